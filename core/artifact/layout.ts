@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/**
+ * Binary layouts of an artifact; all little-endian. Rows are passages, numbered from 0 in one order for every file:
+ * sorted by language, jurisdiction, first subject, document, revision and place, so that filtered rows lie together.
+ *
+ * - `vectors.usearch`: HNSW index over unit vectors, key = row.
+ * - `vectors.f32`: rows × dimensions float32, unit length; exact scores come from here.
+ * - `passages.jsonl`: one `PassageRecord` a line; `passages.offsets`: (rows + 1) float64, byte offset of each line and the end.
+ * - `facets.json`: the dictionaries; `facets.bin`: for every value of languages, jurisdictions, subjects, statuses, in the
+ *   dictionary's order, one bitset of ceil(rows / 32) uint32 words (bit row % 32 of word row / 32); then rows int32 of
+ *   in_force_from and rows int32 of in_force_to, as days since 1970-01-01, open end = OPEN_END_DAY.
+ */
+export const facetsSchema = z.strictObject({
+  languages: z.array(z.string()),
+  jurisdictions: z.array(z.string()),
+  subjects: z.array(z.string()),
+  statuses: z.array(z.string()),
+})
+/** Distinct values of a version, each list sorted. */
+export type Facets = z.infer<typeof facetsSchema>
+
+export const OPEN_END_DAY = 2_147_483_647
+
+export function bitsetWords(rows: number): number {
+  return Math.ceil(rows / 32)
+}
+
+/** Days since 1970-01-01 of a UTC day YYYY-MM-DD. */
+export function dayNumber(day: string): number {
+  return Math.floor(Date.parse(`${day}T00:00:00Z`) / 86_400_000)
+}
+
+/** Byte offsets of the parts of `facets.bin`. */
+export function facetsLayout(rows: number, facets: Facets): { readonly bitsets: number; readonly fromOffset: number; readonly toOffset: number; readonly bytes: number } {
+  const bitsets = facets.languages.length + facets.jurisdictions.length + facets.subjects.length + facets.statuses.length
+  const fromOffset = bitsets * bitsetWords(rows) * 4
+  const toOffset = fromOffset + rows * 4
+  return { bitsets, fromOffset, toOffset, bytes: toOffset + rows * 4 }
+}

@@ -1,0 +1,63 @@
+import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { z } from 'zod'
+
+export const ARTIFACT_FORMAT = 1
+export const MANIFEST_FILE = 'manifest.json'
+export const SIGNATURE_FILE = 'manifest.sig'
+
+/** The files a manifest names. Layouts are described in `layout.ts`. */
+export const ARTIFACT_FILES = ['vectors.usearch', 'vectors.f32', 'passages.jsonl', 'passages.offsets', 'facets.json', 'facets.bin'] as const
+export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
+
+const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
+
+export const embeddingSpaceSchema = z.strictObject({
+  provider: z.enum(['local', 'openai']),
+  model: z.string().min(1),
+  dimensions: z.int().min(8).max(4096),
+})
+/** The space that vectors live in: query and passages must share it exactly. */
+export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
+
+export const manifestSchema = z.strictObject({
+  format: z.literal(ARTIFACT_FORMAT),
+  projection_id: z.uuid(),
+  version_id: z.uuid(),
+  passages: z.int().positive(),
+  documents: z.int().positive(),
+  embedding: embeddingSpaceSchema,
+  index: z.strictObject({
+    metric: z.literal('cos'),
+    scalar: z.literal('bf16'),
+    connectivity: z.int().positive(),
+    expansion_add: z.int().positive(),
+  }),
+  /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
+  snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
+  files: z.record(z.enum(ARTIFACT_FILES), fileSchema),
+})
+export type Manifest = z.infer<typeof manifestSchema>
+
+/** Canonical JSON (keys sorted at every level, no white space): the bytes that are hashed and signed. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value !== null && typeof value === 'object') {
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+  }
+  return JSON.stringify(value)
+}
+
+export function sha256(bytes: Uint8Array | string): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}
+
+/** Ed25519 (RFC 8032) signature, 64 bytes. `privateKeyDer` is PKCS #8. */
+export function signManifest(manifestBytes: Uint8Array, privateKeyDer: Buffer): Buffer {
+  return sign(null, manifestBytes, createPrivateKey({ key: privateKeyDer, format: 'der', type: 'pkcs8' }))
+}
+
+/** `publicKeyDer` is SPKI. */
+export function manifestSignatureHolds(manifestBytes: Uint8Array, signature: Uint8Array, publicKeyDer: Buffer): boolean {
+  return verify(null, manifestBytes, createPublicKey({ key: publicKeyDer, format: 'der', type: 'spki' }), signature)
+}

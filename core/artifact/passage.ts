@@ -1,0 +1,38 @@
+import { z } from 'zod'
+
+export const VERIFICATION_STATUSES = ['verified', 'provisional', 'withdrawn'] as const
+export type VerificationStatus = (typeof VERIFICATION_STATUSES)[number]
+
+/** ISO 8601 UTC with milliseconds. */
+const instant = z.iso.datetime({ precision: 3 })
+/** UTC day, YYYY-MM-DD. */
+const day = z.iso.date()
+
+/** A passage as the artifact holds it: one line of `passages.jsonl`. Everything a reply shows of it, and where it came from. */
+export const passageRecordSchema = z.strictObject({
+  chunk_id: z.string().regex(/^chk_[0-9a-f]{40}$/),
+  /** ≤ 4,000 Unicode code points. */
+  text: z.string().min(1),
+  document: z.strictObject({
+    id: z.uuid(),
+    revision_id: z.uuid(),
+    title: z.string().min(1),
+    authority: z.string().min(1),
+    canonical_url: z.url(),
+    published_at: instant,
+    effective_at: instant,
+  }),
+  citation: z.strictObject({ label: z.string().min(1), source_anchor: z.url(), source_snapshot_id: z.uuid() }),
+  metadata: z.strictObject({ language: z.string().min(1), jurisdiction: z.string().min(1), verification_status: z.enum(VERIFICATION_STATUSES) }),
+  subjects: z.array(z.string()),
+  /** In force on a day d iff in_force_from <= d and (in_force_to is null or d < in_force_to). */
+  in_force_from: day,
+  in_force_to: day.nullable(),
+  place: z.strictObject({ ordinal: z.int().nonnegative(), document_passages: z.int().positive() }),
+  /** Identifier in the source: the record's id, or `<document key>#<anchor>`; question sets name passages by it. */
+  source_id: z.string().min(1),
+  /** Text that is embedded and indexed before the passage's own: its title and headings. */
+  heading: z.string(),
+})
+
+export type PassageRecord = z.infer<typeof passageRecordSchema>

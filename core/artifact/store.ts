@@ -1,0 +1,47 @@
+import { mkdir, open, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `work/<build id>/`.
+ * Nothing is ever overwritten in place: files are written under a temporary name, synced and renamed.
+ */
+export interface ArtifactStore {
+  artifactFolder(projectionId: string): string
+  snapshotFile(sha256Hex: string): string
+  workFolder(buildId: string): string
+}
+
+/** @param url a `file:` URL, already validated. */
+export function openArtifactStore(url: string): ArtifactStore {
+  const root = fileURLToPath(url)
+  return {
+    artifactFolder: (projectionId) => join(root, 'artifacts', projectionId),
+    snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
+    workFolder: (buildId) => join(root, 'work', buildId),
+  }
+}
+
+/** Writes a whole file durably: temporary name, fsync, rename, fsync of the folder. */
+export async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const temporary = `${path}.${process.pid}.tmp`
+  const file = await open(temporary, 'w')
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await renameDurably(temporary, path)
+}
+
+export async function renameDurably(from: string, to: string): Promise<void> {
+  await rename(from, to)
+  const folder = await open(dirname(to), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

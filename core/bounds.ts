@@ -1,0 +1,74 @@
+/**
+ * Every bound of the service, with its unit at the end of its name. Relations between them are asserted when the module loads.
+ * What a plan may set lives in `plan.ts`; these are constants of the transport, the stages and the build.
+ */
+export const BOUNDS = {
+  // Transport (contract: Limits).
+  bodyBytesMax: 16_384,
+  idempotencyKeyCharactersMin: 16,
+  idempotencyKeyCharactersMax: 128,
+  headerBytesMax: 16_384,
+  topKSchemaMax: 100,
+  queryCharactersMax: 4_000,
+  filterValuesMax: 64,
+  filterValueCharactersMax: 100,
+  jsonDepthMax: 8,
+
+  // Build.
+  passageCharactersMax: 4_000,
+  /** Every field of one reply passage together, as JSON: leaves room for the rest of the smallest allowed reply. */
+  passageJsonBytesMax: 40_000,
+  titleCharactersMax: 1_000,
+  urlCharactersMax: 2_000,
+  labelCharactersMax: 500,
+  sourceFileBytesMax: 512 * 1024 * 1024,
+  sourceFilesMax: 20_000,
+  reportEntriesMax: 10_000,
+  embedBatchTexts: 64,
+
+  // Deadlines of one request, outermost first.
+  hardDeadlineMs: 20_000,
+  requestDeadlineMs: 10_000,
+  bodyReadTimeoutMs: 5_000,
+  embedTimeoutMs: 5_000,
+  searchTimeoutMs: 3_000,
+  databaseStatementTimeoutMs: 2_000,
+  databaseQueryTimeoutMs: 2_500,
+  redisCommandTimeoutMs: 1_000,
+
+  // Access.
+  accessCacheMs: 4_000,
+  accessCacheEntriesMax: 10_000,
+  failedKeysPerAddressPerMinute: 30,
+  failureAddressesMax: 10_000,
+
+  // Search node.
+  searchLimitMax: 100,
+  searchQueueMax: 256,
+  filterCacheEntriesMax: 64,
+  versionIdleBeforeReleaseMs: 60_000,
+  prepareTimeoutMs: 120_000,
+  statusTimeoutMs: 2_000,
+  grpcMessageBytesMax: 4 * 1024 * 1024,
+
+  // Jobs.
+  ledgerBatchMax: 200,
+  sweepBatchMax: 500,
+  sweepEveryMs: 5_000,
+  reconcileEveryMs: 2_000,
+  activationTimeoutMs: 180_000,
+  jobAttemptsMax: 5,
+} as const
+
+/** Thrown at load when two bounds contradict each other: a programming fault. */
+function assertLess(smaller: keyof typeof BOUNDS, larger: keyof typeof BOUNDS): void {
+  if (BOUNDS[smaller] >= BOUNDS[larger]) throw new Error(`bound ${smaller} must be less than ${larger}`)
+}
+
+assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs')
+assertLess('databaseQueryTimeoutMs', 'requestDeadlineMs')
+assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
+assertLess('embedTimeoutMs', 'requestDeadlineMs')
+assertLess('searchTimeoutMs', 'requestDeadlineMs')
+assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
+assertLess('requestDeadlineMs', 'hardDeadlineMs')

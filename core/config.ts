@@ -1,0 +1,70 @@
+import { z } from 'zod'
+
+/** One variable of a service: what a value must look like, and the sentence the documented table shows. */
+export interface Variable<T> {
+  readonly schema: z.ZodType<T, string | undefined>
+  readonly help: string
+  readonly secret?: true
+  /** Shown in the table; the schema's own default is what counts. */
+  readonly fallback?: string
+}
+
+export type Variables = Readonly<Record<string, Variable<unknown>>>
+export type ConfigOf<V extends Variables> = { readonly [K in keyof V]: V[K] extends Variable<infer T> ? T : never }
+
+/** All faults of a service's environment at once; names variables, never their values. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/**
+ * Reads the variables from an environment. Every fault is collected before anything is refused.
+ * @throws ConfigError one line per faulty variable, without its value.
+ */
+export function readConfig<V extends Variables>(variables: V, environment: NodeJS.ProcessEnv): ConfigOf<V> {
+  const values: Record<string, unknown> = {}
+  const faults: string[] = []
+  for (const [name, variable] of Object.entries(variables)) {
+    const given = environment[name]
+    const parsed = variable.schema.safeParse(given === '' ? undefined : given)
+    if (parsed.success) values[name] = parsed.data
+    else faults.push(`${name} ${given === undefined || given === '' ? 'is missing' : 'is not valid'}: ${variable.help}`)
+  }
+  if (faults.length > 0) throw new ConfigError(`The configuration has ${faults.length} fault(s):\n  ${faults.join('\n  ')}`)
+  return values as ConfigOf<V>
+}
+
+/** A whole number within bounds, with a default. */
+export function wholeNumber(min: number, max: number, fallback: number): z.ZodType<number, string | undefined> {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(fallback)
+}
+
+/** A URL of one of the named schemes. */
+export function url(...protocols: readonly string[]): z.ZodType<string, string | undefined> {
+  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol))
+}
+
+/** Base64 of exactly `bytes` bytes. */
+export function base64Bytes(bytes: number): z.ZodType<Buffer, string | undefined> {
+  return z
+    .string()
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine((buffer) => buffer.length === bytes)
+}
+
+export function optional<T>(schema: z.ZodType<T, string | undefined>): z.ZodType<T | undefined, string | undefined> {
+  return schema.optional()
+}
+
+/** `host:port` pairs, separated by commas. */
+export const addressList: z.ZodType<readonly string[], string | undefined> = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine((parts) => parts.every((part) => /^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/i.test(part)))
+
+export const logLevel = z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info')

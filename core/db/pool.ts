@@ -1,0 +1,39 @@
+import pg from 'pg'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Log } from '#core/log.ts'
+
+export type Database = pg.Pool
+/** What a query needs: the pool itself, or one client inside a transaction. */
+export type Queryable = Pick<pg.Pool, 'query'>
+
+/** Opens a bounded pool whose statements have a deadline of their own. */
+export function openDatabase(url: string, log: Log, connectionsMax: number, statementTimeoutMs: number = BOUNDS.databaseStatementTimeoutMs): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connectionsMax,
+    connectionTimeoutMillis: statementTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + (BOUNDS.databaseQueryTimeoutMs - BOUNDS.databaseStatementTimeoutMs),
+    application_name: 'evidence',
+  })
+  pool.on('error', (error) => log.warn('idle database connection lost', {}, error))
+  return pool
+}
+
+/** Runs `work` in one transaction. A client whose query failed in transport is destroyed, not returned. */
+export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await database.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('begin')
+    const result = await work(client)
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => (broken = failure))
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}

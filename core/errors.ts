@@ -1,0 +1,69 @@
+/**
+ * The one error catalogue. Each code knows its HTTP status, whether a caller may retry, and for how long to wait.
+ * Source: the contract's error table. What a caller sees never contains the cause.
+ */
+const catalogue = {
+  INVALID_REQUEST: { status: 400, retryable: false, message: 'The request does not match the schema; correct it before sending it again.' },
+  INVALID_API_KEY: { status: 401, retryable: false, message: 'The API key is missing or not valid for this environment.' },
+  SCOPE_FORBIDDEN: { status: 403, retryable: false, message: 'The API key lacks the scope retrieval:read; ask the operator for a key that has it.' },
+  ENTITLEMENT_INACTIVE: { status: 403, retryable: false, message: 'The knowledge base is not active for this client; ask the operator.' },
+  FILTER_FORBIDDEN: { status: 403, retryable: false, message: 'A filter or the profile lies outside the entitlement; narrow the request to what was granted.' },
+  REQUEST_ALREADY_PROCESSED: { status: 409, retryable: false, message: 'This Idempotency-Key was already received; look up original_request_id instead of sending it again.' },
+  RATE_LIMITED: { status: 429, retryable: true, message: 'A rate, concurrency or extraction throttle is active; wait for Retry-After.' },
+  QUOTA_EXHAUSTED: { status: 429, retryable: false, message: 'The daily or monthly allowance is used up; it opens again at the start of the next UTC day or month.' },
+  INTERNAL_UNAVAILABLE: { status: 503, retryable: true, message: 'The service is unavailable for a moment; retry after Retry-After.' },
+  RETRIEVAL_UNAVAILABLE: { status: 503, retryable: true, message: 'Retrieval could not be completed; retry after Retry-After.' },
+} as const satisfies Record<string, { status: number; retryable: boolean; message: string }>
+
+export type ErrorCode = keyof typeof catalogue
+export const ERROR_CODES = Object.keys(catalogue) as readonly ErrorCode[]
+
+/** One fault of a request: where it is and what is wrong; never the value that was sent. */
+export interface ErrorDetail {
+  readonly path: string
+  readonly message: string
+}
+
+export interface ServiceErrorOptions {
+  readonly cause?: unknown
+  /** 404 and 413 carry INVALID_REQUEST under another status. */
+  readonly status?: 404 | 413
+  readonly details?: readonly ErrorDetail[]
+  readonly originalRequestId?: string
+  /** Whole seconds, ≥ 1; only meaningful on retryable codes. */
+  readonly retryAfterSeconds?: number
+}
+
+const RETRY_AFTER_DEFAULT_SECONDS = 1
+
+/** An error a caller may see. `message` is public; `cause` is private and goes to the log alone. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly retryable: boolean
+  readonly details: readonly ErrorDetail[] | undefined
+  readonly originalRequestId: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, options: ServiceErrorOptions = {}) {
+    const entry = catalogue[code]
+    super(entry.message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ServiceError'
+    this.code = code
+    this.status = options.status ?? entry.status
+    this.retryable = entry.retryable
+    this.details = options.details
+    this.originalRequestId = options.originalRequestId
+    this.retryAfterSeconds = entry.retryable ? Math.max(1, Math.ceil(options.retryAfterSeconds ?? RETRY_AFTER_DEFAULT_SECONDS)) : undefined
+  }
+}
+
+/** Anything thrown becomes one catalogue entry: what is not ours is a dependency or a bug, never the caller's fault. */
+export function toServiceError(error: unknown): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError('INTERNAL_UNAVAILABLE', { cause: error })
+}
+
+/** A fault an operator can mend: `message` says what is wrong and what to do next. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError'
+}

@@ -1,0 +1,35 @@
+import { createHash, randomUUID } from 'node:crypto'
+
+declare const brand: unique symbol
+export type Brand<Name extends string> = string & { readonly [brand]: Name }
+
+export type OrganizationId = Brand<'OrganizationId'>
+export type EntitlementId = Brand<'EntitlementId'>
+export type KnowledgeBaseId = Brand<'KnowledgeBaseId'>
+/** UUID of one admitted request; the caller sees `req_<uuid>`. */
+export type RequestId = Brand<'RequestId'>
+
+export function newRequestId(): RequestId {
+  return randomUUID() as RequestId
+}
+
+/** 20 bytes of hex after `chk_`: derived from content and place, so an unchanged passage keeps its id across versions. */
+export function chunkId(place: readonly string[], text: string): string {
+  return `chk_${digestOf([...place, text]).toString('hex').slice(0, 40)}`
+}
+
+/** A UUID (version 8, RFC 9562) that follows from its parts: the same parts always give the same id. */
+export function derivedUuid(kind: string, ...parts: readonly string[]): string {
+  const bytes = digestOf([kind, ...parts]).subarray(0, 16)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** SHA-256 over length-prefixed parts, so that no two lists of parts collide by concatenation. */
+function digestOf(parts: readonly string[]): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest()
+}

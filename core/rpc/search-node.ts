@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { ChannelCredentials, Metadata, ServerCredentials, credentials, loadPackageDefinition, status } from '@grpc/grpc-js'
+import type { Client, ClientUnaryCall, ServiceClientConstructor, ServiceDefinition, ServiceError as GrpcError } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { BOUNDS } from '#core/bounds.ts'
+
+/** The messages of `proto/search/v1/search.proto` as they are in memory. */
+export interface Filters {
+  readonly languages: readonly string[]
+  readonly jurisdictions: readonly string[]
+  readonly subjects: readonly string[]
+  readonly any_subject: boolean
+  readonly verification_statuses: readonly string[]
+  readonly in_force_on: string
+}
+export interface SearchRequest {
+  readonly projection_id: string
+  readonly query_vector: Buffer
+  readonly limit: number
+  readonly filters: Filters
+  readonly ranking: { readonly expansion: number }
+}
+export interface FoundPassage {
+  readonly chunk_id: string
+  readonly text: string
+  readonly score: number
+  readonly document: {
+    readonly id: string
+    readonly revision_id: string
+    readonly title: string
+    readonly authority: string
+    readonly canonical_url: string
+    readonly published_at: string
+    readonly effective_at: string
+  }
+  readonly citation: { readonly label: string; readonly source_anchor: string; readonly source_snapshot_id: string }
+  readonly metadata: { readonly language: string; readonly jurisdiction: string; readonly verification_status: string }
+  readonly place: { readonly ordinal: number; readonly document_passages: number }
+}
+export interface SearchReply {
+  readonly passages: readonly FoundPassage[]
+  readonly plan: string
+  readonly allowed: number
+}
+export interface PrepareVersionRequest {
+  readonly projection_id: string
+  readonly manifest_digest: Buffer
+}
+export interface PrepareVersionReply {
+  readonly already_loaded: boolean
+  readonly passages: number
+}
+export interface ReleaseVersionRequest {
+  readonly projection_id: string
+}
+export interface ReleaseVersionReply {
+  readonly was_loaded: boolean
+}
+export interface GetStatusReply {
+  readonly loaded: readonly { readonly projection_id: string; readonly manifest_digest: Buffer; readonly leases: number; readonly state: string }[]
+  readonly threads: number
+  readonly queued: number
+  readonly queue_max: number
+}
+
+interface Methods {
+  Search: { request: SearchRequest; reply: SearchReply }
+  PrepareVersion: { request: PrepareVersionRequest; reply: PrepareVersionReply }
+  ReleaseVersion: { request: ReleaseVersionRequest; reply: ReleaseVersionReply }
+  GetStatus: { request: Record<string, never>; reply: GetStatusReply }
+}
+
+const protoFile = fileURLToPath(new URL('../../proto/search/v1/search.proto', import.meta.url))
+
+function constructor(): ServiceClientConstructor {
+  const definition = loadSync(protoFile, { keepCase: true, longs: Number, enums: String, defaults: true, arrays: true, objects: true })
+  let node: unknown = loadPackageDefinition(definition)
+  for (const part of ['evidence', 'search', 'v1', 'SearchNode']) node = (node as Record<string, unknown>)[part]
+  return node as ServiceClientConstructor
+}
+const SearchNodeConstructor = constructor()
+export const searchNodeService: ServiceDefinition = SearchNodeConstructor.service
+
+/** One channel to one search node. Every call takes a deadline; a call without one could hang for good. */
+export interface SearchNodeClient {
+  readonly address: string
+  call<M extends keyof Methods>(method: M, request: Methods[M]['request'], timeoutMs: number, signal?: AbortSignal): Promise<Methods[M]['reply']>
+  close(): void
+}
+
+export function connectSearchNode(address: string, channelCredentials: ChannelCredentials): SearchNodeClient {
+  const client: Client = new SearchNodeConstructor(address, channelCredentials, {
+    'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 2_000,
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 5_000,
+    'grpc.use_local_subchannel_pool': 1,
+  })
+  return {
+    address,
+    call: (method, request, timeoutMs, signal) =>
+      new Promise((resolve, reject) => {
+        const path = searchNodeService[method]
+        if (path === undefined) throw new Error(`the proto names no method ${method}`)
+        const call: ClientUnaryCall = client.makeUnaryRequest(path.path, path.requestSerialize, path.responseDeserialize, request, new Metadata(), { deadline: Date.now() + timeoutMs }, (error, reply) => {
+          signal?.removeEventListener('abort', cancel)
+          if (error !== null || reply === undefined) reject(error ?? new Error('the search node sent nothing'))
+          else resolve(reply)
+        })
+        const cancel = (): void => call.cancel()
+        if (signal?.aborted === true) call.cancel()
+        else signal?.addEventListener('abort', cancel, { once: true })
+      }),
+    close: () => client.close(),
+  }
+}
+
+export function isGrpcError(error: unknown): error is GrpcError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code in status
+}
+
+export interface TransportSettings {
+  readonly SEARCH_TLS_CA: string | undefined
+  readonly SEARCH_TLS_CERT: string | undefined
+  readonly SEARCH_TLS_KEY: string | undefined
+  readonly SEARCH_PLAINTEXT: 'refuse' | 'allow'
+}
+
+interface TlsFiles {
+  readonly ca: Buffer
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+function tlsFiles(settings: TransportSettings): TlsFiles | undefined {
+  const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
+  if (ca === undefined && cert === undefined && key === undefined) return undefined
+  if (ca === undefined || cert === undefined || key === undefined) throw new Error('Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.')
+  return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
+}
+
+/** Plaintext is refused on anything but loopback unless it was allowed in so many words. */
+function assertPlaintextAllowed(address: string, settings: TransportSettings): void {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  const loopback = host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+  if (!loopback && settings.SEARCH_PLAINTEXT !== 'allow')
+    throw new Error(`${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.`)
+}
+
+export function clientCredentials(address: string, settings: TransportSettings): ChannelCredentials {
+  const tls = tlsFiles(settings)
+  if (tls !== undefined) return credentials.createSsl(tls.ca, tls.key, tls.cert)
+  assertPlaintextAllowed(address, settings)
+  return credentials.createInsecure()
+}
+
+export function serverCredentials(address: string, settings: TransportSettings): ServerCredentials {
+  const tls = tlsFiles(settings)
+  if (tls !== undefined) return ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
+  assertPlaintextAllowed(address, settings)
+  return ServerCredentials.createInsecure()
+}

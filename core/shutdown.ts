@@ -1,0 +1,31 @@
+import type { Log } from './log.ts'
+
+/**
+ * Runs `stop` once on SIGTERM or SIGINT, then exits; a second signal, or a stop that outlasts `timeoutMs`, exits at once.
+ * A parent that goes away (its IPC channel closes) counts as a signal, so no child outlives it.
+ */
+export function stopOnSignal(log: Log, timeoutMs: number, stop: () => Promise<void>): void {
+  let stopping = false
+  function begin(signal: string): void {
+    if (stopping) process.exit(1)
+    stopping = true
+    log.info('stopping', { signal })
+    const timer = setTimeout(() => {
+      log.error('stop took too long', { timeout_ms: timeoutMs })
+      process.exit(1)
+    }, timeoutMs)
+    stop().then(
+      () => {
+        clearTimeout(timer)
+        process.exit(0)
+      },
+      (error: unknown) => {
+        log.error('stop failed', {}, error)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', () => begin('SIGTERM'))
+  process.on('SIGINT', () => begin('SIGINT'))
+  if (process.send !== undefined) process.on('disconnect', () => begin('disconnect'))
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { readConfig, wholeNumber } from '#core/config.ts'
+import type { ConfigOf, Variable } from '#core/config.ts'
+import { SETTINGS } from '#core/settings.ts'
+
+const embedding = { schema: z.enum(['local', 'openai']).default('local'), help: 'provider that new builds embed with: local or openai', fallback: 'local' } as const
+
+/** The job worker. */
+export const JOBS_VARIABLES = {
+  DATABASE_URL: SETTINGS.DATABASE_URL,
+  REDIS_URL: SETTINGS.REDIS_URL,
+  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
+  SEARCH_NODES: SETTINGS.SEARCH_NODES,
+  MANIFEST_PRIVATE_KEY: SETTINGS.MANIFEST_PRIVATE_KEY,
+  MANIFEST_PUBLIC_KEY: SETTINGS.MANIFEST_PUBLIC_KEY,
+  EMBEDDING_PROVIDER: embedding,
+  OPENAI_BASE_URL: SETTINGS.OPENAI_BASE_URL,
+  OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY,
+  OPENAI_MODEL: SETTINGS.OPENAI_MODEL,
+  OPENAI_DIMENSIONS: SETTINGS.OPENAI_DIMENSIONS,
+  OPENAI_TIMEOUT_MS: SETTINGS.OPENAI_TIMEOUT_MS,
+  SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
+  SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
+  SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
+  SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
+  LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  BUILD_CONCURRENCY: { schema: wholeNumber(1, 16, 1), help: 'builds that one worker runs side by side', fallback: '1' },
+} as const satisfies Record<string, Variable<unknown>>
+
+/** The operator's command line. */
+export const OPERATOR_VARIABLES = {
+  DATABASE_URL: SETTINGS.DATABASE_URL,
+  REDIS_URL: SETTINGS.REDIS_URL,
+  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
+  KEY_PEPPERS: SETTINGS.KEY_PEPPERS,
+  SERVICE_SECRET: SETTINGS.SERVICE_SECRET,
+} as const satisfies Record<string, Variable<unknown>>
+
+/** `operator migrate`: the URL of a role that owns the schema. */
+export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as const satisfies Record<string, Variable<unknown>>
+
+export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
+export type OperatorConfig = ConfigOf<typeof OPERATOR_VARIABLES>
+
+export function jobsConfig(): JobsConfig {
+  return readConfig(JOBS_VARIABLES, process.env)
+}
+
+export function operatorConfig(): OperatorConfig {
+  return readConfig(OPERATOR_VARIABLES, process.env)
+}
+
+export function migrateConfig(): ConfigOf<typeof MIGRATE_VARIABLES> {
+  return readConfig(MIGRATE_VARIABLES, process.env)
+}

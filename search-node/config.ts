@@ -1,0 +1,23 @@
+import { availableParallelism } from 'node:os'
+import { addressList, readConfig, wholeNumber } from '#core/config.ts'
+import type { ConfigOf, Variable } from '#core/config.ts'
+import { SETTINGS } from '#core/settings.ts'
+
+export const SEARCH_NODE_VARIABLES = {
+  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
+  MANIFEST_PUBLIC_KEY: SETTINGS.MANIFEST_PUBLIC_KEY,
+  SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
+  SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
+  SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
+  SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
+  LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  SEARCH_LISTEN: { schema: addressList.refine((list) => list.length === 1).transform((list) => list[0] ?? '').default('127.0.0.1:7070'), help: 'host:port of the gRPC service', fallback: '127.0.0.1:7070' },
+  SEARCH_THREADS: { schema: wholeNumber(1, 256, availableParallelism()), help: 'scoring threads', fallback: 'the number of cores' },
+  DRAIN_MS: { schema: wholeNumber(0, 120_000, 2_000), help: 'how long calls are still answered after SIGTERM', fallback: '2000' },
+} as const satisfies Record<string, Variable<unknown>>
+
+export type SearchNodeConfig = ConfigOf<typeof SEARCH_NODE_VARIABLES>
+
+export function searchNodeConfig(): SearchNodeConfig {
+  return readConfig(SEARCH_NODE_VARIABLES, process.env)
+}
