@@ -32,6 +32,8 @@ export const BOUNDS = {
   bodyReadTimeoutMs: 5_000,
   embedTimeoutMs: 5_000,
   searchTimeoutMs: 3_000,
+  /** One node's share of it, so that a node that hangs leaves time for another. */
+  searchAttemptTimeoutMs: 1_200,
   databaseStatementTimeoutMs: 2_000,
   databaseQueryTimeoutMs: 2_500,
   redisCommandTimeoutMs: 1_000,
@@ -53,6 +55,27 @@ export const BOUNDS = {
 
   // Jobs.
   ledgerBatchMax: 200,
+  ledgerCollectMs: 20,
+  ledgerWaitingMax: 10_000,
+  ledgerAppendCollectMs: 10,
+  /** A finished reservation this old without its entry has lost its job. */
+  ledgerJobLostAfterMs: 10_000,
+  /** How far the watermark trails: longer than any transaction that finishes a reservation. */
+  ledgerWatermarkTrailMs: 60_000,
+  /** Passages embedded and written as one durable step of a build. */
+  vectorFileRows: 512,
+  embedBatchTimeoutMs: 60_000,
+  buildStatementTimeoutMs: 60_000,
+  buildProgressEveryMs: 500,
+  evaluationQuestionsMax: 20_000,
+  evaluationSampleMax: 200,
+  evaluationQuestionsBytesMax: 64 * 1024 * 1024,
+  childStopTimeoutMs: 10_000,
+  jobLockMs: 15_000,
+  jobStalledEveryMs: 5_000,
+  jobStallsMax: 10,
+  requeueMax: 100,
+  heartbeatEveryMs: 5_000,
   sweepBatchMax: 500,
   sweepEveryMs: 5_000,
   reconcileEveryMs: 2_000,
@@ -70,5 +93,6 @@ assertLess('databaseQueryTimeoutMs', 'requestDeadlineMs')
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMs', 'requestDeadlineMs')
 assertLess('searchTimeoutMs', 'requestDeadlineMs')
+assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
 assertLess('requestDeadlineMs', 'hardDeadlineMs')

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { facetsSchema } from '#core/artifact/layout.ts'
+import { embeddingSpaceSchema } from '#core/artifact/manifest.ts'
+import { planLimitsSchema } from '#core/plan.ts'
+import { profileParametersSchema } from '#core/profile.ts'
+import type { Queryable } from './pool.ts'
+
+const profileSchema = z.object({
+  id: z.string(),
+  version_id: z.string(),
+  projection_id: z.string(),
+  passages: z.number(),
+  facets: facetsSchema,
+  embedding: embeddingSpaceSchema,
+  parameters: profileParametersSchema,
+  signal: z.string(),
+  threshold: z.number(),
+})
+/** A retrieval profile with the projection and version it belongs to. */
+export type ServingProfile = z.infer<typeof profileSchema>
+
+const entitlementSchema = z.object({
+  id: z.string(),
+  active: z.boolean(),
+  knowledge_base_id: z.string(),
+  knowledge_base: z.string(),
+  languages: z.array(z.string()),
+  jurisdictions: z.array(z.string()),
+  /** null: every subject. */
+  subjects: z.array(z.string()).nullable(),
+  plan_id: z.string(),
+  limits: planLimitsSchema,
+  /** null while the knowledge base has no active version. */
+  active_profile: profileSchema.nullable(),
+  /** Profiles that the entitlement names, of this knowledge base. */
+  profiles: z.array(profileSchema),
+})
+export type Entitlement = z.infer<typeof entitlementSchema>
+
+const accessSchema = z.object({
+  api_key_id: z.string(),
+  client_id: z.string(),
+  organization_id: z.string(),
+  environment: z.enum(['test', 'live']),
+  scopes: z.array(z.string()),
+  expires_at: z.date(),
+  revoked_at: z.date().nullable(),
+  entitlements: z.array(entitlementSchema),
+  fingerprint_epoch: z.number().nullable(),
+  fingerprint_wrapped: z.instanceof(Buffer).nullable(),
+})
+/** Everything one API key can reach, as one read of the database saw it. */
+export type Access = z.infer<typeof accessSchema>
+
+const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_id', j.id, 'passages', v.passages, 'facets', v.facets,
+  'embedding', j.embedding, 'parameters', p.parameters, 'signal', p.signal, 'threshold', p.threshold)`
+
+/** One read, one snapshot: key, client, organization, entitlements with plan and profiles, and the fingerprint key cannot contradict each other. */
+const READ_ACCESS = `
+  select k.id as api_key_id, k.client_id, c.organization_id, k.environment, k.scopes, k.expires_at, k.revoked_at,
+    f.epoch as fingerprint_epoch, f.wrapped as fingerprint_wrapped,
+    coalesce((
+      select json_agg(json_build_object('id', e.id, 'active', e.active and c.active and o.active, 'knowledge_base_id', b.id, 'knowledge_base', b.slug,
+        'languages', e.languages, 'jurisdictions', e.jurisdictions, 'subjects', e.subjects, 'plan_id', l.id, 'limits', l.limits,
+        'active_profile', (
+          select ${PROFILE} from active_versions as a
+          join retrieval_profiles as p on p.id = a.profile_id join projections as j on j.id = p.projection_id join corpus_versions as v on v.id = j.version_id
+          where a.knowledge_base_id = b.id),
+        'profiles', coalesce((
+          select json_agg(${PROFILE}) from retrieval_profiles as p
+          join projections as j on j.id = p.projection_id join corpus_versions as v on v.id = j.version_id
+          where p.id = any(e.profile_ids) and v.knowledge_base_id = b.id and v.state in ('active', 'retired')), '[]'::json)))
+      from entitlements as e join knowledge_bases as b on b.id = e.knowledge_base_id join plans as l on l.id = e.plan_id
+      where e.client_id = k.client_id and e.environment = k.environment), '[]'::json) as entitlements
+  from api_keys as k join clients as c on c.id = k.client_id join organizations as o on o.id = c.organization_id
+  left join lateral (
+    select epoch, wrapped from fingerprint_keys where organization_id = c.organization_id and wrapped is not null order by epoch desc limit 1) as f on true
+  where k.digest = any($1)`
+
+/** Keys that could still be valid; read at most every few seconds, and only while an address floods. */
+const VALID_DIGESTS = `select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2`
+
+/** @param digests of one key, under each pepper in use. */
+export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
+  const { rows } = await database.query({ name: 'read-access', text: READ_ACCESS, values: [digests] })
+  return rows.length === 0 ? undefined : accessSchema.parse(rows[0])
+}
+
+export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<ReadonlySet<string>> {
+  const { rows } = await database.query<{ digest: Buffer }>(VALID_DIGESTS, [environment, limit])
+  return new Set(rows.map((row) => row.digest.toString('base64')))
+}

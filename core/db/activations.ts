@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import type { Queryable } from './pool.ts'
+
+export const ACTIVATION_KINDS = ['activate', 'rollback'] as const
+
+const activationSchema = z.object({
+  id: z.uuid(),
+  knowledge_base_id: z.uuid(),
+  version_id: z.uuid(),
+  expected_version_id: z.uuid().nullable(),
+  kind: z.enum(ACTIVATION_KINDS),
+  actor: z.string(),
+  state: z.enum(['queued', 'done', 'refused']),
+  message: z.string().nullable(),
+})
+export type ActivationRow = z.infer<typeof activationSchema>
+
+export interface NewActivation {
+  readonly id: string
+  readonly knowledgeBaseId: string
+  readonly versionId: string
+  /** The active version this was asked against; null when none was active. */
+  readonly expectedVersionId: string | null
+  readonly kind: (typeof ACTIVATION_KINDS)[number]
+  readonly actor: string
+}
+
+const INSERT = 'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor) values ($1, $2, $3, $4, $5, $6)'
+
+export async function insertActivation(database: Queryable, row: NewActivation): Promise<void> {
+  await database.query(INSERT, [row.id, row.knowledgeBaseId, row.versionId, row.expectedVersionId, row.kind, row.actor])
+}
+
+const READ = 'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, state, message from activations where id = $1'
+
+export async function readActivation(database: Queryable, id: string): Promise<ActivationRow | undefined> {
+  const { rows } = await database.query(READ, [id])
+  return rows[0] === undefined ? undefined : activationSchema.parse(rows[0])
+}
+
+/** The row lock makes a second run of the same activation wait, and then see that it is finished. */
+const LOCK = `${READ} for update`
+
+export async function lockActivation(client: Queryable, id: string): Promise<ActivationRow | undefined> {
+  const { rows } = await client.query(LOCK, [id])
+  return rows[0] === undefined ? undefined : activationSchema.parse(rows[0])
+}
+
+/** The first activation of a knowledge base: loses against any pointer that is there. */
+const FIRST_POINTER = `
+insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)
+on conflict (knowledge_base_id) do nothing`
+
+/** Compare-and-set on the predecessor that the activation was asked against. */
+const MOVE_POINTER = `
+update active_versions set version_id = $2, profile_id = $3, previous_version_id = version_id, activated_at = now()
+where knowledge_base_id = $1 and version_id = $4`
+
+/** @returns false when another version than the expected one is active. */
+export async function movePointer(client: Queryable, activation: ActivationRow, profileId: string): Promise<boolean> {
+  const { knowledge_base_id: knowledgeBaseId, version_id: versionId, expected_version_id: expected } = activation
+  const { rowCount } = expected === null ? await client.query(FIRST_POINTER, [knowledgeBaseId, versionId, profileId]) : await client.query(MOVE_POINTER, [knowledgeBaseId, versionId, profileId, expected])
+  return rowCount === 1
+}
+
+/** A state changes only from the state it was seen in; the row lock this takes also holds off a rejection meanwhile. */
+const SET_VERSION_STATE = 'update corpus_versions set state = $3 where id = $1 and state = $2'
+
+export async function setVersionState(client: Queryable, versionId: string, from: string, to: string): Promise<boolean> {
+  const { rowCount } = await client.query(SET_VERSION_STATE, [versionId, from, to])
+  return rowCount === 1
+}
+
+const FINISH = "update activations set state = $2, message = $3, finished_at = now() where id = $1 and state = 'queued'"
+
+/** @returns false when it was finished already; that outcome stands. */
+export async function finishActivation(client: Queryable, id: string, state: 'done' | 'refused', message: string): Promise<boolean> {
+  const { rowCount } = await client.query(FINISH, [id, state, message.slice(0, 2_000)])
+  return rowCount === 1
+}
+
+const QUEUED = "select id from activations where state = 'queued' order by created_at limit $1"
+
+export async function queuedActivations(database: Queryable, limit: number): Promise<readonly string[]> {
+  const { rows } = await database.query(QUEUED, [limit])
+  return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import type { KeyEnvironment } from '#core/keys.ts'
+import type { Queryable } from './pool.ts'
+
+const entitlementRow = z.object({
+  id: z.uuid(),
+  organization: z.string(),
+  client_id: z.uuid(),
+  client: z.string(),
+  environment: z.enum(['test', 'live']),
+  knowledge_base_id: z.uuid(),
+  knowledge_base: z.string(),
+  plan_id: z.uuid(),
+  plan: z.string(),
+  active: z.boolean(),
+  languages: z.array(z.string()),
+  jurisdictions: z.array(z.string()),
+  /** null: every subject, and passages without one. */
+  subjects: z.array(z.string()).nullable(),
+  profile_ids: z.array(z.uuid()),
+  created_at: z.date(),
+  updated_at: z.date(),
+})
+export type EntitlementRow = z.infer<typeof entitlementRow>
+
+/** What one client may reach of one knowledge base. */
+export interface Grant {
+  readonly id: string
+  readonly clientId: string
+  readonly environment: KeyEnvironment
+  readonly knowledgeBaseId: string
+  readonly planId: string
+  readonly languages: readonly string[]
+  readonly jurisdictions: readonly string[]
+  readonly subjects: readonly string[] | null
+}
+
+/** What of an entitlement may change; an absent field stays as it is. */
+export interface EntitlementChange {
+  readonly planId?: string | undefined
+  readonly active?: boolean | undefined
+  readonly languages?: readonly string[] | undefined
+  readonly jurisdictions?: readonly string[] | undefined
+  readonly subjects?: readonly string[] | null | undefined
+  readonly profileIds?: readonly string[] | undefined
+}
+
+const ENTITLEMENTS = `
+  select e.id, o.name as organization, e.client_id, c.name as client, e.environment, e.knowledge_base_id, k.slug as knowledge_base,
+    e.plan_id, p.name as plan, e.active, e.languages, e.jurisdictions, e.subjects, e.profile_ids, e.created_at, e.updated_at
+  from entitlements e
+  join clients c on c.id = e.client_id
+  join organizations o on o.id = c.organization_id
+  join knowledge_bases k on k.id = e.knowledge_base_id
+  join plans p on p.id = e.plan_id`
+
+/** One entitlement per client, environment and knowledge base; a second one inserts nothing. */
+const INSERT = `
+  insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, subjects)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (client_id, environment, knowledge_base_id) do nothing`
+const LIST = `
+  ${ENTITLEMENTS}
+  where ($1::uuid is null or e.client_id = $1) and ($2::uuid is null or e.knowledge_base_id = $2)
+  order by o.name, c.name, e.environment, k.slug
+  limit $3`
+/** By UUID, `client/environment/knowledge-base`, or the same after `organization/`. */
+const FIND = `
+  ${ENTITLEMENTS}
+  where e.id::text = lower($1)
+    or c.name || '/' || e.environment || '/' || k.slug = $1
+    or o.name || '/' || c.name || '/' || e.environment || '/' || k.slug = $1
+  order by o.name
+  limit 2`
+/** Two operators changing one entitlement take turns, so that each audit row tells the values it really replaced. */
+const LOCK = 'select id from entitlements where id = $1 for update'
+const UPDATE = `
+  update entitlements set
+    plan_id = coalesce($2, plan_id), active = coalesce($3, active), languages = coalesce($4, languages), jurisdictions = coalesce($5, jurisdictions),
+    subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids), updated_at = now()
+  where id = $1`
+const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
+/** A profile belongs to a knowledge base through its projection and corpus version. */
+const PROFILE_OF = `
+  select r.id
+  from retrieval_profiles r join projections p on p.id = r.projection_id join corpus_versions v on v.id = p.version_id
+  where r.id = $1 and v.knowledge_base_id = $2`
+
+/** @returns false when the client has an entitlement to that knowledge base in that environment. */
+export async function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
+  const values = [grant.id, grant.clientId, grant.environment, grant.knowledgeBaseId, grant.planId, grant.languages, grant.jurisdictions, grant.subjects]
+  return (await database.query(INSERT, values)).rowCount === 1
+}
+
+export async function listEntitlements(database: Queryable, clientId: string | null, knowledgeBaseId: string | null, limit: number): Promise<readonly EntitlementRow[]> {
+  return z.array(entitlementRow).parse((await database.query(LIST, [clientId, knowledgeBaseId, limit])).rows)
+}
+
+/** @returns at most two: more than one means the name is ambiguous. */
+export async function findEntitlements(database: Queryable, nameOrId: string): Promise<readonly EntitlementRow[]> {
+  return z.array(entitlementRow).parse((await database.query(FIND, [nameOrId])).rows)
+}
+
+export async function lockEntitlement(database: Queryable, id: string): Promise<void> {
+  await database.query(LOCK, [id])
+}
+
+export async function updateEntitlement(database: Queryable, id: string, change: EntitlementChange): Promise<void> {
+  const subjects = change.subjects
+  await database.query(UPDATE, [
+    id,
+    change.planId ?? null,
+    change.active ?? null,
+    change.languages ?? null,
+    change.jurisdictions ?? null,
+    subjects !== undefined,
+    subjects ?? null,
+    change.profileIds ?? null,
+  ])
+}
+
+/** Whether the client was ever granted anything in the environment, active or not. */
+export async function clientHasEntitlement(database: Queryable, clientId: string, environment: KeyEnvironment): Promise<boolean> {
+  return (await database.query(ANY_OF_CLIENT, [clientId, environment])).rowCount === 1
+}
+
+export async function profileBelongsTo(database: Queryable, profileId: string, knowledgeBaseId: string): Promise<boolean> {
+  return (await database.query(PROFILE_OF, [profileId, knowledgeBaseId])).rowCount === 1
+}

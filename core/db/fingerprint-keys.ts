@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { Queryable } from './pool.ts'
+
+const epochRow = z.object({
+  organization_id: z.uuid(),
+  organization: z.string(),
+  epoch: z.int(),
+  state: z.enum(['current', 'kept', 'erased']),
+  created_at: z.date(),
+  erased_at: z.date().nullable(),
+})
+export type FingerprintEpochRow = z.infer<typeof epochRow>
+
+/** `wrapped` is 60 bytes, see `core/fingerprint.ts`. */
+const currentKey = z.object({ epoch: z.int(), wrapped: z.instanceof(Buffer) })
+export type CurrentFingerprintKey = z.infer<typeof currentKey>
+
+const epochOnly = z.object({ epoch: z.int() })
+
+/** The newest epoch is the one in use; erasing it opens a new one in the same transaction, so its key is always there. */
+const CURRENT = 'select epoch, wrapped from fingerprint_keys where organization_id = $1 and wrapped is not null order by epoch desc limit 1'
+const NEWEST_EPOCH = 'select coalesce(max(epoch), 0)::int as epoch from fingerprint_keys where organization_id = $1'
+/** Two rotations at once would take the same epoch: the loser's primary key conflict refuses it. */
+const INSERT = 'insert into fingerprint_keys (organization_id, epoch, wrapped) values ($1, $2, $3)'
+const LIST = `
+  select f.organization_id, o.name as organization, f.epoch,
+    case when f.wrapped is null then 'erased' when f.epoch = max(f.epoch) over (partition by f.organization_id) then 'current' else 'kept' end as state,
+    f.created_at, f.erased_at
+  from fingerprint_keys f join organizations o on o.id = f.organization_id
+  where $1::uuid is null or f.organization_id = $1
+  order by o.name, f.epoch desc
+  limit $2`
+const ERASE = `
+  update fingerprint_keys set wrapped = null, erased_at = now()
+  where organization_id = $1 and ($2::int is null or epoch = $2) and wrapped is not null
+  returning epoch`
+
+/** @returns undefined when the organization has no key: nothing may be recorded for it. */
+export async function currentFingerprintKey(database: Queryable, organizationId: string): Promise<CurrentFingerprintKey | undefined> {
+  return currentKey.optional().parse((await database.query(CURRENT, [organizationId])).rows[0])
+}
+
+/** 0 when there is none. */
+export async function newestFingerprintEpoch(database: Queryable, organizationId: string): Promise<number> {
+  return epochOnly.parse((await database.query(NEWEST_EPOCH, [organizationId])).rows[0]).epoch
+}
+
+export async function insertFingerprintKey(database: Queryable, organizationId: string, epoch: number, wrapped: Buffer): Promise<void> {
+  await database.query(INSERT, [organizationId, epoch, wrapped])
+}
+
+export async function listFingerprintEpochs(database: Queryable, organizationId: string | null, limit: number): Promise<readonly FingerprintEpochRow[]> {
+  return z.array(epochRow).parse((await database.query(LIST, [organizationId, limit])).rows)
+}
+
+/** Forgets the wrapped keys of one epoch, or of all. @returns the epochs that were erased now. */
+export async function eraseFingerprintKeys(database: Queryable, organizationId: string, epoch: number | null): Promise<readonly number[]> {
+  const { rows } = await database.query(ERASE, [organizationId, epoch])
+  return z.array(epochOnly).parse(rows).map((row) => row.epoch).toSorted((a, b) => a - b)
+}

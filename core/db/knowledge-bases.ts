@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import type { Queryable } from './pool.ts'
+
+const knowledgeBaseRow = z.object({
+  id: z.uuid(),
+  slug: z.string(),
+  title: z.string(),
+  active_version_id: z.uuid().nullable(),
+  /** Passages of the active version; null when none is active. */
+  passages: z.int().nullable(),
+  activated_at: z.date().nullable(),
+  created_at: z.date(),
+})
+export type KnowledgeBaseRow = z.infer<typeof knowledgeBaseRow>
+
+const KNOWLEDGE_BASES = `
+  select k.id, k.slug, k.title, a.version_id as active_version_id, v.passages, a.activated_at, k.created_at
+  from knowledge_bases k
+  left join active_versions a on a.knowledge_base_id = k.id
+  left join corpus_versions v on v.id = a.version_id`
+
+/** A taken slug inserts nothing. */
+const INSERT = 'insert into knowledge_bases (id, slug, title) values ($1, $2, $3) on conflict (slug) do nothing'
+const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
+const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`
+
+/** @returns false when the slug is taken. */
+export async function insertKnowledgeBase(database: Queryable, id: string, slug: string, title: string): Promise<boolean> {
+  return (await database.query(INSERT, [id, slug, title])).rowCount === 1
+}
+
+export async function listKnowledgeBases(database: Queryable, limit: number): Promise<readonly KnowledgeBaseRow[]> {
+  return z.array(knowledgeBaseRow).parse((await database.query(LIST, [limit])).rows)
+}
+
+export async function findKnowledgeBase(database: Queryable, slugOrId: string): Promise<KnowledgeBaseRow | undefined> {
+  return knowledgeBaseRow.optional().parse((await database.query(FIND, [slugOrId])).rows[0])
+}

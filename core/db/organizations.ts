@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import type { Queryable } from './pool.ts'
+
+const organizationRow = z.object({ id: z.uuid(), name: z.string(), active: z.boolean(), created_at: z.date() })
+export type OrganizationRow = z.infer<typeof organizationRow>
+
+/** A taken name inserts nothing, so the caller can say so instead of reading a constraint's error. */
+const INSERT = 'insert into organizations (id, name) values ($1, $2) on conflict (name) do nothing'
+const LIST = 'select id, name, active, created_at from organizations order by name limit $1'
+/** By UUID in any case, or by exact name; names are never UUIDs. */
+const FIND = 'select id, name, active, created_at from organizations where id::text = lower($1) or name = $1'
+const SET_ACTIVE = 'update organizations set active = $2 where id = $1 and active <> $2'
+
+/** @returns false when the name is taken. */
+export async function insertOrganization(database: Queryable, id: string, name: string): Promise<boolean> {
+  return (await database.query(INSERT, [id, name])).rowCount === 1
+}
+
+export async function listOrganizations(database: Queryable, limit: number): Promise<readonly OrganizationRow[]> {
+  return z.array(organizationRow).parse((await database.query(LIST, [limit])).rows)
+}
+
+export async function findOrganization(database: Queryable, nameOrId: string): Promise<OrganizationRow | undefined> {
+  return organizationRow.optional().parse((await database.query(FIND, [nameOrId])).rows[0])
+}
+
+/** @returns false when it was so already. */
+export async function setOrganizationActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
+  return (await database.query(SET_ACTIVE, [id, active])).rowCount === 1
+}

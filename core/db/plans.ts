@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { planLimitsSchema } from '#core/plan.ts'
+import type { PlanLimits } from '#core/plan.ts'
+import type { Queryable } from './pool.ts'
+
+const planRow = z.object({ id: z.uuid(), name: z.string(), limits: planLimitsSchema, created_at: z.date() })
+export type PlanRow = z.infer<typeof planRow>
+
+/** Plans are only ever inserted: no role but the owner may update or delete one. A taken name inserts nothing. */
+const INSERT = 'insert into plans (id, name, limits) values ($1, $2, $3) on conflict (name) do nothing'
+const LIST = 'select id, name, limits, created_at from plans order by name limit $1'
+const FIND = 'select id, name, limits, created_at from plans where id::text = lower($1) or name = $1'
+
+/** @returns false when the name is taken. */
+export async function insertPlan(database: Queryable, id: string, name: string, limits: PlanLimits): Promise<boolean> {
+  return (await database.query(INSERT, [id, name, JSON.stringify(limits)])).rowCount === 1
+}
+
+export async function listPlans(database: Queryable, limit: number): Promise<readonly PlanRow[]> {
+  return z.array(planRow).parse((await database.query(LIST, [limit])).rows)
+}
+
+export async function findPlan(database: Queryable, nameOrId: string): Promise<PlanRow | undefined> {
+  return planRow.optional().parse((await database.query(FIND, [nameOrId])).rows[0])
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+
+/** What a role that may create databases and roles does once for an installation. */
+
+/** Duplicate database: two callers may both have seen it absent. */
+const DUPLICATE_DATABASE = '42P04'
+
+const DATABASE_EXISTS = 'select 1 from pg_database where datname = $1'
+
+/** Creates the database unless it exists; `template` names one to copy, which nobody may be connected to. */
+export async function createDatabaseIfAbsent(adminUrl: string, name: string, template?: string): Promise<void> {
+  await withClient(adminUrl, async (client) => {
+    const { rowCount } = await client.query(DATABASE_EXISTS, [name])
+    if (rowCount !== 0) return
+    // Utility statements take no parameters.
+    const from = template === undefined ? '' : ` template ${pg.escapeIdentifier(template)}`
+    await client.query(`create database ${pg.escapeIdentifier(name)}${from}`).catch((error: unknown) => {
+      if (!(error instanceof pg.DatabaseError && error.code === DUPLICATE_DATABASE)) throw error
+    })
+  })
+}
+
+export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  await withClient(adminUrl, (client) => client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`))
+}
+
+export interface LoginUrls {
+  /** Logs in with the rights of `evidence_service`: gateway and jobs. */
+  readonly serviceUrl: string
+  /** Logs in with the rights of `evidence_operator`: the command line. */
+  readonly operatorUrl: string
+}
+
+/** Login role by the group role of the schema whose rights it has. */
+const LOGINS = { evidence_app: 'evidence_service', evidence_admin: 'evidence_operator' } as const
+
+// A role that exists gets the new password; creating it is the first installation only.
+const loginSql = (login: string, group: string, password: string): string => `
+do $$ begin
+  create role ${login} login;
+exception when duplicate_object or unique_violation then null; end $$;
+alter role ${login} login password ${pg.escapeLiteral(password)};
+grant ${group} to ${login};`
+
+/**
+ * Gives the two login roles a fresh random password and returns URLs like `adminUrl` for them. The database must have
+ * been migrated, which creates the group roles; roles belong to the whole cluster, so earlier URLs stop working.
+ */
+export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
+  const urls = { evidence_app: '', evidence_admin: '' }
+  await withClient(adminUrl, async (client) => {
+    for (const login of ['evidence_app', 'evidence_admin'] as const) {
+      const password = randomBytes(24).toString('hex')
+      await client.query(loginSql(login, LOGINS[login], password))
+      const url = new URL(adminUrl)
+      url.username = login
+      url.password = password
+      urls[login] = url.href
+    }
+  })
+  return { serviceUrl: urls.evidence_app, operatorUrl: urls.evidence_admin }
+}
+
+/** True when the server takes a connection and answers within `timeoutMs`. */
+export async function answers(url: string, timeoutMs = 2_000): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}

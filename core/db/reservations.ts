@@ -1,0 +1,191 @@
+import { z } from 'zod'
+import type { ServedPassage } from '#core/limits/limiter.ts'
+import type { Queryable } from './pool.ts'
+
+/** Everything that is pinned about an admitted request; written before any paid work. */
+export interface NewReservation {
+  readonly id: string
+  readonly traceId: string
+  readonly organizationId: string
+  readonly clientId: string
+  readonly environment: string
+  readonly apiKeyId: string
+  readonly entitlementId: string
+  readonly planId: string
+  readonly knowledgeBaseId: string
+  readonly versionId: string
+  readonly profileId: string
+  readonly idempotencyDigest: Buffer | null
+  readonly fingerprint: Buffer
+  readonly fingerprintEpoch: number
+  readonly admittedAtMs: number
+  readonly deadlineAtMs: number
+  /** UTC day, YYYY-MM-DD. */
+  readonly inForceOn: string
+}
+
+export type ReservationInserted = { readonly status: 'inserted' } | { readonly status: 'conflict'; readonly originalRequestId: string } | { readonly status: 'epoch' }
+
+/**
+ * One statement, one commit: takes the organization's shared lock without waiting, checks that the epoch charged in Redis is still the
+ * one in force, and inserts. The partial unique index is the idempotency guarantee. No row back means: stale epoch or a duplicate.
+ */
+const INSERT = `
+  insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id,
+    version_id, profile_id, idempotency_digest, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, to_timestamp($15::double precision / 1000), to_timestamp($16::double precision / 1000), $17::date
+  from limit_epochs
+  where organization_id = $3 and epoch = $18 and pg_try_advisory_xact_lock_shared(hashtextextended($3::text, 0))
+  on conflict do nothing
+  returning id`
+
+/** Covered by the partial unique index. */
+const BY_IDEMPOTENCY = `
+  select id from reservations
+  where client_id = $1 and environment = $2 and idempotency_digest = $3 and state <> 'refunded'`
+
+/** Only while open: a reservation that the sweeper already settled cannot be delivered any more. */
+const RECORD = `
+  update reservations set state = 'delivered', finished_at = clock_timestamp(), outcome = $2, served = $3
+  where id = $1 and state = 'open'
+  returning id`
+
+/** Serialises the refunds of one entitlement, so that their daily cap holds exactly. */
+const LOCK_REFUNDS = `select pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0)), entitlement_id from reservations where id = $1`
+
+/** Past the cap of refunds per UTC day the request stays charged: state "failed". */
+const REFUND = `
+  update reservations as r set finished_at = clock_timestamp(), outcome = $2,
+    state = case when (
+      select count(*) from reservations as other
+      where other.entitlement_id = r.entitlement_id and other.state = 'refunded' and other.finished_at >= date_trunc('day', now() at time zone 'utc') at time zone 'utc'
+        and other.admitted_at >= (date_trunc('day', now() at time zone 'utc') at time zone 'utc') - interval '1 day'
+    ) < coalesce((select (limits ->> 'requests_per_day')::bigint from plans where plans.id = r.plan_id), 0) then 'refunded' else 'failed' end
+  where id = $1 and state = 'open'
+  returning state, organization_id, client_id, environment, entitlement_id, knowledge_base_id, idempotency_digest`
+
+const FIND_OPEN_PAST_DEADLINE = `select id from reservations where state = 'open' and deadline_at < now() order by deadline_at limit $1`
+
+export async function insertReservation(database: Queryable, reservation: NewReservation, epoch: number): Promise<ReservationInserted> {
+  const r = reservation
+  const values = [r.id, r.traceId, r.organizationId, r.clientId, r.environment, r.apiKeyId, r.entitlementId, r.planId, r.knowledgeBaseId, r.versionId, r.profileId, r.idempotencyDigest, r.fingerprint, r.fingerprintEpoch, r.admittedAtMs, r.deadlineAtMs, r.inForceOn, epoch]
+  const { rowCount } = await database.query({ name: 'insert-reservation', text: INSERT, values })
+  if (rowCount === 1) return { status: 'inserted' }
+  const original = r.idempotencyDigest === null ? undefined : await findByIdempotency(database, r.clientId, r.environment, r.idempotencyDigest)
+  return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
+}
+
+export async function findByIdempotency(database: Queryable, clientId: string, environment: string, digest: Buffer): Promise<string | undefined> {
+  const { rows } = await database.query<{ id: string }>({ name: 'reservation-by-idempotency', text: BY_IDEMPOTENCY, values: [clientId, environment, digest] })
+  return rows[0]?.id
+}
+
+/** What the ledger keeps of a finished request; no text of query or passage. */
+export interface Outcome {
+  readonly decision: 'answer' | 'abstain' | null
+  readonly error_code: string | null
+  readonly result_count: number
+  readonly response_bytes: number
+  readonly query_embedding_tokens: number | null
+  readonly signal: string | null
+  readonly threshold: number | null
+  readonly observed_value: number | null
+  readonly top_k: number
+  readonly chunk_ids: readonly string[]
+  /** SHA-256 of the reply's bytes, hex. */
+  readonly reply_sha256: string | null
+}
+
+/** @returns false when the reservation was no longer open. */
+export async function recordDelivered(database: Queryable, requestId: string, outcome: Outcome, served: readonly ServedPassage[]): Promise<boolean> {
+  const { rowCount } = await database.query({ name: 'record-delivered', text: RECORD, values: [requestId, JSON.stringify(outcome), JSON.stringify(served)] })
+  return rowCount === 1
+}
+
+const refundedRow = z.object({
+  state: z.enum(['refunded', 'failed']),
+  organization_id: z.string(),
+  client_id: z.string(),
+  environment: z.string(),
+  entitlement_id: z.string(),
+  knowledge_base_id: z.string(),
+  idempotency_digest: z.instanceof(Buffer).nullable(),
+})
+export type RefundedReservation = z.infer<typeof refundedRow>
+
+/** Run inside a transaction. @returns undefined when the reservation was not open any more. */
+export async function refundReservation(client: Queryable, requestId: string, outcome: Outcome): Promise<RefundedReservation | undefined> {
+  await client.query(LOCK_REFUNDS, [requestId])
+  const { rows } = await client.query(REFUND, [requestId, JSON.stringify(outcome)])
+  return rows.length === 0 ? undefined : refundedRow.parse(rows[0])
+}
+
+export async function findOpenPastDeadline(database: Queryable, limit: number): Promise<readonly string[]> {
+  const { rows } = await database.query<{ id: string }>(FIND_OPEN_PAST_DEADLINE, [limit])
+  return rows.map((row) => row.id)
+}
+
+const countersRow = z.object({
+  entitlement_id: z.string(),
+  client_id: z.string(),
+  environment: z.string(),
+  knowledge_base_id: z.string(),
+  day_used: z.coerce.number(),
+  month_used: z.coerce.number(),
+})
+
+/** What every entitlement of an organization used of the running day and month (UTC); refunded requests do not count. */
+const COUNT_USED = `
+  select entitlement_id, client_id, environment, knowledge_base_id,
+    count(*) filter (where state <> 'refunded' and admitted_at >= date_trunc('day', now() at time zone 'utc') at time zone 'utc') as day_used,
+    count(*) filter (where state <> 'refunded') as month_used
+  from reservations
+  where organization_id = $1 and admitted_at >= date_trunc('month', now() at time zone 'utc') at time zone 'utc'
+  group by entitlement_id, client_id, environment, knowledge_base_id`
+
+const recentRow = z.object({
+  id: z.string(),
+  entitlement_id: z.string(),
+  client_id: z.string(),
+  environment: z.string(),
+  knowledge_base_id: z.string(),
+  admitted_ms: z.coerce.number(),
+  deadline_ms: z.coerce.number(),
+  state: z.string(),
+  idempotency_digest: z.instanceof(Buffer).nullable(),
+})
+
+/** The last minute's admissions (refunded ones too: a minute slot is never given back) and everything still open. */
+const RECENT_OR_OPEN = `
+  select id, entitlement_id, client_id, environment, knowledge_base_id, extract(epoch from admitted_at) * 1000 as admitted_ms,
+    extract(epoch from deadline_at) * 1000 as deadline_ms, state, idempotency_digest
+  from reservations
+  where organization_id = $1 and (admitted_at > now() - interval '60 seconds' or state = 'open')`
+
+const servedRow = z.object({
+  knowledge_base_id: z.string(),
+  finished_ms: z.coerce.number(),
+  window_days: z.coerce.number(),
+  served: z.array(z.object({ chunk: z.string(), document: z.string(), revision: z.string(), ordinal: z.number(), total: z.number() })),
+})
+
+/** What was served in each request's own exposure window, unless an operator released it since. */
+const SERVED_IN_WINDOW = `
+  select r.knowledge_base_id, extract(epoch from r.finished_at) * 1000 as finished_ms, r.served, (p.limits -> 'exposure' ->> 'window_days')::int as window_days
+  from reservations as r join plans as p on p.id = r.plan_id
+  where r.organization_id = $1 and r.state = 'delivered' and r.served <> '[]'
+    and r.admitted_at >= now() - (p.limits -> 'exposure' ->> 'window_days')::int * interval '1 day' - interval '1 minute'
+    and r.finished_at > coalesce((select max(released_at) from exposure_releases as e where e.organization_id = r.organization_id and e.knowledge_base_id = r.knowledge_base_id), '-infinity')
+  order by r.finished_at`
+
+export async function readUsed(database: Queryable, organizationId: string): Promise<readonly z.infer<typeof countersRow>[]> {
+  return z.array(countersRow).parse((await database.query(COUNT_USED, [organizationId])).rows)
+}
+
+export async function readRecentOrOpen(database: Queryable, organizationId: string): Promise<readonly z.infer<typeof recentRow>[]> {
+  return z.array(recentRow).parse((await database.query(RECENT_OR_OPEN, [organizationId])).rows)
+}
+
+export async function readServedInWindow(database: Queryable, organizationId: string): Promise<readonly z.infer<typeof servedRow>[]> {
+  return z.array(servedRow).parse((await database.query(SERVED_IN_WINDOW, [organizationId])).rows)
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { facetsSchema } from '#core/artifact/layout.ts'
+import { embeddingSpaceSchema } from '#core/artifact/manifest.ts'
+import type { Facets } from '#core/artifact/layout.ts'
+import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import type { Queryable } from './pool.ts'
+
+const ROWS_PER_STATEMENT = 1_000
+
+export interface DocumentRow {
+  readonly id: string
+  readonly key: string
+}
+
+export interface RevisionRow {
+  readonly id: string
+  readonly documentId: string
+  readonly snapshotId: string
+  readonly title: string
+  /** ISO 8601 UTC. */
+  readonly publishedAt: string
+  readonly effectiveAt: string
+  readonly effectiveTo: string | null
+  /** 64 hex digits. */
+  readonly contentSha256: string
+  /** Which fields were derived, by which rule. */
+  readonly lineage: unknown
+}
+
+/** A document keeps its id in every version of its knowledge base; knowing it already is the usual case. */
+const INSERT_DOCUMENTS = `
+insert into documents (id, knowledge_base_id, key)
+select d.id, $1, d.key from jsonb_to_recordset($2::jsonb) as d (id uuid, key text)
+on conflict do nothing`
+
+export async function insertDocuments(database: Queryable, knowledgeBaseId: string, documents: readonly DocumentRow[]): Promise<void> {
+  for (let from = 0; from < documents.length; from += ROWS_PER_STATEMENT) {
+    const batch = documents.slice(from, from + ROWS_PER_STATEMENT)
+    await database.query(INSERT_DOCUMENTS, [knowledgeBaseId, JSON.stringify(batch)])
+  }
+}
+
+/** A revision's id follows from its content, so an unchanged revision is there already and stays as it was first recorded. */
+const INSERT_REVISIONS = `
+insert into revisions (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256, lineage)
+select r.id, r."documentId", r."snapshotId", r.title, r."publishedAt", r."effectiveAt", r."effectiveTo", decode(r."contentSha256", 'hex'), r.lineage
+from jsonb_to_recordset($1::jsonb) as r (id uuid, "documentId" uuid, "snapshotId" uuid, title text, "publishedAt" timestamptz, "effectiveAt" timestamptz,
+  "effectiveTo" timestamptz, "contentSha256" text, lineage jsonb)
+on conflict (id) do nothing`
+
+export async function insertRevisions(database: Queryable, revisions: readonly RevisionRow[]): Promise<void> {
+  for (let from = 0; from < revisions.length; from += ROWS_PER_STATEMENT) {
+    await database.query(INSERT_REVISIONS, [JSON.stringify(revisions.slice(from, from + ROWS_PER_STATEMENT))])
+  }
+}
+
+/** A candidate with its searchable form and the profile it was evaluated with. */
+export interface NewVersion {
+  readonly id: string
+  readonly knowledgeBaseId: string
+  readonly buildId: string
+  readonly passages: number
+  readonly documents: number
+  readonly facets: Facets
+  readonly evaluation: unknown
+  readonly passed: boolean
+  readonly projection: { readonly id: string; readonly embedding: EmbeddingSpace; readonly manifestDigest: Buffer }
+  readonly profile: { readonly id: string; readonly parameters: unknown; readonly signal: string; readonly threshold: number }
+}
+
+const INSERT_VERSION = `
+insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed)
+values ($1, $2, $3, $4, $5, $6, $7, $8)`
+const INSERT_PROJECTION = 'insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, $4)'
+const INSERT_PROFILE = 'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
+
+export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
+  const { projection, profile } = version
+  await database.query(INSERT_VERSION, [
+    version.id,
+    version.knowledgeBaseId,
+    version.buildId,
+    version.passages,
+    version.documents,
+    JSON.stringify(version.facets),
+    JSON.stringify(version.evaluation),
+    version.passed,
+  ])
+  await database.query(INSERT_PROJECTION, [projection.id, version.id, JSON.stringify(projection.embedding), projection.manifestDigest])
+  await database.query(INSERT_PROFILE, [profile.id, projection.id, JSON.stringify(profile.parameters), profile.signal, profile.threshold])
+}
+
+export const VERSION_STATES = ['candidate', 'active', 'retired', 'rejected'] as const
+
+const versionSchema = z.object({
+  id: z.uuid(),
+  knowledge_base_id: z.uuid(),
+  state: z.enum(VERSION_STATES),
+  passed: z.boolean(),
+  facets: facetsSchema,
+  verdict: z.enum(['approved', 'rejected']).nullable(),
+  projection_id: z.uuid(),
+  embedding: embeddingSpaceSchema,
+  manifest_digest: z.instanceof(Buffer),
+  profile_id: z.uuid(),
+})
+/** A version with its newest review, its projection and the projection's newest profile. */
+export type VersionRow = z.infer<typeof versionSchema>
+
+const READ_VERSION = `
+select v.id, v.knowledge_base_id, v.state, v.passed, v.facets, p.id as projection_id, p.embedding, p.manifest_digest,
+  (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict,
+  (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc, f.id limit 1) as profile_id
+from corpus_versions v
+join projections p on p.version_id = v.id
+where v.id = $1
+order by p.created_at desc
+limit 1`
+
+export async function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
+  const { rows } = await database.query(READ_VERSION, [id])
+  return rows[0] === undefined ? undefined : versionSchema.parse(rows[0])
+}
+
+const wantedSchema = z.object({ projection_id: z.uuid(), manifest_digest: z.instanceof(Buffer) })
+export interface WantedProjection {
+  readonly projectionId: string
+  readonly manifestDigest: Buffer
+}
+
+/** What every search node should hold: active versions, their predecessors, and the profiles that active entitlements name. */
+const WANTED_PROJECTIONS = `
+with wanted as (
+  select p.id from active_versions a join projections p on p.version_id in (a.version_id, a.previous_version_id)
+  union
+  select f.projection_id from entitlements e cross join lateral unnest(e.profile_ids) as named (id) join retrieval_profiles f on f.id = named.id where e.active
+)
+select p.id as projection_id, p.manifest_digest from wanted join projections p using (id)`
+
+export async function wantedProjections(database: Queryable): Promise<readonly WantedProjection[]> {
+  const { rows } = await database.query(WANTED_PROJECTIONS)
+  return z.array(wantedSchema).parse(rows).map((row) => ({ projectionId: row.projection_id, manifestDigest: row.manifest_digest }))
+}
+
+/**
+ * Projections that somebody may have pinned a moment ago although nobody wants them now: those of a knowledge base whose pointer, entitlements
+ * or activations changed within the time given, and those of activations that are waiting.
+ */
+const LINGERING_PROJECTIONS = `
+with changed as (
+  select knowledge_base_id from active_versions where activated_at > now() - make_interval(secs => $1 / 1000.0)
+  union
+  select knowledge_base_id from entitlements where updated_at > now() - make_interval(secs => $1 / 1000.0)
+  union
+  select knowledge_base_id from activations where state = 'queued' or finished_at > now() - make_interval(secs => $1 / 1000.0)
+)
+select p.id from changed join corpus_versions v using (knowledge_base_id) join projections p on p.version_id = v.id`
+
+export async function lingeringProjections(database: Queryable, withinMs: number): Promise<readonly string[]> {
+  const { rows } = await database.query(LINGERING_PROJECTIONS, [withinMs])
+  return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
+}

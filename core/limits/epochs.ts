@@ -1,0 +1,108 @@
+import { raiseEpoch, readEpoch } from '#core/db/limit-epochs.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
+import { readRecentOrOpen, readServedInWindow, readUsed } from '#core/db/reservations.ts'
+import type { Log } from '#core/log.ts'
+import type { LimitScope } from './keys.ts'
+import type { Limiter, RebuiltCounters, ServedPassage } from './limiter.ts'
+
+const DAY_MS = 86_400_000
+const ORGANIZATIONS_REMEMBERED_MAX = 10_000
+
+/** Which epoch of an organization's counters is in force, and the rebuild of counters that were lost or are stale. */
+export interface LimitEpochs {
+  /** The epoch to charge under; rebuilds first when Redis is another process than the counters were written to. */
+  current(organizationId: string): Promise<number>
+  /** The next `current` asks Postgres again. */
+  forget(organizationId?: string): void
+  /** A charge may be wrong (its undo or settlement failed): the next `current` counts anew. */
+  distrust(organizationId: string): void
+  /** Counts everything anew from the reservations, under a new epoch. Joined when already under way. */
+  rebuild(organizationId: string): Promise<number>
+}
+
+export function openLimitEpochs(deps: { readonly database: Database; readonly limiter: Limiter; readonly log: Log }): LimitEpochs {
+  const { database, limiter, log } = deps
+  const known = new Map<string, { readonly epoch: number; readonly redisRunId: string }>()
+  const distrusted = new Set<string>()
+  const rebuilding = new Map<string, Promise<number>>()
+
+  function requireRunId(): string {
+    const runId = limiter.runId()
+    if (runId === undefined) throw new Error('the limit store is not connected')
+    return runId
+  }
+
+  async function rebuildNow(organizationId: string): Promise<number> {
+    const runId = requireRunId()
+    const raised = await raiseEpoch(
+      database,
+      organizationId,
+      runId,
+      async (current) => !distrusted.has(organizationId) && (await limiter.isReady(organizationId, current.epoch)),
+      async (client, epoch) => limiter.install(organizationId, epoch, await countFromReservations(client, organizationId, epoch)),
+    )
+    distrusted.delete(organizationId)
+    log.info('limit counters rebuilt', { organization_id: organizationId, epoch: raised.epoch })
+    if (known.size >= ORGANIZATIONS_REMEMBERED_MAX) known.clear()
+    known.set(organizationId, raised)
+    return raised.epoch
+  }
+
+  function rebuild(organizationId: string): Promise<number> {
+    const running = rebuilding.get(organizationId) ?? rebuildNow(organizationId).finally(() => rebuilding.delete(organizationId))
+    rebuilding.set(organizationId, running)
+    return running
+  }
+
+  return {
+    rebuild,
+    distrust: (organizationId) => void distrusted.add(organizationId),
+    forget: (organizationId) => (organizationId === undefined ? known.clear() : known.delete(organizationId)),
+    current: async (organizationId) => {
+      const runId = requireRunId()
+      if (distrusted.has(organizationId)) return rebuild(organizationId)
+      let epoch = known.get(organizationId)
+      if (epoch === undefined) {
+        epoch = await readEpoch(database, organizationId)
+        known.set(organizationId, epoch)
+      }
+      return epoch.epoch > 0 && epoch.redisRunId === runId ? epoch.epoch : rebuild(organizationId)
+    },
+  }
+}
+
+async function countFromReservations(client: Queryable, organizationId: string, epoch: number): Promise<RebuiltCounters> {
+  const used = await readUsed(client, organizationId)
+  const recent = await readRecentOrOpen(client, organizationId)
+  const served = await readServedInWindow(client, organizationId)
+  const scopeOf = (row: { entitlement_id: string; client_id: string; environment: string; knowledge_base_id: string }): LimitScope => ({
+    organizationId,
+    epoch,
+    entitlementId: row.entitlement_id,
+    clientId: row.client_id,
+    environment: row.environment,
+    knowledgeBaseId: row.knowledge_base_id,
+  })
+  const minuteAgoMs = Date.now() - 60_000
+  const ids = new Map([...used, ...recent].map((row) => [row.entitlement_id, row]))
+  const entitlements = [...ids.values()].map((row) => {
+    const counted = used.find((candidate) => candidate.entitlement_id === row.entitlement_id)
+    const own = recent.filter((candidate) => candidate.entitlement_id === row.entitlement_id)
+    return {
+      scope: scopeOf(row),
+      dayUsed: counted?.day_used ?? 0,
+      monthUsed: counted?.month_used ?? 0,
+      minute: own.filter(({ admitted_ms }) => admitted_ms > minuteAgoMs).map(({ id, admitted_ms }) => ({ requestId: id, atMs: admitted_ms })),
+      open: own
+        .filter(({ state }) => state === 'open')
+        .map(({ id, admitted_ms, deadline_ms, idempotency_digest }) => ({ requestId: id, admittedAtMs: admitted_ms, deadlineMs: deadline_ms, idempotencyDigest: idempotency_digest ?? undefined })),
+    }
+  })
+  const byKnowledgeBase = Map.groupBy(served, (row) => row.knowledge_base_id)
+  const exposure = [...byKnowledgeBase].map(([knowledgeBaseId, rows]) => ({
+    scope: scopeOf({ entitlement_id: '', client_id: '', environment: '', knowledge_base_id: knowledgeBaseId }),
+    windowMs: Math.max(...rows.map((row) => row.window_days)) * DAY_MS,
+    served: rows.flatMap((row) => row.served.map((passage: ServedPassage) => ({ atMs: row.finished_ms, passage }))),
+  }))
+  return { entitlements, exposure }
+}

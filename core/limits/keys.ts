@@ -1,0 +1,45 @@
+/**
+ * Names of the limit counters in Redis. The organization is the hash tag, so that one script may touch all of them on a cluster; the
+ * epoch is part of every name, so that counters of an earlier epoch can never be read again and vanish by their own expiry.
+ */
+export interface LimitScope {
+  readonly organizationId: string
+  readonly epoch: number
+  readonly entitlementId: string
+  readonly knowledgeBaseId: string
+  readonly clientId: string
+  readonly environment: string
+}
+
+export interface LimitKeys {
+  readonly ready: string
+  readonly minute: string
+  readonly leases: string
+  readonly counts: string
+  readonly exposure: string
+  readonly flags: string
+  readonly documentPrefix: string
+  charge(requestId: string): string
+  idempotency(digest: Buffer): string
+}
+
+export function readyKey(organizationId: string, epoch: number): string {
+  return `{${organizationId}}:${epoch}:ready`
+}
+
+export function limitKeys(scope: LimitScope): LimitKeys {
+  const root = `{${scope.organizationId}}:${scope.epoch}`
+  const entitlement = `${root}:entitlement:${scope.entitlementId}`
+  const exposure = `${root}:exposure:${scope.knowledgeBaseId}`
+  return {
+    ready: readyKey(scope.organizationId, scope.epoch),
+    minute: `${entitlement}:minute`,
+    leases: `${entitlement}:leases`,
+    counts: `${entitlement}:counts`,
+    exposure,
+    flags: `${exposure}:flags`,
+    documentPrefix: `${exposure}:document:`,
+    charge: (requestId) => `${entitlement}:charge:${requestId}`,
+    idempotency: (digest) => `${root}:idempotency:${scope.clientId}:${scope.environment}:${digest.toString('base64url')}`,
+  }
+}

@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Log } from '#core/log.ts'
+import type { PlanLimits } from '#core/plan.ts'
+import { limitKeys, readyKey } from './keys.ts'
+import type { LimitScope } from './keys.ts'
+
+const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+const ADMIT = script('./admit.lua')
+const RELEASE = script('./release.lua')
+const SETTLE = script('./settle.lua')
+
+const TIGHTENED_RATE_DIVISOR = 5
+const DAY_MS = 86_400_000
+
+export type AdmissionStatus = 'admitted' | 'epoch' | 'conflict' | 'quota' | 'exposure' | 'rate' | 'concurrency'
+
+/** What the script decided, and how full the windows are after it. */
+export interface AdmissionDecision {
+  readonly status: AdmissionStatus
+  /** Redis's clock, ms since 1970: the one clock that windows are judged by. */
+  readonly nowMs: number
+  readonly dayUsed: number
+  readonly monthUsed: number
+  readonly minuteUsed: number
+  readonly retryAfterMs: number
+  /** Requests per minute in force: the plan's, or the tightened rate past the soft exposure mark. */
+  readonly rateInForce: number
+  readonly originalRequestId: string
+}
+
+/** One served passage as exposure counts it. */
+export interface ServedPassage {
+  readonly chunk: string
+  readonly document: string
+  readonly revision: string
+  readonly ordinal: number
+  /** Passages of the document in the version that served it. */
+  readonly total: number
+}
+
+export interface AdmissionRequest {
+  readonly requestId: string
+  readonly limits: PlanLimits
+  readonly corpusPassages: number
+  readonly idempotencyDigest: Buffer | undefined
+  /** Set when Postgres already holds this idempotency key: nothing is charged, only the windows are read. */
+  readonly originalRequestId: string | undefined
+}
+
+/** Counters of one organization as the reservations tell them; written under a new epoch, before it is ready. */
+export interface RebuiltCounters {
+  readonly entitlements: readonly {
+    readonly scope: LimitScope
+    readonly dayUsed: number
+    readonly monthUsed: number
+    readonly minute: readonly { readonly requestId: string; readonly atMs: number }[]
+    readonly open: readonly { readonly requestId: string; readonly admittedAtMs: number; readonly deadlineMs: number; readonly idempotencyDigest: Buffer | undefined }[]
+  }[]
+  readonly exposure: readonly { readonly scope: LimitScope; readonly windowMs: number; readonly served: readonly { readonly atMs: number; readonly passage: ServedPassage }[] }[]
+}
+
+/** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
+export interface Limiter {
+  /** Identity of the Redis process behind the connection; undefined while it is not known, and then nothing may be admitted. */
+  runId(): string | undefined
+  admit(scope: LimitScope, request: AdmissionRequest): Promise<AdmissionDecision>
+  /** Takes the whole charge back, by request id. */
+  undo(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
+  /** Gives day, month and the idempotency key back; never the minute slot. */
+  refund(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
+  /** Ends the lease and adds what was served to the exposure. */
+  settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
+  isReady(organizationId: string, epoch: number): Promise<boolean>
+  install(organizationId: string, epoch: number, counters: RebuiltCounters): Promise<void>
+  ping(): Promise<void>
+  close(): void
+}
+
+/** Connects; commands before the connection stands fail rather than wait. */
+export function openLimiter(url: string, log: Log): Limiter {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    commandTimeout: BOUNDS.redisCommandTimeoutMs,
+    connectTimeout: BOUNDS.redisCommandTimeoutMs,
+    enableAutoPipelining: false,
+    retryStrategy: (attempt) => Math.min(1_000, attempt * 50),
+    scripts: { admitRequest: { lua: ADMIT }, releaseRequest: { lua: RELEASE }, settleRequest: { lua: SETTLE } },
+  })
+  let runId: string | undefined
+  redis.on('error', (error) => log.warn('limit store connection', {}, error))
+  redis.on('close', () => (runId = undefined))
+  redis.on('ready', () => {
+    redis.info('server').then(
+      (info) => (runId = /^run_id:(\w+)/m.exec(info)?.[1]),
+      (error: unknown) => {
+        log.warn('limit store identity unknown', {}, error)
+        redis.disconnect(true)
+      },
+    )
+  })
+
+  async function release(mode: 'undo' | 'refund', scope: LimitScope, requestId: string, digest: Buffer | undefined): Promise<void> {
+    const keys = limitKeys(scope)
+    const named = [keys.minute, keys.leases, keys.counts, keys.charge(requestId), ...(digest === undefined ? [] : [keys.idempotency(digest)])]
+    await run(redis, 'releaseRequest', named, [requestId, mode])
+  }
+
+  return {
+    runId: () => runId,
+    admit: (scope, request) => admit(redis, scope, request),
+    undo: (scope, requestId, digest) => release('undo', scope, requestId, digest),
+    refund: (scope, requestId, digest) => release('refund', scope, requestId, digest),
+    settle: async (scope, requestId, limits, served) => {
+      const keys = limitKeys(scope)
+      const { exposure } = limits
+      await run(
+        redis,
+        'settleRequest',
+        [keys.leases, keys.exposure, keys.flags],
+        [requestId, exposure.window_days * DAY_MS, exposure.document_share, exposure.floors.document, runMark(limits), keys.documentPrefix, ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total])],
+      )
+    },
+    isReady: async (organizationId, epoch) => (await redis.exists(readyKey(organizationId, epoch))) === 1,
+    install: (organizationId, epoch, counters) => install(redis, organizationId, epoch, counters),
+    ping: async () => {
+      await redis.ping()
+    },
+    close: () => redis.disconnect(),
+  }
+}
+
+type Scripted = Record<string, (numberOfKeys: number, ...rest: (string | number)[]) => Promise<unknown>>
+
+async function run(redis: Redis, name: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  const call = (redis as unknown as Scripted)[name]
+  if (call === undefined) throw new Error(`script ${name} is not defined`)
+  return call.call(redis, keys.length, ...keys, ...args)
+}
+
+function runMark(limits: PlanLimits): number {
+  return Math.max(limits.exposure.run, limits.exposure.floors.run)
+}
+
+async function admit(redis: Redis, scope: LimitScope, request: AdmissionRequest): Promise<AdmissionDecision> {
+  const keys = limitKeys(scope)
+  const { limits, corpusPassages } = request
+  const { exposure } = limits
+  const mark = (share: number): number => Math.max(Math.floor(share * corpusPassages), exposure.floors.corpus)
+  const reply = await run(
+    redis,
+    'admitRequest',
+    [keys.ready, keys.minute, keys.leases, keys.counts, keys.charge(request.requestId), keys.exposure, keys.flags, ...(request.idempotencyDigest === undefined ? [] : [keys.idempotency(request.idempotencyDigest)])],
+    [
+      request.requestId,
+      limits.requests_per_minute,
+      Math.max(1, Math.floor(limits.requests_per_minute / TIGHTENED_RATE_DIVISOR)),
+      limits.concurrency,
+      limits.requests_per_day,
+      limits.requests_per_month,
+      BOUNDS.hardDeadlineMs,
+      exposure.window_days * DAY_MS,
+      mark(exposure.soft_share),
+      mark(exposure.hard_share),
+      exposure.document_share,
+      exposure.floors.document,
+      runMark(limits),
+      keys.documentPrefix,
+      request.originalRequestId ?? '',
+    ],
+  )
+  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId] = reply as [AdmissionStatus, number, number, number, number, number, number, string]
+  return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId }
+}
+
+const INSTALL_CHUNK = 1_000
+const DAYS_COUNTS_ARE_KEPT = 40
+
+async function install(redis: Redis, organizationId: string, epoch: number, counters: RebuiltCounters): Promise<void> {
+  const commands: (readonly (string | number)[])[] = []
+  for (const entitlement of counters.entitlements) {
+    const keys = limitKeys(entitlement.scope)
+    const now = new Date()
+    const day = Math.floor(now.getTime() / DAY_MS)
+    const month = now.getUTCFullYear() * 12 + now.getUTCMonth() + 1
+    commands.push(['hset', keys.counts, `d${day}`, entitlement.dayUsed, `m${month}`, entitlement.monthUsed], ['pexpire', keys.counts, DAYS_COUNTS_ARE_KEPT * DAY_MS])
+    for (const entry of entitlement.minute) commands.push(['zadd', keys.minute, entry.atMs, entry.requestId])
+    commands.push(['pexpire', keys.minute, 61_000])
+    for (const open of entitlement.open) {
+      const admitted = new Date(open.admittedAtMs)
+      commands.push(['zadd', keys.leases, open.deadlineMs, open.requestId])
+      commands.push(['set', keys.charge(open.requestId), `d${Math.floor(open.admittedAtMs / DAY_MS)} m${admitted.getUTCFullYear() * 12 + admitted.getUTCMonth() + 1}`, 'PX', 600_000])
+      if (open.idempotencyDigest !== undefined) commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', 600_000])
+    }
+    commands.push(['pexpire', keys.leases, BOUNDS.hardDeadlineMs + 1_000])
+  }
+  for (const { scope, windowMs, served } of counters.exposure) {
+    const keys = limitKeys(scope)
+    // Every document is flagged; the next admission looks at each once and drops those below their mark.
+    for (const { atMs, passage } of served) {
+      commands.push(['zadd', keys.exposure, atMs, passage.chunk], ['zadd', keys.documentPrefix + passage.document, atMs, `${passage.revision}:${passage.ordinal}`], ['hset', keys.flags, passage.document, passage.total])
+      commands.push(['pexpire', keys.documentPrefix + passage.document, windowMs])
+    }
+    commands.push(['pexpire', keys.exposure, windowMs], ['pexpire', keys.flags, windowMs])
+  }
+  for (let start = 0; start < commands.length; start += INSTALL_CHUNK) {
+    const results = await redis.pipeline(commands.slice(start, start + INSTALL_CHUNK).map((command) => [...command])).exec()
+    const failed = results?.find(([error]) => error !== null)?.[0]
+    if (results === null || failed) throw failed ?? new Error('the limit store took no counters')
+  }
+  await redis.set(readyKey(organizationId, epoch), '1')
+}

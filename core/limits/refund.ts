@@ -1,0 +1,45 @@
+import { readEpoch } from '#core/db/limit-epochs.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { refundReservation } from '#core/db/reservations.ts'
+import type { Outcome } from '#core/db/reservations.ts'
+import type { Limiter } from './limiter.ts'
+
+/**
+ * Settles an admitted request that delivered nothing. Postgres decides (the cap of refunds per day, and only while still open), Redis
+ * follows: day, month and the idempotency key are given back, the minute slot never.
+ * @returns "failed" when the cap was reached and the request stays charged; "not-open" when somebody else settled it.
+ */
+export async function settleRefund(deps: { readonly database: Database; readonly limiter: Limiter }, requestId: string, outcome: Outcome): Promise<'refunded' | 'failed' | 'not-open'> {
+  const settled = await inTransaction(deps.database, (client) => refundReservation(client, requestId, outcome))
+  if (settled === undefined) return 'not-open'
+  if (settled.state === 'failed') return 'failed'
+  const { epoch } = await readEpoch(deps.database, settled.organization_id)
+  const scope = {
+    organizationId: settled.organization_id,
+    epoch,
+    entitlementId: settled.entitlement_id,
+    knowledgeBaseId: settled.knowledge_base_id,
+    clientId: settled.client_id,
+    environment: settled.environment,
+  }
+  await deps.limiter.refund(scope, requestId, settled.idempotency_digest ?? undefined)
+  return 'refunded'
+}
+
+/** The outcome of a request that ended without a reply worth charging for. */
+export function undelivered(errorCode: string | null, topK: number): Outcome {
+  return {
+    decision: null,
+    error_code: errorCode,
+    result_count: 0,
+    response_bytes: 0,
+    query_embedding_tokens: null,
+    signal: null,
+    threshold: null,
+    observed_value: null,
+    top_k: topK,
+    chunk_ids: [],
+    reply_sha256: null,
+  }
+}

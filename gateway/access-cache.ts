@@ -1,0 +1,106 @@
+import pg from 'pg'
+import { BOUNDS } from '#core/bounds.ts'
+import { readAccess, readValidDigests } from '#core/db/access.ts'
+import type { Access } from '#core/db/access.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { Log } from '#core/log.ts'
+
+const RELISTEN_MS = 1_000
+const VALID_DIGESTS_MAX = 100_000
+
+/**
+ * What API keys may reach. An entry expires a fixed time after its read began; a notification from Postgres empties the cache at once.
+ * An entry that cannot be read again is an error, never an old answer.
+ */
+export interface AccessCache {
+  /** undefined: no such key. */
+  read(digests: readonly Buffer[]): Promise<Access | undefined>
+  /** Whether one of the digests belongs to a valid key, without a database read per question. */
+  isKnown(digests: readonly Buffer[]): Promise<boolean>
+  onChange(listener: () => void): void
+  close(): Promise<void>
+}
+
+interface Entry {
+  readonly readBeganMs: number
+  readonly access: Promise<Access | undefined>
+}
+
+export function openAccessCache(deps: { readonly database: Database; readonly databaseUrl: string; readonly environment: string; readonly log: Log }): AccessCache {
+  const { database, log } = deps
+  const entries = new Map<string, Entry>()
+  const listeners: (() => void)[] = []
+  let known: { readonly readBeganMs: number; readonly digests: Promise<ReadonlySet<string>> } | undefined
+
+  function forgetEverything(): void {
+    entries.clear()
+    for (const listener of listeners) listener()
+  }
+  const listening = listenForChanges(deps.databaseUrl, log, forgetEverything)
+
+  return {
+    read: (digests) => {
+      const key = digests[0]?.toString('base64') ?? ''
+      const cached = entries.get(key)
+      if (cached !== undefined && Date.now() - cached.readBeganMs < BOUNDS.accessCacheMs) return cached.access
+      const access = readAccess(database, digests)
+      const entry: Entry = { readBeganMs: Date.now(), access }
+      if (entries.size >= BOUNDS.accessCacheEntriesMax) entries.clear()
+      entries.set(key, entry)
+      access.catch(() => {
+        if (entries.get(key) === entry) entries.delete(key)
+      })
+      return access
+    },
+    isKnown: async (digests) => {
+      if (known === undefined || Date.now() - known.readBeganMs >= BOUNDS.accessCacheMs) {
+        const reading = readValidDigests(database, deps.environment, VALID_DIGESTS_MAX)
+        known = { readBeganMs: Date.now(), digests: reading }
+        reading.catch(() => (known = undefined))
+      }
+      const valid = await known.digests
+      return digests.some((digest) => valid.has(digest.toString('base64')))
+    },
+    onChange: (listener) => void listeners.push(listener),
+    close: () => listening.close(),
+  }
+}
+
+/** Keeps one connection on LISTEN; whenever it had to be made anew, changes may have been missed, so that counts as a change. */
+function listenForChanges(databaseUrl: string, log: Log, changed: () => void): { close(): Promise<void> } {
+  let client: pg.Client | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function again(error: unknown): void {
+    if (closed || timer !== undefined) return
+    log.warn('access notifications lost', {}, error)
+    timer = setTimeout(() => {
+      timer = undefined
+      void connect()
+    }, RELISTEN_MS)
+  }
+  async function connect(): Promise<void> {
+    const next = new pg.Client({ connectionString: databaseUrl, keepAlive: true, connectionTimeoutMillis: BOUNDS.databaseQueryTimeoutMs })
+    client = next
+    next.on('error', again)
+    next.on('end', () => again(undefined))
+    next.on('notification', changed)
+    try {
+      await next.connect()
+      await next.query('listen access_changed')
+      changed()
+    } catch (error) {
+      await next.end().catch(() => undefined)
+      again(error)
+    }
+  }
+  void connect()
+  return {
+    close: async () => {
+      closed = true
+      clearTimeout(timer)
+      await client?.end().catch(() => undefined)
+    },
+  }
+}

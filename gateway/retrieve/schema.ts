@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/bounds.ts'
+import type { ErrorDetail } from '#core/errors.ts'
+
+/** Unicode code points, as the contract counts characters. */
+export function countCharacters(text: string): number {
+  let count = 0
+  for (const character of text) if (character !== '') count++
+  return count
+}
+
+const filterValues = z.array(z.string().min(1).max(BOUNDS.filterValueCharactersMax)).min(1).max(BOUNDS.filterValuesMax)
+
+export const retrievalRequestSchema = z.strictObject({
+  query: z
+    .string()
+    .refine((text) => countCharacters(text) <= BOUNDS.queryCharactersMax, `must hold at most ${BOUNDS.queryCharactersMax} characters`)
+    .refine((text) => text.trim() !== '', 'must not be blank')
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL')
+    .meta({ description: 'The question, in Unicode code points at most the plan allows; not stored.', maxLength: BOUNDS.queryCharactersMax, minLength: 1 }),
+  knowledge_base: z.string().min(1).max(BOUNDS.filterValueCharactersMax).meta({ description: 'Slug of an entitled knowledge base.' }),
+  filters: z
+    .strictObject({
+      language: filterValues.optional().meta({ description: 'BCP 47 codes within the entitlement; alternatives.' }),
+      jurisdiction: filterValues.optional().meta({ description: 'Jurisdiction codes within the entitlement; alternatives.' }),
+      subject: filterValues.optional().meta({ description: 'Subject slugs of the knowledge base; alternatives.' }),
+    })
+    .optional(),
+  top_k: z.int().min(1).max(BOUNDS.topKSchemaMax).optional().meta({ description: 'Clamped to the cap of the plan; absent means the cap.' }),
+  profile: z.union([z.literal('active'), z.uuid()]).optional().meta({ description: 'active, or the id of an explicitly entitled retrieval profile.' }),
+})
+export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
+
+/** Zod's issues as details: where and what, without a word that the caller sent (field names included). */
+export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
+  return error.issues.slice(0, 20).map((issue) => ({ path: issue.path.map(String).join('.') || '(body)', message: messageOf(issue) }))
+}
+
+function messageOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return 'holds a field that is not part of the request'
+    case 'invalid_type':
+      return `must be of type ${issue.expected}`
+    case 'too_small':
+      return `must be or hold at least ${issue.minimum}`
+    case 'too_big':
+      return `must be or hold at most ${issue.maximum}`
+    case 'custom':
+      return issue.message
+    default:
+      return 'is not valid'
+  }
+}
+
+const requestId = z.string().regex(/^req_[0-9a-f-]{36}$/)
+const traceId = z.string().regex(/^ret_[0-9a-f-]{36}$/)
+const timestamp = z.iso.datetime({ precision: 3 })
+
+export const resultSchema = z.strictObject({
+  chunk_id: z.string().regex(/^chk_[0-9a-f]+$/),
+  text: z.string().meta({ description: `At most ${BOUNDS.passageCharactersMax} characters.` }),
+  score: z.number().min(0).max(1).meta({ description: 'Orders one reply; not comparable across queries.' }),
+  document: z.strictObject({
+    id: z.uuid(),
+    revision_id: z.uuid(),
+    title: z.string(),
+    authority: z.string(),
+    canonical_url: z.url(),
+    published_at: timestamp,
+    effective_at: timestamp,
+  }),
+  citation: z.strictObject({ label: z.string(), source_anchor: z.url(), source_snapshot_id: z.uuid() }),
+  metadata: z.strictObject({ language: z.string(), jurisdiction: z.string(), verification_status: z.enum(['verified', 'provisional', 'withdrawn']) }),
+})
+export type Result = z.infer<typeof resultSchema>
+
+export const abstentionSchema = z.strictObject({
+  decision: z.enum(['answer', 'abstain']).meta({ description: 'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.' }),
+  signal: z.string(),
+  threshold: z.number(),
+  observed_value: z.number().meta({ description: '0 when no passage remains.' }),
+  unsupported_explicit_references: z.array(z.strictObject({ text: z.string(), normalized: z.string(), reason: z.enum(['not_in_corpus', 'outside_filters']) })),
+})
+export type Abstention = z.infer<typeof abstentionSchema>
+
+export const retrievalResponseSchema = z.strictObject({
+  request_id: requestId,
+  knowledge_base: z.string(),
+  version: z.uuid(),
+  retrieval_profile: z.uuid(),
+  results: z.array(resultSchema).meta({ description: 'Empty when the decision is abstain.' }),
+  trace_id: traceId,
+  abstention: abstentionSchema,
+  usage: z.strictObject({
+    query_embedding_tokens: z.int().nonnegative().nullable().meta({ description: 'As the provider reported them; null when it does not.' }),
+    result_count: z.int().nonnegative(),
+    response_bytes: z.int().positive().meta({ description: 'Exact length of this body in bytes.' }),
+  }),
+})
+export type RetrievalResponse = z.infer<typeof retrievalResponseSchema>
+
+/** Builds the body schema of an error reply for a set of codes. */
+export function errorResponseSchema(codes: readonly [string, ...string[]]): z.ZodType {
+  return z.strictObject({
+    error: z.strictObject({
+      code: z.enum(codes),
+      message: z.string(),
+      retryable: z.boolean(),
+      details: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+      original_request_id: requestId.optional(),
+    }),
+    request_id: requestId,
+    trace_id: traceId,
+  })
+}

@@ -1,0 +1,80 @@
+import { status } from '@grpc/grpc-js'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Log } from '#core/log.ts'
+import { clientCredentials, connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient, SearchReply, SearchRequest, TransportSettings } from '#core/rpc/search-node.ts'
+
+const COOL_DOWN_MS = 1_000
+
+/** All search nodes as one: replicas of the same immutable projections. */
+export interface SearchTier {
+  /** Asks the least busy node; another one when it lacks the version, is full, or cannot be reached in time. */
+  search(request: SearchRequest, timeoutMs: number, signal: AbortSignal): Promise<SearchReply>
+  /** At least one node answers. */
+  isReachable(): Promise<boolean>
+  close(): void
+}
+
+interface Node {
+  readonly client: SearchNodeClient
+  inFlight: number
+  failedAtMs: number
+}
+
+export function openSearchTier(addresses: readonly string[], transport: TransportSettings, log: Log): SearchTier {
+  const nodes: Node[] = addresses.map((address) => ({ client: connectSearchNode(address, clientCredentials(address, transport)), inFlight: 0, failedAtMs: 0 }))
+  let turn = 0
+
+  /** Nodes that failed lately come last, then the least busy first; equals take turns. */
+  function inOrder(): readonly Node[] {
+    const now = Date.now()
+    turn = (turn + 1) % nodes.length
+    const rotated = [...nodes.slice(turn), ...nodes.slice(0, turn)]
+    const cooling = (node: Node): number => (now - node.failedAtMs < COOL_DOWN_MS ? 1 : 0)
+    return rotated.sort((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
+  }
+
+  async function ask(node: Node, request: SearchRequest, timeoutMs: number, signal: AbortSignal): Promise<SearchReply> {
+    node.inFlight++
+    try {
+      return await node.client.call('Search', request, timeoutMs, signal)
+    } catch (error) {
+      node.failedAtMs = Date.now()
+      throw error
+    } finally {
+      node.inFlight--
+    }
+  }
+
+  return {
+    search: async (request, timeoutMs, signal) => {
+      const endsAtMs = Date.now() + timeoutMs
+      let last: unknown = new Error('no search node is configured')
+      for (const node of inOrder()) {
+        const leftMs = endsAtMs - Date.now()
+        if (leftMs <= 0 || signal.aborted) break
+        try {
+          return await ask(node, request, Math.min(leftMs, BOUNDS.searchAttemptTimeoutMs), signal)
+        } catch (error) {
+          last = error
+          if (!isWorthAnotherNode(error)) break
+          log.warn('search node passed over', { address: node.client.address }, error)
+        }
+      }
+      throw last
+    },
+    isReachable: async () => {
+      const answers = await Promise.allSettled(nodes.map((node) => node.client.call('GetStatus', {}, BOUNDS.statusTimeoutMs)))
+      return answers.some((answer) => answer.status === 'fulfilled')
+    },
+    close: () => {
+      for (const node of nodes) node.client.close()
+    },
+  }
+}
+
+function isWorthAnotherNode(error: unknown): boolean {
+  if (!isGrpcError(error)) return false
+  const { FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, INTERNAL } = status
+  return [FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, INTERNAL].includes(error.code)
+}
