@@ -24,6 +24,13 @@ export const BOUNDS = {
   sourceFileBytesMax: 512 * 1024 * 1024,
   sourceFilesMax: 20_000,
   reportEntriesMax: 10_000,
+  /** One line of a JSONL source: one record. */
+  lineBytesMax: 1024 * 1024,
+  markdownFileBytesMax: 16 * 1024 * 1024,
+  headingCharactersMax: 2_000,
+  sourceIdCharactersMax: 500,
+  /** Distinct values of one facet of a version. */
+  facetValuesMax: 1_000,
   embedBatchTexts: 64,
 
   // Deadlines of one request, outermost first.

@@ -80,11 +80,11 @@ const UPDATE = `
     subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids), updated_at = now()
   where id = $1`
 const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
-/** A profile belongs to a knowledge base through its projection and corpus version. */
+/** A profile belongs to a knowledge base through its projection and corpus version; gateways serve it only once that version was active. */
 const PROFILE_OF = `
   select r.id
   from retrieval_profiles r join projections p on p.id = r.projection_id join corpus_versions v on v.id = p.version_id
-  where r.id = $1 and v.knowledge_base_id = $2`
+  where r.id = $1 and v.knowledge_base_id = $2 and v.state in ('active', 'retired')`
 
 /** @returns false when the client has an entitlement to that knowledge base in that environment. */
 export async function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
@@ -124,6 +124,7 @@ export async function clientHasEntitlement(database: Queryable, clientId: string
   return (await database.query(ANY_OF_CLIENT, [clientId, environment])).rowCount === 1
 }
 
-export async function profileBelongsTo(database: Queryable, profileId: string, knowledgeBaseId: string): Promise<boolean> {
+/** Whether gateways would serve the profile for that knowledge base. */
+export async function profileServable(database: Queryable, profileId: string, knowledgeBaseId: string): Promise<boolean> {
   return (await database.query(PROFILE_OF, [profileId, knowledgeBaseId])).rowCount === 1
 }

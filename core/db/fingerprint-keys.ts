@@ -11,14 +11,8 @@ const epochRow = z.object({
 })
 export type FingerprintEpochRow = z.infer<typeof epochRow>
 
-/** `wrapped` is 60 bytes, see `core/fingerprint.ts`. */
-const currentKey = z.object({ epoch: z.int(), wrapped: z.instanceof(Buffer) })
-export type CurrentFingerprintKey = z.infer<typeof currentKey>
-
 const epochOnly = z.object({ epoch: z.int() })
 
-/** The newest epoch is the one in use; erasing it opens a new one in the same transaction, so its key is always there. */
-const CURRENT = 'select epoch, wrapped from fingerprint_keys where organization_id = $1 and wrapped is not null order by epoch desc limit 1'
 const NEWEST_EPOCH = 'select coalesce(max(epoch), 0)::int as epoch from fingerprint_keys where organization_id = $1'
 /** Two rotations at once would take the same epoch: the loser's primary key conflict refuses it. */
 const INSERT = 'insert into fingerprint_keys (organization_id, epoch, wrapped) values ($1, $2, $3)'
@@ -34,11 +28,6 @@ const ERASE = `
   update fingerprint_keys set wrapped = null, erased_at = now()
   where organization_id = $1 and ($2::int is null or epoch = $2) and wrapped is not null
   returning epoch`
-
-/** @returns undefined when the organization has no key: nothing may be recorded for it. */
-export async function currentFingerprintKey(database: Queryable, organizationId: string): Promise<CurrentFingerprintKey | undefined> {
-  return currentKey.optional().parse((await database.query(CURRENT, [organizationId])).rows[0])
-}
 
 /** 0 when there is none. */
 export async function newestFingerprintEpoch(database: Queryable, organizationId: string): Promise<number> {

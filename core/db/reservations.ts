@@ -50,6 +50,11 @@ const RECORD = `
   where id = $1 and state = 'open'
   returning id`
 
+/** The caller hung up: charged, nothing delivered. */
+const RECORD_ABANDONED = `
+  update reservations set state = 'failed', finished_at = clock_timestamp(), outcome = $2
+  where id = $1 and state = 'open'`
+
 /** Serialises the refunds of one entitlement, so that their daily cap holds exactly. */
 const LOCK_REFUNDS = `select pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0)), entitlement_id from reservations where id = $1`
 
@@ -100,6 +105,10 @@ export interface Outcome {
 export async function recordDelivered(database: Queryable, requestId: string, outcome: Outcome, served: readonly ServedPassage[]): Promise<boolean> {
   const { rowCount } = await database.query({ name: 'record-delivered', text: RECORD, values: [requestId, JSON.stringify(outcome), JSON.stringify(served)] })
   return rowCount === 1
+}
+
+export async function recordAbandoned(database: Queryable, requestId: string, outcome: Outcome): Promise<void> {
+  await database.query(RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
 }
 
 const refundedRow = z.object({

@@ -1,0 +1,120 @@
+import { Buffer } from 'node:buffer'
+import type { Socket } from 'node:net'
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BOUNDS } from '#core/bounds.ts'
+import { ServiceError, toServiceError } from '#core/errors.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { ownMs } from './metrics.ts'
+import type { GatewayMetrics } from './metrics.ts'
+import { newExchange } from './retrieve/exchange.ts'
+import type { Exchange } from './retrieve/exchange.ts'
+import { retrieve } from './retrieve/pipeline.ts'
+import type { Finished, PipelineDeps } from './retrieve/pipeline.ts'
+import { errorReply } from './retrieve/reply.ts'
+import type { Reply } from './retrieve/reply.ts'
+
+export interface AppDeps extends PipelineDeps {
+  readonly lifecycle: Lifecycle
+  readonly metrics: GatewayMetrics
+  readonly trustedProxies: readonly string[] | undefined
+}
+
+/** The public application: one operation, and the same kind of refusal for everything else. */
+export function buildApp(deps: AppDeps): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    trustProxy: deps.trustedProxies === undefined ? false : [...deps.trustedProxies],
+    requestTimeout: BOUNDS.hardDeadlineMs,
+    connectionTimeout: BOUNDS.hardDeadlineMs * 2,
+    keepAliveTimeout: 60_000,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    http: { maxHeaderSize: BOUNDS.headerBytesMax },
+    clientErrorHandler: (_error, socket) => refuseUnreadable(socket),
+    frameworkErrors: (_error, request, reply) => void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST'))),
+  })
+  // Each hook answers by itself before Fastify looks at the body: `parse` reads it, after authentication and in the open.
+  app.route({ method: 'POST', url: '/v1/retrieve', onRequest: (request: FastifyRequest, reply: FastifyReply) => answer(deps, request, reply, (exchange) => retrieve(deps, exchange)), handler: () => undefined })
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) await answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 })))
+  })
+  app.setErrorHandler((error, request, reply) => answer(deps, request, reply, refuse(toServiceError(error))))
+  return app
+}
+
+type Work = (exchange: Exchange) => Promise<Finished>
+
+function refuse(error: ServiceError): Work {
+  return async (exchange) => ({ reply: errorReply(publicIds(exchange), error, undefined), error, decision: undefined })
+}
+
+function publicIds(exchange: Exchange): { requestId: string; traceId: string } {
+  return { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
+}
+
+/** Runs one exchange under its deadline, sends its reply, and says in the log how it went. */
+async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, work: Work): Promise<FastifyReply> {
+  const over = deps.lifecycle.begin()
+  const hangUp = new AbortController()
+  const onClose = (): void => {
+    if (!reply.raw.writableFinished) hangUp.abort()
+    over()
+  }
+  reply.raw.once('close', onClose)
+  const signal = AbortSignal.any([hangUp.signal, AbortSignal.timeout(BOUNDS.requestDeadlineMs)])
+  const exchange = newExchange(request.raw, request.ip, signal, () => hangUp.signal.aborted)
+  const finished = await admissible(deps, exchange, work)
+  if (deps.lifecycle.phase() !== 'serving' || !request.raw.complete) reply.header('connection', 'close')
+  deps.metrics.finished(exchange, finished)
+  logFinished(deps, exchange, finished)
+  return reply.code(finished.reply.status).headers(finished.reply.headers).send(finished.reply.body)
+}
+
+/** What is wrong with the request line and headers, or with the moment, is answered before anything else. */
+async function admissible(deps: AppDeps, exchange: Exchange, work: Work): Promise<Finished> {
+  if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(exchange)
+  const { headers, rawHeaders } = exchange.incoming
+  const authorizations = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length
+  if (headers['content-encoding'] !== undefined) return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(exchange)
+  if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(exchange)
+  return work(exchange)
+}
+
+function headerFault(path: string, message: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { details: [{ path, message }] })
+}
+
+function logFinished(deps: AppDeps, exchange: Exchange, { reply, error, decision }: Finished): void {
+  const { timings } = exchange
+  const fields = {
+    request_id: exchange.requestId,
+    trace_id: exchange.traceId,
+    parent: traceParent(exchange),
+    status: reply.status,
+    code: error?.code,
+    decision,
+    total_ms: round(timings.totalMs()),
+    own_ms: round(ownMs(timings)),
+    stages: timings.stages.map(({ name }) => name).join(' '),
+  }
+  if (error !== undefined && error.status === 503) deps.log.warn('request', fields, error.cause)
+  else deps.log.info('request', fields)
+}
+
+const round = (ms: number): number => Math.round(ms * 100) / 100
+
+/** A valid W3C traceparent is kept as a link; it never names anything of ours. */
+function traceParent(exchange: Exchange): string | undefined {
+  const header = exchange.incoming.headers['traceparent']
+  return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header) ? header : undefined
+}
+
+/** Bytes that are no HTTP request still get a reply of the catalogue, then the connection ends. */
+function refuseUnreadable(socket: Socket): void {
+  if (!socket.writable) return void socket.destroy()
+  const exchange = { requestId: crypto.randomUUID(), traceId: crypto.randomUUID() }
+  const reply: Reply = errorReply({ requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }, new ServiceError('INVALID_REQUEST'), undefined)
+  const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${reply.status} Bad Request\r\n${headers.join('')}\r\n`), reply.body]))
+}

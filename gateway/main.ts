@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BOUNDS } from '#core/bounds.ts'
+import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import { startOrExplain } from '#core/start.ts'
+import { createLedgerQueue } from '#core/ledger-queue.ts'
+import { openLimitEpochs } from '#core/limits/epochs.ts'
+import { openLimiter } from '#core/limits/limiter.ts'
+import { createLog } from '#core/log.ts'
+import { stopOnSignal } from '#core/shutdown.ts'
+import { openAccessCache } from './access-cache.ts'
+import { buildApp } from './app.ts'
+import { gatewayConfig } from './config.ts'
+import { buildInternalApp } from './internal.ts'
+import { newLifecycle } from './lifecycle.ts'
+import { newGatewayMetrics } from './metrics.ts'
+import { newFailureBudget } from './retrieve/authenticate.ts'
+import { embeddersOf } from './retrieve/embed.ts'
+import { openSearchTier } from './search-tier.ts'
+
+const DATABASE_CONNECTIONS_MAX = 24
+/** Long enough for a load balancer to see the refusal. */
+const REFUSING_MIN_MS = 250
+
+await startOrExplain(async () => {
+  const config = gatewayConfig()
+  const log = createLog('gateway', config.LOG_LEVEL)
+  const database = openDatabase(config.DATABASE_URL, log, DATABASE_CONNECTIONS_MAX)
+  await assertSchemaCurrent(database)
+  const limiter = openLimiter(config.REDIS_URL, log)
+  const epochs = openLimitEpochs({ database, limiter, log })
+  const access = openAccessCache({ database, databaseUrl: config.DATABASE_URL, environment: config.KEY_ENVIRONMENT, log })
+  access.onChange(() => epochs.forget())
+  const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
+  const ledger = createLedgerQueue(config.REDIS_URL, log)
+  const lifecycle = newLifecycle()
+  const metrics = newGatewayMetrics(lifecycle.inFlight)
+  const app = buildApp({
+    database,
+    limiter,
+    epochs,
+    access,
+    searchTier,
+    ledger,
+    lifecycle,
+    metrics,
+    log,
+    peppers: config.KEY_PEPPERS,
+    environment: config.KEY_ENVIRONMENT,
+    serviceSecret: config.SERVICE_SECRET,
+    failures: newFailureBudget(),
+    embedderOf: embeddersOf(config),
+    trustedProxies: config.TRUSTED_PROXIES,
+  })
+  const internal = buildInternalApp({ database, limiter, searchTier, lifecycle, metrics })
+  await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
+  await app.listen(address(config.GATEWAY_LISTEN))
+  log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
+
+  stopOnSignal(log, config.DRAIN_MS + BOUNDS.hardDeadlineMs + 5_000, async () => {
+    lifecycle.advance('draining')
+    await sleep(config.DRAIN_MS)
+    lifecycle.advance('refusing')
+    await Promise.all([lifecycle.idle(BOUNDS.hardDeadlineMs), sleep(REFUSING_MIN_MS)])
+    await app.close()
+    await internal.close()
+    await Promise.all([ledger.close(), access.close()])
+    searchTier.close()
+    limiter.close()
+    await database.end()
+  })
+})
+
+function address(listen: string): { host: string; port: number } {
+  const at = listen.lastIndexOf(':')
+  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(listen.slice(at + 1)) }
+}

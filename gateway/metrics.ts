@@ -1,0 +1,48 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { Exchange } from './retrieve/exchange.ts'
+import type { Finished } from './retrieve/pipeline.ts'
+
+const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
+
+/** Prometheus metrics of the gateway. Labels are codes and stage names: nothing a caller sent. */
+export interface GatewayMetrics {
+  finished(exchange: Exchange, finished: Finished): void
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+export function newGatewayMetrics(inFlight: () => number): GatewayMetrics {
+  const registers = [new Registry()]
+  const [registry] = registers
+  if (registry === undefined) throw new Error('no registry')
+  collectDefaultMetrics({ register: registry })
+  const requests = new Counter({ name: 'evidence_requests_total', help: 'Finished exchanges by status, error code and decision.', labelNames: ['status', 'code', 'decision'], registers })
+  const total = new Histogram({ name: 'evidence_request_seconds', help: 'From the request line to the reply.', buckets: SECONDS, registers })
+  const own = new Histogram({ name: 'evidence_gateway_own_seconds', help: 'Total less the time awaiting caller, Redis, Postgres, provider and search.', buckets: SECONDS, registers })
+  const stages = new Histogram({ name: 'evidence_stage_seconds', help: 'Each stage.', labelNames: ['stage'], buckets: SECONDS, registers })
+  const waits = new Histogram({ name: 'evidence_wait_seconds', help: 'Time awaiting each outside party, per exchange.', labelNames: ['party'], buckets: SECONDS, registers })
+  new Gauge({
+    name: 'evidence_requests_in_flight',
+    help: 'Exchanges under way.',
+    registers,
+    collect() {
+      this.set(inFlight())
+    },
+  })
+  return {
+    finished: ({ timings }, { reply, error, decision }) => {
+      requests.inc({ status: String(reply.status), code: error?.code ?? '', decision: decision ?? '' })
+      total.observe(timings.totalMs() / 1_000)
+      own.observe(ownMs(timings) / 1_000)
+      for (const { name, ms } of timings.stages) stages.observe({ stage: name }, ms / 1_000)
+      for (const [party, ms] of Object.entries(timings.waitedMs)) waits.observe({ party }, ms / 1_000)
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+/** Total less what was spent awaiting others: the gateway's own share, in milliseconds. */
+export function ownMs(timings: Exchange['timings']): number {
+  return Object.values(timings.waitedMs).reduce((left, ms) => left - ms, timings.totalMs())
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Database } from '#core/db/pool.ts'
+import { findByIdempotency, insertReservation } from '#core/db/reservations.ts'
+import { ServiceError } from '#core/errors.ts'
+import { idempotencyDigest, queryFingerprint, unwrapFingerprintKey } from '#core/fingerprint.ts'
+import type { LimitEpochs } from '#core/limits/epochs.ts'
+import type { LimitScope } from '#core/limits/keys.ts'
+import type { AdmissionDecision, Limiter } from '#core/limits/limiter.ts'
+import type { Exchange } from './exchange.ts'
+import type { PinnedRequest } from './pin.ts'
+
+export interface AdmitDeps {
+  readonly database: Database
+  readonly limiter: Limiter
+  readonly epochs: LimitEpochs
+  readonly serviceSecret: Buffer
+}
+
+/** A charged, reserved request: it must end in `record` or in a refund. */
+export interface Admission {
+  readonly scope: LimitScope
+  readonly decision: AdmissionDecision
+}
+
+const ATTEMPTS_MAX = 4
+const EPOCH_PAUSE_MS = 25
+
+/**
+ * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before anything is said.
+ * `onDecision` learns how full the windows are, whatever comes of it.
+ * @throws ServiceError REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits cannot be decided.
+ */
+export async function admit(deps: AdmitDeps, exchange: Exchange, pinned: PinnedRequest, idempotencyKey: string | undefined, onDecision: (decision: AdmissionDecision) => void): Promise<Admission> {
+  const { timings } = exchange
+  const digest = idempotencyKey === undefined ? undefined : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
+  const fingerprint = fingerprintOf(deps, pinned)
+  const original = digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
+    const decision = await timings.wait('redis', deps.limiter.admit(scope, { requestId: exchange.requestId, limits: pinned.limits, corpusPassages: pinned.profile.passages, idempotencyDigest: digest, originalRequestId: original }))
+    if (decision.status === 'epoch') {
+      await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
+      continue
+    }
+    onDecision(decision)
+    if (decision.status !== 'admitted') throw refusalOf(decision)
+    const reserved = await reserve(deps, exchange, pinned, { scope, digest, fingerprint, decision })
+    if (reserved.status === 'inserted') return { scope, decision }
+    await takeBack(deps, exchange, scope, digest)
+    if (reserved.status === 'conflict') throw new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${reserved.originalRequestId}` })
+    deps.epochs.forget(pinned.organizationId)
+    await sleep(EPOCH_PAUSE_MS * attempt)
+  }
+  throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the epoch of the limit counters did not settle') })
+}
+
+interface Charge {
+  readonly scope: LimitScope
+  readonly digest: Buffer | undefined
+  readonly fingerprint: { readonly value: Buffer; readonly epoch: number }
+  readonly decision: AdmissionDecision
+}
+
+async function reserve(deps: AdmitDeps, exchange: Exchange, pinned: PinnedRequest, charge: Charge): ReturnType<typeof insertReservation> {
+  const reservation = {
+    ...pinned,
+    id: exchange.requestId,
+    traceId: exchange.traceId,
+    versionId: pinned.profile.version_id,
+    profileId: pinned.profile.id,
+    idempotencyDigest: charge.digest ?? null,
+    fingerprint: charge.fingerprint.value,
+    fingerprintEpoch: charge.fingerprint.epoch,
+    admittedAtMs: charge.decision.nowMs,
+    deadlineAtMs: charge.decision.nowMs + BOUNDS.hardDeadlineMs,
+  }
+  try {
+    return await exchange.timings.wait('postgres', insertReservation(deps.database, reservation, charge.scope.epoch))
+  } catch (error) {
+    await takeBack(deps, exchange, charge.scope, charge.digest)
+    throw error
+  }
+}
+
+/** A charge that cannot be taken back makes the organization's counters doubtful: they are counted anew before the next admission. */
+async function takeBack(deps: AdmitDeps, exchange: Exchange, scope: LimitScope, digest: Buffer | undefined): Promise<void> {
+  try {
+    await exchange.timings.wait('redis', deps.limiter.undo(scope, exchange.requestId, digest))
+  } catch {
+    deps.epochs.distrust(scope.organizationId)
+  }
+}
+
+function refusalOf(decision: AdmissionDecision): ServiceError {
+  const retryAfterSeconds = decision.retryAfterMs / 1_000
+  switch (decision.status) {
+    case 'conflict':
+      return new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${decision.originalRequestId}` })
+    case 'quota':
+      return new ServiceError('QUOTA_EXHAUSTED')
+    case 'rate':
+    case 'concurrency':
+    case 'exposure':
+      return new ServiceError('RATE_LIMITED', { retryAfterSeconds })
+    case 'admitted':
+    case 'epoch':
+      return new ServiceError('INTERNAL_UNAVAILABLE')
+    default:
+      return decision.status satisfies never
+  }
+}
+
+/** Unwrapped keys live as long as the access that carried them. */
+const unwrapped = new WeakMap<Buffer, Buffer>()
+
+/** The organization's key for the query's fingerprint; without one nothing can be metered, so nothing is admitted. */
+function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerprint'] {
+  const { fingerprintKey, organizationId } = pinned
+  if (fingerprintKey === undefined) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"') })
+  const { wrapped, epoch } = fingerprintKey
+  const key = unwrapped.get(wrapped) ?? unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret)
+  unwrapped.set(wrapped, key)
+  return { value: queryFingerprint(key, pinned.query), epoch }
+}

@@ -1,0 +1,63 @@
+import { BOUNDS } from '#core/bounds.ts'
+import type { Access } from '#core/db/access.ts'
+import { ServiceError } from '#core/errors.ts'
+import { RETRIEVAL_SCOPE, keyDigest, keyIsWellFormed } from '#core/keys.ts'
+import type { KeyEnvironment } from '#core/keys.ts'
+import type { Pepper } from '#core/settings.ts'
+import type { AccessCache } from '../access-cache.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface AuthenticateDeps {
+  readonly access: AccessCache
+  readonly peppers: readonly Pepper[]
+  readonly environment: KeyEnvironment
+  readonly failures: FailureBudget
+}
+
+/**
+ * Who is calling, from the header alone. Every refusal of a key is the same 401.
+ * @throws ServiceError INVALID_API_KEY, SCOPE_FORBIDDEN, or INTERNAL_UNAVAILABLE when the database cannot be asked.
+ */
+export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): Promise<Access> {
+  const key = bearerKey(exchange.incoming.headers.authorization)
+  if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`)) throw new ServiceError('INVALID_API_KEY')
+  const digests = deps.peppers.map((pepper) => keyDigest(key, pepper))
+  const { timings } = exchange
+  if (deps.failures.isSpent(exchange.address) && !(await timings.wait('postgres', deps.access.isKnown(digests)))) throw new ServiceError('INVALID_API_KEY')
+  const access = await timings.wait('postgres', deps.access.read(digests))
+  if (access === undefined) deps.failures.count(exchange.address)
+  if (access === undefined || access.environment !== deps.environment || access.revoked_at !== null || access.expires_at.getTime() <= Date.now()) throw new ServiceError('INVALID_API_KEY')
+  if (!access.scopes.includes(RETRIEVAL_SCOPE)) throw new ServiceError('SCOPE_FORBIDDEN')
+  return access
+}
+
+function bearerKey(header: string | undefined): string | undefined {
+  return /^Bearer ([\w-]{1,128})$/i.exec(header ?? '')?.[1]
+}
+
+/** Unknown keys per address and minute. Past the budget, unknown keys no longer reach the database; known ones keep passing. */
+export interface FailureBudget {
+  isSpent(address: string): boolean
+  count(address: string): void
+}
+
+export function newFailureBudget(now: () => number = Date.now): FailureBudget {
+  const failures = new Map<string, { sinceMs: number; count: number }>()
+  const current = (address: string): { sinceMs: number; count: number } | undefined => {
+    const entry = failures.get(address)
+    return entry !== undefined && now() - entry.sinceMs < 60_000 ? entry : undefined
+  }
+  return {
+    isSpent: (address) => (current(address)?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
+    count: (address) => {
+      const entry = current(address)
+      if (entry !== undefined) entry.count++
+      else {
+        failures.delete(address)
+        const oldest = failures.keys().next()
+        if (failures.size >= BOUNDS.failureAddressesMax && oldest.done !== true) failures.delete(oldest.value)
+        failures.set(address, { sinceMs: now(), count: 1 })
+      }
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
+import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import { ServiceError } from '#core/errors.ts'
+import type { Exchange } from './exchange.ts'
+import type { PinnedRequest } from './pin.ts'
+
+export interface EmbeddedQuery {
+  readonly vector: Float32Array<ArrayBuffer>
+  /** As the provider reported them; null when it does not. */
+  readonly tokens: number | null
+}
+
+/** One embedder per space that a projection was built in, opened when first needed. */
+export type EmbedderOf = (space: EmbeddingSpace) => Embedder
+
+export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
+  const opened = new Map<string, Embedder>()
+  return (space) => {
+    const name = `${space.provider}/${space.model}/${space.dimensions}`
+    const embedder = opened.get(name) ?? openEmbedder(space, settings)
+    opened.set(name, embedder)
+    return embedder
+  }
+}
+
+/**
+ * The query as a vector of the projection's space.
+ * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
+ */
+export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {
+  try {
+    const { vectors, tokens } = await exchange.timings.wait('provider', embedderOf(pinned.profile.embedding).embed([pinned.query], exchange.signal))
+    const [vector] = vectors
+    if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
+    return { vector, tokens }
+  } catch (cause) {
+    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
+  }
+}

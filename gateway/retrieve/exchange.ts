@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { newRequestId } from '#core/ids.ts'
+import type { RequestId } from '#core/ids.ts'
+
+/** The stages of a request, in their order. */
+export const STAGES = ['authenticate', 'parse', 'entitle', 'narrow', 'pin', 'admit', 'embed', 'search', 'decide', 'bound', 'record', 'reply'] as const
+export type Stage = (typeof STAGES)[number]
+
+/** Outside parties whose time is not the gateway's own. */
+export type Party = 'caller' | 'redis' | 'postgres' | 'provider' | 'search'
+
+/** One HTTP exchange: what came in, who it is, and where its time went. */
+export interface Exchange {
+  readonly requestId: RequestId
+  readonly traceId: string
+  readonly incoming: IncomingMessage
+  readonly address: string
+  /** Aborts when the caller hangs up or the request's deadline passes. */
+  readonly signal: AbortSignal
+  /** True once the caller hung up. */
+  callerGone(): boolean
+  readonly timings: Timings
+}
+
+/** Stage by stage and party by party, in milliseconds. */
+export interface Timings {
+  readonly stages: { readonly name: Stage; readonly ms: number }[]
+  readonly waitedMs: Record<Party, number>
+  /** Runs one stage under its name. */
+  stage<T>(name: Stage, work: () => T | Promise<T>): Promise<T>
+  /** Counts the time until `work` is done as waiting for `party`. */
+  wait<T>(party: Party, work: Promise<T>): Promise<T>
+  totalMs(): number
+}
+
+export function newTimings(): Timings {
+  const beganMs = performance.now()
+  const stages: { name: Stage; ms: number }[] = []
+  const waitedMs = { caller: 0, redis: 0, postgres: 0, provider: 0, search: 0 }
+  return {
+    stages,
+    waitedMs,
+    stage: async (name, work) => {
+      const from = performance.now()
+      try {
+        return await work()
+      } finally {
+        stages.push({ name, ms: performance.now() - from })
+      }
+    },
+    wait: async (party, work) => {
+      const from = performance.now()
+      try {
+        return await work
+      } finally {
+        waitedMs[party] += performance.now() - from
+      }
+    },
+    totalMs: () => performance.now() - beganMs,
+  }
+}
+
+export function newExchange(incoming: IncomingMessage, address: string, signal: AbortSignal, callerGone: () => boolean): Exchange {
+  return { requestId: newRequestId(), traceId: randomUUID(), incoming, address, signal, callerGone, timings: newTimings() }
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http'
+import { BOUNDS } from '#core/bounds.ts'
+import { ServiceError } from '#core/errors.ts'
+import type { Exchange } from './exchange.ts'
+import { detailsOf, retrievalRequestSchema } from './schema.ts'
+import type { RetrievalRequest } from './schema.ts'
+
+export interface ParsedRequest {
+  readonly request: RetrievalRequest
+  readonly idempotencyKey: string | undefined
+}
+
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
+const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{${BOUNDS.idempotencyKeyCharactersMin},${BOUNDS.idempotencyKeyCharactersMax}}$`)
+
+/**
+ * Reads the body, which nobody has touched before, and makes a request of it.
+ * @throws ServiceError INVALID_REQUEST: 413 past the body limit, else 400 with what is wrong and where.
+ */
+export async function parse(exchange: Exchange): Promise<ParsedRequest> {
+  const { headers } = exchange.incoming
+  const body = await exchange.timings.wait('caller', readBody(exchange.incoming))
+  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) throw invalid('Content-Type', 'must be application/json')
+  const idempotencyKey = headers['idempotency-key']
+  if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !IDEMPOTENCY_KEY.test(idempotencyKey)))
+    throw invalid('Idempotency-Key', `must be ${BOUNDS.idempotencyKeyCharactersMin} to ${BOUNDS.idempotencyKeyCharactersMax} visible ASCII characters`)
+  const parsed = retrievalRequestSchema.safeParse(parseJson(body))
+  if (!parsed.success) throw new ServiceError('INVALID_REQUEST', { details: detailsOf(parsed.error) })
+  return { request: parsed.data, idempotencyKey }
+}
+
+function invalid(path: string, message: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { details: [{ path, message }] })
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { status: 413, details: [{ path: '(body)', message: `must be at most ${BOUNDS.bodyBytesMax} bytes` }] })
+}
+
+/** Declared too large is refused unread; streamed too large as soon as it is; too slow after a time of its own. */
+function readBody(incoming: IncomingMessage): Promise<Buffer> {
+  if (Number(incoming.headers['content-length'] ?? 0) > BOUNDS.bodyBytesMax) return Promise.reject(tooLarge())
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const timer = setTimeout(() => finish(invalid('(body)', 'must arrive without pauses')), BOUNDS.bodyReadTimeoutMs)
+    function finish(error?: unknown): void {
+      clearTimeout(timer)
+      incoming.off('data', take).off('end', finish).off('error', finish).off('close', closed)
+      if (error === undefined) resolve(Buffer.concat(chunks, bytes))
+      else reject(error)
+    }
+    function take(chunk: Buffer): void {
+      bytes += chunk.length
+      chunks.push(chunk)
+      if (bytes > BOUNDS.bodyBytesMax) finish(tooLarge())
+    }
+    const closed = (): void => finish(invalid('(body)', 'must be complete'))
+    incoming.on('data', take).on('end', finish).on('error', closed).on('close', closed)
+  })
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
+    return value
+  } catch {
+    throw invalid('(body)', 'must be well-formed JSON in UTF-8')
+  }
+}

@@ -1,0 +1,60 @@
+import type { Access, ServingProfile } from '#core/db/access.ts'
+import type { PlanLimits } from '#core/plan.ts'
+import type { Filters } from '#core/rpc/search-node.ts'
+import type { ActiveEntitlement } from './entitle.ts'
+import type { Narrowed } from './narrow.ts'
+import type { RetrievalRequest } from './schema.ts'
+
+declare const pinned: unique symbol
+
+/** A request about which nothing can change any more, whatever is activated meanwhile. Only `pin` makes one; only this can be searched. */
+export interface PinnedRequest {
+  readonly [pinned]: true
+  readonly query: string
+  readonly topK: number
+  readonly organizationId: string
+  readonly clientId: string
+  readonly apiKeyId: string
+  readonly environment: string
+  readonly entitlementId: string
+  readonly knowledgeBaseId: string
+  readonly knowledgeBase: string
+  readonly planId: string
+  readonly limits: PlanLimits
+  readonly profile: ServingProfile
+  readonly filters: Filters
+  /** UTC day, YYYY-MM-DD, by which "in force" is judged. */
+  readonly inForceOn: string
+  readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
+}
+
+export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Narrowed, request: RetrievalRequest, now: Date): PinnedRequest {
+  const { limits } = entitlement
+  const { profile } = narrowed
+  const inForceOn = now.toISOString().slice(0, 10)
+  const facts: Omit<PinnedRequest, typeof pinned> = {
+    query: request.query,
+    topK: Math.min(request.top_k ?? limits.max_top_k, limits.max_top_k),
+    organizationId: access.organization_id,
+    clientId: access.client_id,
+    apiKeyId: access.api_key_id,
+    environment: access.environment,
+    entitlementId: entitlement.id,
+    knowledgeBaseId: entitlement.knowledge_base_id,
+    knowledgeBase: entitlement.knowledge_base,
+    planId: entitlement.plan_id,
+    limits,
+    profile,
+    filters: {
+      languages: narrowed.languages,
+      jurisdictions: narrowed.jurisdictions,
+      subjects: narrowed.subjects ?? [],
+      any_subject: narrowed.subjects === undefined,
+      verification_statuses: profile.parameters.verification_statuses,
+      in_force_on: profile.parameters.in_force_only ? inForceOn : '',
+    },
+    inForceOn,
+    fingerprintKey: access.fingerprint_epoch === null || access.fingerprint_wrapped === null ? undefined : { epoch: access.fingerprint_epoch, wrapped: access.fingerprint_wrapped },
+  }
+  return Object.freeze(facts) as PinnedRequest
+}

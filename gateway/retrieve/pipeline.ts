@@ -1,0 +1,90 @@
+import { ServiceError, toServiceError } from '#core/errors.ts'
+import type { LedgerQueue } from '#core/ledger-queue.ts'
+import { settleRefund, undelivered } from '#core/limits/refund.ts'
+import { recordAbandoned } from '#core/db/reservations.ts'
+import type { Log } from '#core/log.ts'
+import type { SearchTier } from '../search-tier.ts'
+import { admit } from './admit.ts'
+import type { AdmitDeps } from './admit.ts'
+import { authenticate } from './authenticate.ts'
+import type { AuthenticateDeps } from './authenticate.ts'
+import { bound } from './bound.ts'
+import { decide } from './decide.ts'
+import { embed } from './embed.ts'
+import type { EmbedderOf } from './embed.ts'
+import { entitle } from './entitle.ts'
+import type { Exchange } from './exchange.ts'
+import { narrow } from './narrow.ts'
+import { parse } from './parse.ts'
+import { pin } from './pin.ts'
+import type { PinnedRequest } from './pin.ts'
+import { record } from './record.ts'
+import { deliveredReply, errorReply } from './reply.ts'
+import type { PublicIds, Reply, Windows } from './reply.ts'
+import { search } from './search.ts'
+
+export interface PipelineDeps extends AuthenticateDeps, AdmitDeps {
+  readonly embedderOf: EmbedderOf
+  readonly searchTier: SearchTier
+  readonly ledger: LedgerQueue
+  readonly log: Log
+}
+
+/** What became of one exchange, for the log and the metrics. */
+export interface Finished {
+  readonly reply: Reply
+  readonly error: ServiceError | undefined
+  readonly decision: string | undefined
+}
+
+/** One request, from its headers to its reply. The first stage that refuses answers; a refusal after `admit` is refunded. */
+export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<Finished> {
+  const { stage } = exchange.timings
+  const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
+  let windows: Windows | undefined
+  try {
+    const access = await stage('authenticate', () => authenticate(deps, exchange))
+    const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
+    const entitlement = await stage('entitle', () => entitle(access, request))
+    const narrowed = await stage('narrow', () => narrow(entitlement, request))
+    const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
+    const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey, (decision) => (windows = { pinned, decision })))
+    return await settling(deps, exchange, pinned, async () => {
+      const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned))
+      const passages = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
+      const abstention = await stage('decide', () => decide(pinned, passages))
+      const bounded = await stage('bound', () => bound(ids, pinned, query, passages, abstention))
+      await stage('record', () => record(deps, exchange, pinned, admission, query, abstention, bounded))
+      const reply = await stage('reply', () => deliveredReply(ids, bounded.body, { pinned, decision: admission.decision }))
+      return { reply, error: undefined, decision: abstention.decision }
+    })
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    return { reply: errorReply(ids, error, windows), error, decision: undefined }
+  }
+}
+
+/** Whatever happens to an admitted request, its reservation is settled and its ledger entry asked for; what fails here the sweeper makes good. */
+async function settling(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRequest, work: () => Promise<Finished>): Promise<Finished> {
+  try {
+    return await work()
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    try {
+      await (exchange.callerGone() ? abandon(deps, exchange, pinned) : settleRefund(deps, exchange.requestId, undelivered(error.code, pinned.topK)))
+    } catch (failure) {
+      deps.epochs.distrust(pinned.organizationId)
+      deps.log.warn('settlement is left to the sweeper', { request_id: exchange.requestId }, failure)
+    }
+    throw error
+  } finally {
+    deps.ledger.settled(exchange.requestId)
+  }
+}
+
+/** A caller who hung up stays charged; the lease ends because the work has ended. */
+async function abandon(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRequest): Promise<void> {
+  await recordAbandoned(deps.database, exchange.requestId, undelivered(null, pinned.topK))
+  const epoch = await deps.epochs.current(pinned.organizationId)
+  await deps.limiter.settle({ ...pinned, epoch }, exchange.requestId, pinned.limits, [])
+}

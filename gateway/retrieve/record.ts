@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import type { Database } from '#core/db/pool.ts'
+import { recordDelivered } from '#core/db/reservations.ts'
+import { ServiceError } from '#core/errors.ts'
+import type { LimitEpochs } from '#core/limits/epochs.ts'
+import type { Limiter } from '#core/limits/limiter.ts'
+import type { Admission } from './admit.ts'
+import type { BoundedReply } from './bound.ts'
+import type { EmbeddedQuery } from './embed.ts'
+import type { Exchange } from './exchange.ts'
+import type { PinnedRequest } from './pin.ts'
+import type { Abstention } from './schema.ts'
+
+export interface RecordDeps {
+  readonly database: Database
+  readonly limiter: Limiter
+  readonly epochs: LimitEpochs
+}
+
+/**
+ * Commits the outcome to the reservation, then ends the lease and counts the exposure. After this, and only then, may the reply go out.
+ * @throws ServiceError INTERNAL_UNAVAILABLE when the reservation is no longer open: it was refunded as overdue.
+ */
+export async function record(deps: RecordDeps, exchange: Exchange, pinned: PinnedRequest, admission: Admission, query: EmbeddedQuery, abstention: Abstention, reply: BoundedReply): Promise<void> {
+  const served = reply.served.map((passage) => ({
+    chunk: passage.chunk_id,
+    document: passage.document.id,
+    revision: passage.document.revision_id,
+    ordinal: passage.place.ordinal,
+    total: passage.place.document_passages,
+  }))
+  const outcome = {
+    decision: abstention.decision,
+    error_code: null,
+    result_count: served.length,
+    response_bytes: reply.body.length,
+    query_embedding_tokens: query.tokens,
+    signal: abstention.signal,
+    threshold: abstention.threshold,
+    observed_value: abstention.observed_value,
+    top_k: pinned.topK,
+    chunk_ids: served.map((passage) => passage.chunk),
+    reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
+  }
+  const recorded = await exchange.timings.wait('postgres', recordDelivered(deps.database, exchange.requestId, outcome, served))
+  if (!recorded) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the reservation was settled before its reply was ready') })
+  try {
+    await exchange.timings.wait('redis', deps.limiter.settle(admission.scope, exchange.requestId, pinned.limits, served))
+  } catch {
+    deps.epochs.distrust(pinned.organizationId)
+  }
+}

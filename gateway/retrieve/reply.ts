@@ -1,0 +1,77 @@
+import type { AdmissionDecision } from '#core/limits/limiter.ts'
+import type { ServiceError } from '#core/errors.ts'
+import type { PinnedRequest } from './pin.ts'
+
+/** Everything an HTTP reply consists of. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+/** Ids as the caller sees them. */
+export interface PublicIds {
+  readonly requestId: string
+  readonly traceId: string
+}
+
+/** How full the windows are and the plan that says how full they may be; known once admission was evaluated. */
+export interface Windows {
+  readonly pinned: PinnedRequest
+  readonly decision: AdmissionDecision
+}
+
+function commonHeaders(ids: PublicIds, body: Buffer, windows: Windows | undefined): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(body.length),
+    'cache-control': 'no-store',
+    'x-request-id': ids.requestId,
+    ...(windows === undefined ? {} : rateLimitHeaders(windows)),
+  }
+}
+
+export function deliveredReply(ids: PublicIds, body: Buffer, windows: Windows): Reply {
+  return { status: 200, headers: commonHeaders(ids, body, windows), body }
+}
+
+export function errorReply(ids: PublicIds, error: ServiceError, windows: Windows | undefined): Reply {
+  const body = Buffer.from(
+    JSON.stringify({
+      error: {
+        code: error.code,
+        message: error.message,
+        retryable: error.retryable,
+        ...(error.details === undefined ? {} : { details: error.details }),
+        ...(error.originalRequestId === undefined ? {} : { original_request_id: error.originalRequestId }),
+      },
+      request_id: ids.requestId,
+      trace_id: ids.traceId,
+    }),
+  )
+  return {
+    status: error.status,
+    headers: {
+      ...commonHeaders(ids, body, windows),
+      ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
+      ...(error.status === 409 ? { 'x-should-retry': 'false' } : {}),
+      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    },
+    body,
+  }
+}
+
+/** RateLimit-Policy and RateLimit as structured fields (draft-ietf-httpapi-ratelimit-headers): quota q, window w, remaining r, reset t, in seconds. */
+function rateLimitHeaders({ pinned, decision }: Windows): Record<string, string> {
+  const { limits } = pinned
+  const now = new Date(decision.nowMs)
+  const dayEndMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)
+  const monthEndMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+  const monthBeganMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)
+  const left = (quota: number, used: number): number => Math.max(0, quota - used)
+  const until = (endMs: number): number => Math.ceil((endMs - decision.nowMs) / 1_000)
+  return {
+    'ratelimit-policy': `"minute";q=${decision.rateInForce};w=60, "day";q=${limits.requests_per_day};w=86400, "month";q=${limits.requests_per_month};w=${(monthEndMs - monthBeganMs) / 1_000}`,
+    ratelimit: `"minute";r=${left(decision.rateInForce, decision.minuteUsed)};t=60, "day";r=${left(limits.requests_per_day, decision.dayUsed)};t=${until(dayEndMs)}, "month";r=${left(limits.requests_per_month, decision.monthUsed)};t=${until(monthEndMs)}`,
+  }
+}
