@@ -55,6 +55,12 @@ export const BOUNDS = {
   searchLimitMax: 100,
   searchQueueMax: 256,
   filterCacheEntriesMax: 64,
+  searchFilterValuesMax: 1_000,
+  searchExpansionDefault: 64,
+  searchExpansionMax: 4_096,
+  versionsPerNodeMax: 64,
+  releaseTimeoutMs: 30_000,
+  grpcConnectionAgeMs: 60_000,
   versionIdleBeforeReleaseMs: 60_000,
   prepareTimeoutMs: 120_000,
   statusTimeoutMs: 2_000,
@@ -65,6 +71,7 @@ export const BOUNDS = {
   ledgerCollectMs: 20,
   ledgerWaitingMax: 10_000,
   ledgerAppendCollectMs: 10,
+  ledgerConcurrency: 64,
   /** A finished reservation this old without its entry has lost its job. */
   ledgerJobLostAfterMs: 10_000,
   /** How far the watermark trails: longer than any transaction that finishes a reservation. */
@@ -77,17 +84,23 @@ export const BOUNDS = {
   evaluationQuestionsMax: 20_000,
   evaluationSampleMax: 200,
   evaluationQuestionsBytesMax: 64 * 1024 * 1024,
-  childStopTimeoutMs: 10_000,
   jobLockMs: 15_000,
   jobStalledEveryMs: 5_000,
   jobStallsMax: 10,
   requeueMax: 100,
   heartbeatEveryMs: 5_000,
+  jobsStopTimeoutMs: 30_000,
   sweepBatchMax: 500,
   sweepEveryMs: 5_000,
   reconcileEveryMs: 2_000,
   activationTimeoutMs: 180_000,
   jobAttemptsMax: 5,
+
+  // The operator's command line.
+  operatorStatementTimeoutMs: 60_000,
+  operatorRowsDefault: 100,
+  operatorRowsMax: 10_000,
+  operatorPollMs: 250,
 } as const
 
 /** Thrown at load when two bounds contradict each other: a programming fault. */

@@ -16,6 +16,11 @@ export interface Pepper {
   readonly secret: Buffer
 }
 
+/** The peppers of a valid KEY_PEPPERS value. */
+export function parsePeppers(text: string): readonly Pepper[] {
+  return pepperList.parse(text)
+}
+
 export const SETTINGS = {
   DATABASE_URL: { schema: url('postgres:', 'postgresql:'), help: 'the URL of Postgres 18, e.g. postgres://user:password@host:5432/evidence', secret: true },
   REDIS_URL: { schema: url('redis:', 'rediss:'), help: 'the URL of Redis 7 or Valkey 8, e.g. redis://host:6379; its maxmemory-policy must be noeviction', secret: true },

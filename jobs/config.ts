@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { readConfig, wholeNumber } from '#core/config.ts'
-import type { ConfigOf, Variable } from '#core/config.ts'
+import { optional, readConfig, wholeNumber } from '#core/config.ts'
+import type { ConfigOf, Variable, Variables } from '#core/config.ts'
 import { SETTINGS } from '#core/settings.ts'
 
 const embedding = { schema: z.enum(['local', 'openai']).default('local'), help: 'provider that new builds embed with: local or openai', fallback: 'local' } as const
@@ -24,6 +24,7 @@ export const JOBS_VARIABLES = {
   SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
   SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
   LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  HEARTBEAT_FILE: { schema: optional(z.string().min(1)), help: 'path of a file whose time is set every five seconds while the worker is well' },
   BUILD_CONCURRENCY: { schema: wholeNumber(1, 16, 1), help: 'builds that one worker runs side by side', fallback: '1' },
 } as const satisfies Record<string, Variable<unknown>>
 
@@ -34,20 +35,21 @@ export const OPERATOR_VARIABLES = {
   ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
   KEY_PEPPERS: SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: SETTINGS.SERVICE_SECRET,
+  OPERATOR_ACTOR: { schema: z.string().trim().min(1).max(200).default('operator'), help: 'who acts, as the audit trail keeps it', fallback: 'operator' },
 } as const satisfies Record<string, Variable<unknown>>
 
 /** `operator migrate`: the URL of a role that owns the schema. */
 export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as const satisfies Record<string, Variable<unknown>>
 
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
-export type OperatorConfig = ConfigOf<typeof OPERATOR_VARIABLES>
 
 export function jobsConfig(): JobsConfig {
   return readConfig(JOBS_VARIABLES, process.env)
 }
 
-export function operatorConfig(): OperatorConfig {
-  return readConfig(OPERATOR_VARIABLES, process.env)
+/** A command asks for those of `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */
+export function operatorConfig<V extends Variables>(variables: V): ConfigOf<V> {
+  return readConfig(variables, process.env)
 }
 
 export function migrateConfig(): ConfigOf<typeof MIGRATE_VARIABLES> {

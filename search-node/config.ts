@@ -11,7 +11,14 @@ export const SEARCH_NODE_VARIABLES = {
   SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
   SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
   LOG_LEVEL: SETTINGS.LOG_LEVEL,
-  SEARCH_LISTEN: { schema: addressList.refine((list) => list.length === 1).transform((list) => list[0] ?? '').default('127.0.0.1:7070'), help: 'host:port of the gRPC service', fallback: '127.0.0.1:7070' },
+  SEARCH_LISTEN: {
+    schema: addressList
+      .refine((list) => list.length === 1)
+      .transform((list) => list[0] ?? '')
+      .default('127.0.0.1:7070'),
+    help: 'host:port of the gRPC service',
+    fallback: '127.0.0.1:7070',
+  },
   SEARCH_THREADS: { schema: wholeNumber(1, 256, availableParallelism()), help: 'scoring threads', fallback: 'the number of cores' },
   DRAIN_MS: { schema: wholeNumber(0, 120_000, 2_000), help: 'how long calls are still answered after SIGTERM', fallback: '2000' },
 } as const satisfies Record<string, Variable<unknown>>

@@ -6,6 +6,8 @@ import { z } from 'zod'
  *
  * - `vectors.usearch`: HNSW index over unit vectors, key = row.
  * - `vectors.f32`: rows × dimensions float32, unit length; exact scores come from here.
+ * - `vectors.i8`: rows × dimensions int8, each row scaled so that its largest component is ±127: compared by cosine, it finds the
+ *   candidates of exact scoring with a quarter of the bytes (22,000 rows × 768: 2.8 ms instead of 16 ms).
  * - `passages.jsonl`: one `PassageRecord` a line; `passages.offsets`: (rows + 1) float64, byte offset of each line and the end.
  * - `facets.json`: the dictionaries; `facets.bin`: for every value of languages, jurisdictions, subjects, statuses, in the
  *   dictionary's order, one bitset of ceil(rows / 32) uint32 words (bit row % 32 of word row / 32); then rows int32 of
@@ -32,7 +34,10 @@ export function dayNumber(day: string): number {
 }
 
 /** Byte offsets of the parts of `facets.bin`. */
-export function facetsLayout(rows: number, facets: Facets): { readonly bitsets: number; readonly fromOffset: number; readonly toOffset: number; readonly bytes: number } {
+export function facetsLayout(
+  rows: number,
+  facets: Facets,
+): { readonly bitsets: number; readonly fromOffset: number; readonly toOffset: number; readonly bytes: number } {
   const bitsets = facets.languages.length + facets.jurisdictions.length + facets.subjects.length + facets.statuses.length
   const fromOffset = bitsets * bitsetWords(rows) * 4
   const toOffset = fromOffset + rows * 4

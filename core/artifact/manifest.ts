@@ -6,7 +6,7 @@ export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 
 /** The files a manifest names. Layouts are described in `layout.ts`. */
-export const ARTIFACT_FILES = ['vectors.usearch', 'vectors.f32', 'passages.jsonl', 'passages.offsets', 'facets.json', 'facets.bin'] as const
+export const ARTIFACT_FILES = ['vectors.usearch', 'vectors.f32', 'vectors.i8', 'passages.jsonl', 'passages.offsets', 'facets.json', 'facets.bin'] as const
 export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
 
 const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })

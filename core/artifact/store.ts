@@ -3,13 +3,16 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `work/<build id>/`.
+ * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `work/<build id>/`,
+ * `reports/<version id>.html`.
  * Nothing is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
   artifactFolder(projectionId: string): string
   snapshotFile(sha256Hex: string): string
   workFolder(buildId: string): string
+  /** The page that shows a reviewer how a version was evaluated. */
+  reportFile(versionId: string): string
 }
 
 /** @param url a `file:` URL, already validated. */
@@ -19,6 +22,7 @@ export function openArtifactStore(url: string): ArtifactStore {
     artifactFolder: (projectionId) => join(root, 'artifacts', projectionId),
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
     workFolder: (buildId) => join(root, 'work', buildId),
+    reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
   }
 }
 

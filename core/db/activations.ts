@@ -85,3 +85,17 @@ export async function queuedActivations(database: Queryable, limit: number): Pro
   const { rows } = await database.query(QUEUED, [limit])
   return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
 }
+
+/** Between loading a version and making it active nobody may release it: activations share this lock, a release needs it alone. */
+const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of projections', 0))"
+const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of projections', 0)) as alone"
+
+export async function holdOffReleases(client: Queryable): Promise<void> {
+  await client.query(HOLD_OFF_RELEASES)
+}
+
+/** @returns false while an activation is under way. Held until the transaction ends. */
+export async function mayRelease(client: Queryable): Promise<boolean> {
+  const { rows } = await client.query(TRY_RELEASES)
+  return z.object({ alone: z.boolean() }).parse(rows[0]).alone
+}

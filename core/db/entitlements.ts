@@ -92,7 +92,12 @@ export async function insertEntitlement(database: Queryable, grant: Grant): Prom
   return (await database.query(INSERT, values)).rowCount === 1
 }
 
-export async function listEntitlements(database: Queryable, clientId: string | null, knowledgeBaseId: string | null, limit: number): Promise<readonly EntitlementRow[]> {
+export async function listEntitlements(
+  database: Queryable,
+  clientId: string | null,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly EntitlementRow[]> {
   return z.array(entitlementRow).parse((await database.query(LIST, [clientId, knowledgeBaseId, limit])).rows)
 }
 

@@ -45,5 +45,9 @@ export async function listFingerprintEpochs(database: Queryable, organizationId:
 /** Forgets the wrapped keys of one epoch, or of all. @returns the epochs that were erased now. */
 export async function eraseFingerprintKeys(database: Queryable, organizationId: string, epoch: number | null): Promise<readonly number[]> {
   const { rows } = await database.query(ERASE, [organizationId, epoch])
-  return z.array(epochOnly).parse(rows).map((row) => row.epoch).toSorted((a, b) => a - b)
+  return z
+    .array(epochOnly)
+    .parse(rows)
+    .map((row) => row.epoch)
+    .toSorted((a, b) => a - b)
 }

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+
+export interface FileDigest {
+  readonly bytes: number
+  /** Lower-case hex. */
+  readonly sha256: string
+}
+
+/** A new file that is hashed while it is written. */
+export interface HashedFile {
+  write(bytes: Uint8Array): Promise<void>
+  /** Flushes, fsyncs and closes. */
+  finish(): Promise<FileDigest>
+  /** Closes without finishing; harmless after `finish`. */
+  abandon(): Promise<void>
+}
+
+const BUFFER_BYTES = 1024 * 1024
+
+export async function createHashedFile(path: string): Promise<HashedFile> {
+  const file = await open(path, 'wx')
+  const hash = createHash('sha256')
+  const buffer = Buffer.alloc(BUFFER_BYTES)
+  let buffered = 0
+  let total = 0
+  let closed = false
+
+  async function flush(bytes: Uint8Array): Promise<void> {
+    hash.update(bytes)
+    total += bytes.length
+    let written = 0
+    while (written < bytes.length) written += (await file.write(bytes, written)).bytesWritten
+  }
+  async function close(): Promise<void> {
+    if (closed) return
+    closed = true
+    await file.close()
+  }
+  return {
+    async write(bytes) {
+      if (buffered + bytes.length > BUFFER_BYTES) {
+        await flush(buffer.subarray(0, buffered))
+        buffered = 0
+      }
+      if (bytes.length >= BUFFER_BYTES) return flush(bytes)
+      buffer.set(bytes, buffered)
+      buffered += bytes.length
+    },
+    async finish() {
+      await flush(buffer.subarray(0, buffered))
+      await file.sync()
+      await close()
+      return { bytes: total, sha256: hash.digest('hex') }
+    },
+    abandon: close,
+  }
+}
+
+/** Size and SHA-256 of an existing file, read as a stream. */
+export async function digestFile(path: string): Promise<FileDigest> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of createReadStream(path, { highWaterMark: BUFFER_BYTES })) {
+    if (!(chunk instanceof Uint8Array)) continue
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+/** Makes what is in a file, or the names in a folder, durable. */
+export async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * Vectors as int8, each scaled so that its largest component is ±127. The cosine of two of them is the cosine of the originals
+ * up to rounding, whatever their scales.
+ * @param vectors one after the other, finite, none of length 0.
+ */
+export function quantize(vectors: Float32Array, dimensions: number): Int8Array<ArrayBuffer> {
+  const quantized = new Int8Array(vectors.length)
+  for (let at = 0; at < vectors.length; at += dimensions) {
+    let largest = 0
+    for (let d = at; d < at + dimensions; d++) largest = Math.max(largest, Math.abs(vectors[d] ?? 0))
+    const scale = 127 / largest
+    for (let d = at; d < at + dimensions; d++) quantized[d] = Math.round((vectors[d] ?? 0) * scale)
+  }
+  return quantized
+}

@@ -1,0 +1,60 @@
+/** Elided French articles and pronouns: what stands before the apostrophe carries no meaning. */
+const ELIDED = new Set(['l', 'd', 'c', 'j', 'm', 'n', 's', 't', 'qu', 'jusqu', 'lorsqu', 'puisqu', 'quoiqu', 'presqu'])
+
+/**
+ * A number with the parts that make it a legal reference (`1005.34(a)(1)`, `2016/679`, `5a`, `72`), or a word with its inner apostrophes and hyphens.
+ * Everything else separates.
+ */
+const TOKEN = /\p{N}+\p{L}*(?:[./:,-]\p{N}+\p{L}*)*(?:\([\p{L}\p{N}]{1,4}\))*|[\p{L}\p{M}][\p{L}\p{N}\p{M}]*(?:['’-][\p{L}\p{N}\p{M}]+)*/gu
+
+const ASCII_ONLY = /^[\0-\x7f]*$/
+const MARKS_AND_INVISIBLES = /[\u0300-\u036f\u00ad\u200b-\u200d\ufeff]/g
+const THOUSANDS = /^\d{1,3}(?:,\d{3})+$/
+
+/** Compatibility form, lower case, without diacritics and invisible characters: `Verträge`, `VERTRAGE` and `vertrage` are one. Independent of the machine's locale. */
+export function fold(text: string): string {
+  if (ASCII_ONLY.test(text)) return text.toLowerCase()
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replaceAll('œ', 'oe')
+    .replaceAll('æ', 'ae')
+    .normalize('NFD')
+    .replace(MARKS_AND_INVISIBLES, '')
+    .normalize('NFC')
+}
+
+/**
+ * The folded words of a text in order. Hyphenated words give their parts, possessives and elisions fall off (`firm's` → `firm`, `l'article` → `article`),
+ * a number with brackets gives itself and the number before them (`33(1)` → `33(1)`, `33`), thousands lose their commas.
+ */
+export function words(text: string): string[] {
+  const found: string[] = []
+  for (const token of fold(text).match(TOKEN) ?? []) {
+    if (startsWithDigit(token)) pushNumber(token, found)
+    else if (token.includes('-')) for (const part of token.split('-')) found.push(withoutApostrophe(part))
+    else found.push(withoutApostrophe(token))
+  }
+  return found
+}
+
+/** True of what `words` yields for numbers and references, false of words. */
+export function startsWithDigit(word: string): boolean {
+  const unit = word.charCodeAt(0)
+  return unit < 0x80 ? unit >= 0x30 && unit <= 0x39 : /^\p{N}/u.test(word)
+}
+
+function pushNumber(token: string, found: string[]): void {
+  const bracket = token.indexOf('(')
+  if (bracket > 0) found.push(token, token.slice(0, bracket))
+  else found.push(THOUSANDS.test(token) ? token.replaceAll(',', '') : token)
+}
+
+function withoutApostrophe(token: string): string {
+  const parts = token.split(/['’]/)
+  const [first = '', second = ''] = parts
+  if (parts.length === 2 && ELIDED.has(first)) return second
+  if (parts.length === 2 && second === 's') return first
+  return parts.join('')
+}

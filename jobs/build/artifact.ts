@@ -1,0 +1,52 @@
+import { readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Manifest } from '#core/artifact/manifest.ts'
+import { verifyArtifact } from '#core/artifact/verify.ts'
+import { writeArtifact } from '#core/artifact/writer.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import type { BuildContext } from './context.ts'
+import { embeddedRows } from './embed.ts'
+import type { VectorFiles } from './embed.ts'
+import { projectionIdOf, versionIdOf } from './ids.ts'
+import type { Corpus } from './sort.ts'
+
+export interface BuiltArtifact {
+  readonly projectionId: string
+  readonly folder: string
+  readonly manifest: Manifest
+  readonly manifestDigest: Buffer
+}
+
+/** Writes the projection's artifact, or keeps the one that an earlier run of this build put in place. */
+export async function buildArtifact(context: BuildContext, corpus: Corpus, vectors: VectorFiles, embedder: Embedder): Promise<BuiltArtifact> {
+  const { buildId } = context.fence
+  const projectionId = projectionIdOf(buildId)
+  const folder = context.store.artifactFolder(projectionId)
+  await context.progress.begin('artifact', corpus.passages)
+  await removeUnfinished(folder)
+  const written = await writeArtifact({
+    artifactFolder: folder,
+    projectionId,
+    versionId: versionIdOf(buildId),
+    embedding: embedder.space,
+    snapshotsDigest: corpus.snapshotsDigest,
+    passages: corpus.passages,
+    rows: embeddedRows(context.workFolder, vectors),
+    privateKeyDer: context.privateKeyDer,
+    onProgress: (done, total) => context.progress.at(done, total),
+    signal: context.signal,
+  })
+  return { projectionId, folder, ...written }
+}
+
+/** Temporary folders that killed runs of this build left beside the artifact's place. */
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = await readdir(dirname(folder)).catch(() => [])
+  for (const name of names) if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp')) await rm(join(dirname(folder), name), { recursive: true, force: true })
+}
+
+/** Reads back what was written: signature, sizes, hashes and that the files fit each other. */
+export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
+  await context.progress.begin('verify', 0)
+  await verifyArtifact(artifact.folder, context.publicKeyDer, artifact.manifestDigest)
+}

@@ -1,0 +1,43 @@
+import { appendAudit } from '#core/db/audit.ts'
+import { succeedBuild } from '#core/db/builds.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import { insertDocuments, insertRevisions, insertVersion } from '#core/db/versions.ts'
+import { TOP_SCORE_SIGNAL } from '#core/profile.ts'
+import type { ProfileParameters } from '#core/profile.ts'
+import type { Evaluation } from '#jobs/evaluate/measure.ts'
+import type { BuiltArtifact } from './artifact.ts'
+import type { BuildContext } from './context.ts'
+import { profileIdOf, versionIdOf } from './ids.ts'
+import { StaleBuild } from './progress.ts'
+import type { Corpus } from './sort.ts'
+
+/**
+ * Makes the version visible: documents, revisions, version, projection, profile, the build's success and the audit row in one transaction.
+ * The first statement takes the build's row under the fence, so two runs can never both commit.
+ * @throws StaleBuild
+ */
+export async function publishCandidate(context: BuildContext, corpus: Corpus, artifact: BuiltArtifact, profile: ProfileParameters, evaluation: Evaluation): Promise<string> {
+  const { fence, knowledgeBaseId } = context
+  const versionId = versionIdOf(fence.buildId)
+  await context.progress.begin('candidate', 0)
+  await inTransaction(context.database, async (client) => {
+    if (!(await succeedBuild(client, fence))) throw new StaleBuild(`build ${fence.buildId} was taken over by another run`)
+    await insertDocuments(client, knowledgeBaseId, corpus.documents)
+    await insertRevisions(client, corpus.revisions)
+    await insertVersion(client, {
+      id: versionId,
+      knowledgeBaseId,
+      buildId: fence.buildId,
+      passages: artifact.manifest.passages,
+      documents: artifact.manifest.documents,
+      facets: corpus.facets,
+      evaluation,
+      passed: evaluation.passed,
+      projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
+      profile: { id: profileIdOf(fence.buildId), parameters: profile, signal: TOP_SCORE_SIGNAL, threshold: evaluation.threshold },
+    })
+    const detail = { build_id: fence.buildId, knowledge_base_id: knowledgeBaseId, passages: artifact.manifest.passages, passed: evaluation.passed, recall_at_5: evaluation.recall_at_5 }
+    await appendAudit(client, { actor: 'jobs', action: 'version.build', subject: `version:${versionId}`, detail })
+  })
+  return versionId
+}

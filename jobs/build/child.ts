@@ -1,0 +1,77 @@
+import { constants, setPriority } from 'node:os'
+import { BOUNDS } from '#core/bounds.ts'
+import { ArtifactError } from '#core/artifact/artifact-error.ts'
+import { openArtifactStore } from '#core/artifact/store.ts'
+import { beginAttempt, readBuild } from '#core/db/builds.ts'
+import { readImport } from '#core/db/imports.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { OperatorError } from '#core/errors.ts'
+import { createLog, describeCause } from '#core/log.ts'
+import type { Log } from '#core/log.ts'
+import { jobsConfig } from '#jobs/config.ts'
+import type { JobsConfig } from '#jobs/config.ts'
+import { connectSearchNodes } from '#jobs/search-nodes.ts'
+import type { ChildMessage } from './run-child.ts'
+import { buildParametersSchema } from './parameters.ts'
+import { runBuild } from './pipeline.ts'
+import { StaleBuild, createProgress } from './progress.ts'
+
+/** One run of one build in a process of its own: `child.ts <build id>`. It may be killed at any point. */
+async function main(): Promise<void> {
+  process.on('disconnect', () => process.exit(1))
+  const buildId = process.argv[2] ?? ''
+  const config = jobsConfig()
+  const log = createLog('jobs', config.LOG_LEVEL)
+  // Building uses every core; serving comes first.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  const database = openDatabase(config.DATABASE_URL, log, 2, BOUNDS.buildStatementTimeoutMs)
+  const message = await attempt(buildId, config, database, log).catch((error: unknown) => outcomeOf(error, log, buildId))
+  await database.end()
+  await tell(message)
+  process.disconnect()
+  process.exit(0)
+}
+
+async function attempt(buildId: string, config: JobsConfig, database: Database, log: Log): Promise<ChildMessage> {
+  const attemptNumber = await beginAttempt(database, buildId)
+  const build = await readBuild(database, buildId)
+  if (attemptNumber === undefined || build === undefined) return { outcome: 'finished before' }
+  const fence = { buildId, attempt: attemptNumber }
+  const overtaken = new AbortController()
+  const store = openArtifactStore(config.ARTIFACT_STORE)
+  const versionId = await runBuild({
+    fence,
+    knowledgeBaseId: build.knowledge_base_id,
+    parameters: buildParametersSchema.parse(build.parameters),
+    source: await readImport(database, build.import_id),
+    database,
+    store,
+    workFolder: store.workFolder(buildId),
+    embedding: { ...config, OPENAI_TIMEOUT_MS: Math.max(config.OPENAI_TIMEOUT_MS, BOUNDS.embedBatchTimeoutMs) },
+    privateKeyDer: config.MANIFEST_PRIVATE_KEY,
+    publicKeyDer: config.MANIFEST_PUBLIC_KEY,
+    nodes: connectSearchNodes(config.SEARCH_NODES, config),
+    progress: createProgress(database, fence, overtaken, (mark) => void tell(mark)),
+    signal: overtaken.signal,
+    log,
+  })
+  return { outcome: 'succeeded', versionId }
+}
+
+/** What cannot be mended by trying again fails the build at once; anything else is tried again. */
+function outcomeOf(error: unknown, log: Log, buildId: string): ChildMessage {
+  if (error instanceof StaleBuild) return { outcome: 'overtaken' }
+  log.warn('build run failed', { build_id: buildId }, error)
+  const permanent = error instanceof OperatorError || error instanceof ArtifactError
+  return { outcome: 'failed', permanent, message: permanent ? error.message : describeCause(error) }
+}
+
+function tell(message: ChildMessage): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) resolve()
+    else process.send(message, () => resolve())
+  })
+}
+
+await main()

@@ -1,0 +1,73 @@
+import { rm } from 'node:fs/promises'
+import { UnrecoverableError, WaitingError } from 'bullmq'
+import type { Job } from 'bullmq'
+import type { ArtifactStore } from '#core/artifact/store.ts'
+import { failBuild } from '#core/db/builds.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { JobPayload } from '#core/ledger-queue.ts'
+import type { Log } from '#core/log.ts'
+import { projectionIdOf } from './ids.ts'
+import { runBuildChild } from './run-child.ts'
+import type { BuildOutcome } from './run-child.ts'
+
+export interface BuildJobDeps {
+  readonly database: Database
+  readonly store: ArtifactStore
+  readonly log: Log
+  /** Aborted when the worker stops: a running build is killed and its job goes back to the queue. */
+  readonly stopping: AbortSignal
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+type BuildJob = Pick<Job<JobPayload>, 'data' | 'attemptsMade' | 'opts' | 'updateProgress' | 'moveToWait'>
+
+/** One job of the build queue: runs the build's process and turns its end into the job's end. */
+export async function processBuild(deps: BuildJobDeps, job: BuildJob, token: string | undefined): Promise<string> {
+  const { id } = job.data
+  const outcome = await runBuildChild(id, {
+    signal: deps.stopping,
+    onProgress: (mark) => void job.updateProgress(mark).catch(() => undefined),
+    ...(deps.environment === undefined ? {} : { environment: deps.environment }),
+  })
+  if (outcome.outcome === 'died' && deps.stopping.aborted) {
+    await job.moveToWait(token)
+    throw new WaitingError()
+  }
+  deps.log.info('build run ended', { build_id: id, outcome: outcome.outcome })
+  return await settle(deps, job, outcome)
+}
+
+async function settle(deps: BuildJobDeps, job: BuildJob, outcome: BuildOutcome): Promise<string> {
+  switch (outcome.outcome) {
+    case 'succeeded':
+    case 'finished before':
+    case 'overtaken':
+      return outcome.outcome
+    case 'failed':
+      if (!outcome.permanent && !isLastAttempt(job)) throw new Error(outcome.message)
+      await abandonBuild(deps, job.data.id, outcome.permanent ? outcome.message : triedTooOften(outcome.message))
+      throw new UnrecoverableError(outcome.message)
+    case 'died':
+      if (!isLastAttempt(job)) throw new Error(`the build's process ended with ${outcome.reason}`)
+      await abandonBuild(deps, job.data.id, triedTooOften(`its process ended with ${outcome.reason}`))
+      throw new UnrecoverableError(outcome.reason)
+    default:
+      return outcome satisfies never
+  }
+}
+
+function isLastAttempt(job: BuildJob): boolean {
+  return job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
+}
+
+function triedTooOften(reason: string): string {
+  return `The build was tried several times and failed, at last because ${reason}. Look at the log of the job worker, remove the cause, then build again.`
+}
+
+/** Ends a build for good and removes what it left on disk; a build that somebody else finished is left alone. */
+export async function abandonBuild(deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>, buildId: string, reason: string): Promise<void> {
+  if (!(await failBuild(deps.database, buildId, reason))) return
+  deps.log.warn('build failed', { build_id: buildId, reason })
+  await rm(deps.store.workFolder(buildId), { recursive: true, force: true })
+  await rm(deps.store.artifactFolder(projectionIdOf(buildId)), { recursive: true, force: true })
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Facets } from '#core/artifact/layout.ts'
+import { digestFile } from '#core/artifact/hashed-file.ts'
+import { sha256 } from '#core/artifact/manifest.ts'
+import type { PlacedPassage } from '#core/artifact/row-order.ts'
+import type { DocumentRow, RevisionRow } from '#core/db/versions.ts'
+import { OperatorError } from '#core/errors.ts'
+import { derivedUuid } from '#core/ids.ts'
+import type { DraftPassage } from '#jobs/import/draft.ts'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import { importSnapshots } from '#jobs/import/pipeline.ts'
+import type { BuildContext } from './context.ts'
+
+const SPOOL_BUFFER_BYTES = 1024 * 1024
+
+/** Where one draft lies in the spool, and all that its row's place in the artifact depends on. */
+export interface SpooledPassage extends PlacedPassage {
+  readonly offset: number
+  readonly bytes: number
+}
+
+export interface ImportedCorpus {
+  readonly spool: string
+  readonly passages: readonly SpooledPassage[]
+  readonly revisions: readonly RevisionRow[]
+  readonly documents: readonly DocumentRow[]
+  /** Passages of each document over all its revisions. */
+  readonly documentPassages: ReadonlyMap<string, number>
+  readonly facets: Facets
+  /** SHA-256 (hex) over the sorted SHA-256 values of the snapshots. */
+  readonly snapshotsDigest: string
+}
+
+/** One revision while its passages come in; its rows share the strings below. */
+interface OpenRevision {
+  readonly first: DraftPassage
+  readonly content: Hash
+  readonly document: PlacedPassage['document']
+}
+
+/**
+ * Reads the import again from its snapshots, each checked against its SHA-256 first, and spools the passages to disk in the order of the
+ * sources. Only where each lies and how it sorts stays in memory.
+ */
+export async function readImportedCorpus(context: BuildContext): Promise<ImportedCorpus> {
+  const snapshots = await verifiedSnapshots(context)
+  const spool = join(context.workFolder, `drafts.${context.fence.attempt}.jsonl`)
+  const drafts = importSnapshots({ knowledgeBaseId: context.knowledgeBaseId, mapping: parseMapping(context.source.mapping), snapshots, signal: context.signal })
+  const revisions = new Map<string, OpenRevision>()
+  const documents = new Map<string, DocumentRow>()
+  const documentPassages = new Map<string, number>()
+  const passages: SpooledPassage[] = []
+  const shared = new Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>()
+  const out = await open(spool, 'w')
+  let waiting: Buffer[] = []
+  let [written, collected] = [0, 0]
+  async function flush(): Promise<void> {
+    await out.writeFile(Buffer.concat(waiting))
+    written += collected
+    ;[waiting, collected] = [[], 0]
+  }
+  try {
+    let step = await drafts.next()
+    for (; step.done !== true; step = await drafts.next()) {
+      const draft = step.value
+      const line = Buffer.from(`${JSON.stringify(draft)}\n`)
+      const revision = revisionOf(revisions, draft)
+      revision.content.update(contentOf(draft))
+      documents.set(draft.document.id, { id: draft.document.id, key: draft.document_key })
+      documentPassages.set(draft.document.id, (documentPassages.get(draft.document.id) ?? 0) + 1)
+      passages.push({ ...sharedFields(shared, draft), document: revision.document, place: { ordinal: draft.ordinal, document_passages: 1 }, offset: written + collected, bytes: line.length })
+      waiting.push(line)
+      collected += line.length
+      if (collected >= SPOOL_BUFFER_BYTES) await flush()
+      context.progress.at(passages.length, 0)
+    }
+    await flush()
+    if (passages.length === 0) throw new OperatorError('The import holds no passage: read its report, correct the sources or the mapping, import again and build from that.')
+    return { spool, passages, revisions: closeRevisions(revisions), documents: [...documents.values()], documentPassages, facets: step.value.facets, snapshotsDigest: digestOf(context) }
+  } finally {
+    await out.close()
+  }
+}
+
+async function verifiedSnapshots({ source, store }: BuildContext): Promise<readonly { id: string; sourceName: string; mediaType: string; path: string }[]> {
+  const verified = []
+  for (const { id, sourceName, mediaType, sha256: expected } of source.snapshots) {
+    const path = store.snapshotFile(expected)
+    const found = await digestFile(path).catch((cause: unknown) => {
+      throw new OperatorError(`The snapshot of ${sourceName} is not in the artifact store: import the source again and build from that.`, { cause })
+    })
+    if (found.sha256 !== expected) throw new OperatorError(`The snapshot of ${sourceName} was changed after it was captured: import the source again and build from that.`)
+    verified.push({ id, sourceName, mediaType, path })
+  }
+  return verified
+}
+
+function digestOf({ source }: BuildContext): string {
+  const sorted = source.snapshots.map((snapshot) => snapshot.sha256).sort()
+  return sha256(sorted.join('')).toString('hex')
+}
+
+function revisionOf(revisions: Map<string, OpenRevision>, draft: DraftPassage): OpenRevision {
+  const { revision_id, title, authority, canonical_url } = draft.document
+  const known = revisions.get(revision_id)
+  if (known !== undefined) return known
+  const content = createHash('sha256').update(JSON.stringify([title, authority, canonical_url, draft.effective_to, draft.lineage]))
+  const made = { first: draft, content, document: { ...draft.document } }
+  revisions.set(revision_id, made)
+  return made
+}
+
+/** What makes a revision's text what it is; a passage's id already follows from its text and place. */
+function contentOf(draft: DraftPassage): string {
+  return JSON.stringify([draft.ordinal, draft.chunk_id, draft.citation.label, draft.metadata, draft.subjects])
+}
+
+/** Passages that agree in these fields share one object: millions of rows have few combinations. */
+function sharedFields(shared: Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>, { metadata, subjects }: DraftPassage): Pick<SpooledPassage, 'metadata' | 'subjects'> {
+  const key = JSON.stringify([metadata, subjects])
+  const known = shared.get(key) ?? { metadata, subjects }
+  shared.set(key, known)
+  return known
+}
+
+/**
+ * The id of a revision follows from its content too: a corrected text under the same dates is another revision, an unchanged one the
+ * same. The passages share their revision's object, so they all get it here.
+ */
+function closeRevisions(revisions: ReadonlyMap<string, OpenRevision>): readonly RevisionRow[] {
+  return [...revisions].map(([importedId, revision]) => {
+    const row = revisionRow(importedId, revision)
+    revision.document.revision_id = row.id
+    return row
+  })
+}
+
+function revisionRow(importedId: string, { first, content }: OpenRevision): RevisionRow {
+  const contentSha256 = content.digest('hex')
+  return {
+    id: derivedUuid('revision', importedId, contentSha256),
+    documentId: first.document.id,
+    snapshotId: first.citation.source_snapshot_id,
+    title: first.document.title,
+    publishedAt: first.document.published_at,
+    effectiveAt: first.document.effective_at,
+    effectiveTo: first.effective_to,
+    contentSha256,
+    lineage: first.lineage,
+  }
+}

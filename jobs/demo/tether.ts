@@ -1,0 +1,133 @@
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A start or a stop that failed for a reason its reader can act on. */
+export class LocalProcessError extends Error {
+  override readonly name = 'LocalProcessError'
+}
+
+export interface Tethered {
+  readonly pid: number
+  /** Rejects with the last lines of the log as soon as the process has ended; never resolves. */
+  readonly ended: Promise<never>
+  running(): boolean
+  /** Asks with the signal given at start, then kills after `timeoutMs`; resolves once the process is gone. */
+  stop(timeoutMs: number): Promise<void>
+  /** SIGKILL to the whole process group: for tests of a crash. */
+  kill(): Promise<void>
+}
+
+export interface TetherOptions {
+  readonly name: string
+  readonly command: readonly [string, ...string[]]
+  readonly environment: NodeJS.ProcessEnv
+  readonly folder: string
+  readonly logFile: string
+  readonly stopSignal: 'INT' | 'TERM'
+  readonly user?: SystemUser
+}
+
+export interface SystemUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+/**
+ * Descriptor 3 is a pipe from this process: when it closes, because `stop` closed it or because this process is gone,
+ * however it went, the shell passes the signal on. Nothing started here can outlive its parent.
+ */
+const TETHER = 'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; kill -s "$signal" "$child") & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; exit "$code"'
+
+/** Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`. */
+export function startTethered(options: TetherOptions): Tethered {
+  const log = openSync(options.logFile, 'a', 0o600)
+  const logStart = statSync(options.logFile).size
+  let child: ChildProcess
+  try {
+    child = spawn('/bin/sh', ['-c', TETHER, 'tether', options.stopSignal, ...options.command], {
+      cwd: options.folder,
+      env: options.environment,
+      stdio: ['ignore', log, log, 'pipe'],
+      detached: true,
+      ...options.user,
+    })
+  } finally {
+    closeSync(log)
+  }
+  const pid = child.pid
+  if (pid === undefined) throw new LocalProcessError(`${options.name} could not be started: /bin/sh is missing.`)
+  child.stdio[3]?.on('error', () => undefined)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const ended = exited.then((): never => {
+    throw new LocalProcessError(`${options.name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(options.logFile, logStart)}`)
+  })
+  ended.catch(() => undefined)
+  return { pid, ended, running: () => child.exitCode === null && child.signalCode === null, stop: (timeoutMs) => stopTethered(child, exited, timeoutMs), kill: () => killGroup(pid, exited) }
+}
+
+async function stopTethered(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
+  const tether = child.stdio[3]
+  if (tether !== null && tether !== undefined && 'end' in tether) tether.end()
+  if ((await within(exited, timeoutMs)) === 'late' && child.pid !== undefined) await killGroup(child.pid, exited)
+}
+
+/** SIGKILL to a whole process group; a group that is gone already is fine. */
+export async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+  await exited
+}
+
+/** `'late'` when `work` has not settled after `timeoutMs`. */
+export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | 'late'> {
+  const timer = new AbortController()
+  try {
+    return await Promise.race([work, sleep(timeoutMs, 'late' as const, { signal: timer.signal })])
+  } finally {
+    timer.abort()
+  }
+}
+
+/** Repeats `attempt` until it holds; gives up when the process ends or `timeoutMs` has passed. */
+export async function untilReady(name: string, process: Pick<Tethered, 'ended'>, timeoutMs: number, logFile: string, attempt: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (performance.now() < deadline) {
+    const ready = await Promise.race([attempt().catch(() => false), process.ended])
+    if (ready) return
+    await Promise.race([sleep(25), process.ended])
+  }
+  throw new LocalProcessError(`${name} was not ready after ${timeoutMs / 1000} s. Its last lines:\n${lastLines(logFile)}`)
+}
+
+/** The last lines of a log from byte `from` on, indented. */
+export function lastLines(file: string, from = 0, count = 12): string {
+  const lines = readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n')
+  return lines
+    .slice(-count)
+    .map((line) => `  ${line.slice(0, 500)}`)
+    .join('\n')
+}
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new LocalProcessError('No free port was found on 127.0.0.1.'))))
+    })
+  })
+}
+
+/** Output of a short command, or undefined when it is missing or fails. */
+export function outputOf(command: string, args: readonly string[], user?: SystemUser): string | undefined {
+  const { status, stdout } = spawnSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000, ...user })
+  return status === 0 ? stdout.trim() : undefined
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/bounds.ts'
+import { OperatorError } from '#core/errors.ts'
+
+const list = z.array(z.string().min(1)).min(1).max(BOUNDS.filterValuesMax)
+
+/**
+ * One line of a question set. `relevant` names the passages that answer it by their `source_id`; empty: the corpus has no answer.
+ * `filters` narrows this question, as a caller would; `in_force_on` asks as of another UTC day than today.
+ */
+const questionSchema = z.object({
+  id: z.string().min(1).max(200),
+  text: z.string().refine((text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= BOUNDS.queryCharactersMax),
+  relevant: z.array(z.string().min(1)).transform((ids) => [...new Set(ids)]),
+  filters: z
+    .strictObject({ language: list.optional(), jurisdiction: list.optional(), subject: list.optional(), in_force_on: z.iso.date().optional() })
+    .optional(),
+})
+export type Question = z.infer<typeof questionSchema>
+
+/**
+ * Reads a question set, one JSON object a line; blank lines are passed over.
+ * @throws OperatorError naming the first line that does not fit.
+ */
+export function parseQuestions(jsonl: string): readonly Question[] {
+  const questions: Question[] = []
+  const ids = new Set<string>()
+  for (const [index, line] of jsonl.split('\n').entries()) {
+    if (line.trim() === '') continue
+    if (questions.length >= BOUNDS.evaluationQuestionsMax) throw new OperatorError(`The question set has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`)
+    const question = parseLine(line, index + 1)
+    if (ids.has(question.id)) throw new OperatorError(`Line ${index + 1} of the question set repeats the id of an earlier line: give each question its own and build again.`)
+    ids.add(question.id)
+    questions.push(question)
+  }
+  if (!questions.some((question) => question.relevant.length > 0)) throw new OperatorError('The question set has no question with a relevant passage: add some and build again.')
+  return questions
+}
+
+function parseLine(line: string, number: number): Question {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw new OperatorError(`Line ${number} of the question set is not JSON: correct it and build again.`)
+  }
+  const parsed = questionSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const paths = parsed.error.issues.map((issue) => issue.path.join('.') || 'the line itself').join(', ')
+  throw new OperatorError(`Line ${number} of the question set is wrong at ${paths}: correct it and build again.`)
+}

@@ -1,0 +1,54 @@
+/**
+ * The threshold of a version without unanswerable questions to fit one on. Conservative: of the cosines seen on the demo's
+ * unanswerable questions at most one in ten lies above it.
+ */
+export const DEFAULT_THRESHOLD = 0.3
+
+/** Of the unanswerable questions at most this share may be answered. */
+export const UNANSWERABLE_ANSWERED_MAX = 0.1
+
+/** The decision rule everywhere: answer iff the best passage's score reaches the threshold. */
+export function isAnswered(topScore: number, threshold: number): boolean {
+  return topScore >= threshold
+}
+
+/**
+ * Fits the threshold on the top scores, in [0, 1], of a question set. Among the midpoints between neighbouring observed scores (0 and 1
+ * count as neighbours of the outermost) it takes the one that answers most answerable questions while at most one in ten unanswerable
+ * ones is answered; of equals, the highest.
+ */
+export function fitThreshold(answerable: readonly number[], unanswerable: readonly number[]): number {
+  const [withAnswer, withoutAnswer] = [ascending(answerable), ascending(unanswerable)]
+  const answeredMax = Math.floor(unanswerable.length * UNANSWERABLE_ANSWERED_MAX)
+  const observed = ascending([...new Set([0, ...answerable, ...unanswerable, 1])])
+  let best = 1
+  let bestCovered = -1
+  for (let at = observed.length - 1; at > 0; at--) {
+    const candidate = between(observed[at - 1] ?? 0, observed[at] ?? 1)
+    if (answeredAt(withoutAnswer, candidate) > answeredMax) break
+    const covered = answeredAt(withAnswer, candidate)
+    if (covered > bestCovered) [best, bestCovered] = [candidate, covered]
+  }
+  return best
+}
+
+function ascending(values: readonly number[]): readonly number[] {
+  return values.toSorted((a, b) => a - b)
+}
+
+/** How many of the ascending scores are answered at a threshold, by bisection. */
+function answeredAt(scores: readonly number[], threshold: number): number {
+  let [from, to] = [0, scores.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if (isAnswered(scores[middle] ?? 0, threshold)) to = middle
+    else from = middle + 1
+  }
+  return scores.length - from
+}
+
+/** The midpoint, or the upper value where no number lies between the two. */
+function between(lower: number, upper: number): number {
+  const middle = (lower + upper) / 2
+  return middle > lower ? middle : upper
+}

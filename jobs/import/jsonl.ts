@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/bounds.ts'
+import { linesOf } from './lines.ts'
+import type { Line } from './lines.ts'
+import { scalarsOf } from './record.ts'
+import type { SourceItem } from './record.ts'
+import { codePointsOf, unstorable } from './text.ts'
+
+const identifier = z.union([z.string(), z.number()]).transform(String)
+const lineSchema = z.object({
+  id: identifier.optional(),
+  _id: identifier.optional(),
+  title: z.string().nullish(),
+  text: z.string(),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+})
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Records of a BEIR-style `corpus.jsonl`: one object a line, `id` or `_id`, `text`, and perhaps `title` and `metadata`. Blank lines are no records. */
+export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem> {
+  for await (const line of linesOf(path, BOUNDS.lineBytesMax, signal)) {
+    const item = itemOf(line)
+    if (item !== undefined) yield item
+  }
+}
+
+function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
+  const fault = (reason: string, id?: string): SourceItem => ({ kind: 'fault', line, reason, ...(id === undefined ? {} : { id }) })
+  if (bytes === undefined) return fault(`line longer than ${BOUNDS.lineBytesMax} bytes`)
+  const text = decoded(bytes)
+  if (text === undefined) return fault('not valid UTF-8')
+  if (text.trim() === '') return undefined
+  const parsed = parsedJson(text)
+  if (parsed === undefined) return fault('not valid JSON')
+  const shaped = lineSchema.safeParse(parsed)
+  const id = shaped.data?.id ?? shaped.data?._id
+  if (!shaped.success || id === undefined || id === '') return fault('not an object with "id" or "_id" and "text" as strings')
+  if (codePointsOf(id) > BOUNDS.sourceIdCharactersMax) return fault(`id longer than ${BOUNDS.sourceIdCharactersMax} characters`)
+  if (unstorable(id) !== undefined) return fault(`id ${unstorable(id)}`)
+  const record = {
+    kind: 'record',
+    line,
+    id,
+    title: (shaped.data.title ?? '').trim(),
+    text: shaped.data.text,
+    values: scalarsOf('metadata', shaped.data.metadata ?? {}),
+  } as const
+  const flaw = [record.text, record.title, ...record.values.values()].map(unstorable).find((found) => found !== undefined)
+  return flaw === undefined ? record : fault(flaw, id)
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,47 @@
+import { createReadStream } from 'node:fs'
+
+const NEWLINE = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** A line without its end; `bytes` is undefined where it is longer than the bound. */
+export interface Line {
+  /** From 1. */
+  readonly number: number
+  readonly bytes: Buffer | undefined
+}
+
+/** Lines of a file ended by LF or CRLF, the last with or without one, a leading byte order mark taken off. Holds one line in memory at a time. */
+export async function* linesOf(path: string, lineBytesMax: number, signal?: AbortSignal): AsyncGenerator<Line> {
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let number = 0
+  const finish = (): Line => {
+    number += 1
+    const whole = heldBytes > lineBytesMax + 1 ? undefined : withoutEnd(Buffer.concat(held), number === 1)
+    held = []
+    heldBytes = 0
+    return { number, bytes: whole === undefined || whole.length > lineBytesMax ? undefined : whole }
+  }
+  const hold = (block: Buffer): void => {
+    heldBytes += block.length
+    if (heldBytes <= lineBytesMax + 1) held.push(block)
+    else held = []
+  }
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024, ...(signal === undefined ? {} : { signal }) })) {
+    const block = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
+    let from = 0
+    for (let end = block.indexOf(NEWLINE); end !== -1; end = block.indexOf(NEWLINE, from)) {
+      hold(block.subarray(from, end))
+      yield finish()
+      from = end + 1
+    }
+    hold(block.subarray(from))
+  }
+  if (heldBytes > 0) yield finish()
+}
+
+function withoutEnd(line: Buffer, first: boolean): Buffer {
+  const start = first && line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
+  return line.subarray(start, line.at(-1) === CARRIAGE_RETURN ? -1 : undefined)
+}

@@ -1,0 +1,180 @@
+import { z } from 'zod'
+import { OperatorError } from '#core/errors.ts'
+import { SOURCE_FORMATS } from '#jobs/sources/list.ts'
+import { DATE_STYLES } from './dates.ts'
+
+/** Text with placeholders: `{id}`, `{title}`, `{text}`, `{metadata.<field>}`, `{section.<field>}` (Markdown), `{values.<name>}`. It resolves if every placeholder does. */
+const template = z.string().min(1).max(2_000)
+const pattern = z
+  .string()
+  .min(1)
+  .max(2_000)
+  .refine((source) => compiles(source), { error: 'is not a regular expression' })
+
+function compiles(source: string): boolean {
+  try {
+    return new RegExp(source, 'u').source !== ''
+  } catch {
+    return false
+  }
+}
+
+/** One way to fill a field. Its steps run in the order written here; the alternative resolves if every step does and the result is not blank. */
+const alternativeSchema = z.union([
+  template,
+  z.strictObject({
+    from: template,
+    /** Regular expression (flag u) that must match. */
+    match: pattern.optional(),
+    /** What becomes of the match: text with `$1`, `$<name>`; by default its first group, else the whole match. */
+    as: z.string().max(2_000).optional(),
+    /** Table in which the result so far must be a key. */
+    lookup: z.string().optional(),
+    /** How the publisher writes the date; it becomes YYYY-MM-DD. */
+    date: z.enum(DATE_STYLES).optional(),
+    /** The documented rule by which the field is filled; kept in the lineage of the revision. */
+    derived: z.string().min(1).max(300).optional(),
+  }),
+])
+export type Alternative = z.infer<typeof alternativeSchema>
+
+/** Alternatives in order of preference: the first that resolves fills the field. */
+const ruleSchema = z.union([alternativeSchema, z.array(alternativeSchema).min(1).max(20)])
+export type Rule = z.infer<typeof ruleSchema>
+
+const fieldsSchema = z.strictObject({
+  document_key: ruleSchema,
+  title: ruleSchema,
+  authority: ruleSchema,
+  canonical_url: ruleSchema,
+  published_at: ruleSchema,
+  effective_at: ruleSchema,
+  /** The day on which the revision ceases to be in force; absent means open. */
+  effective_to: ruleSchema.optional(),
+  citation_label: ruleSchema,
+  /** The publisher's own fragment of the cited part. */
+  citation_fragment: ruleSchema.optional(),
+  language: ruleSchema,
+  jurisdiction: ruleSchema,
+  /** One subject, or several separated by commas. */
+  subjects: ruleSchema.optional(),
+  verification_status: ruleSchema,
+  /** Title and headings, embedded before the text; by default the document's title and the record's. */
+  heading: ruleSchema.optional(),
+})
+export const fieldNameSchema = fieldsSchema.keyof()
+export type FieldName = z.infer<typeof fieldNameSchema>
+export const REQUIRED_FIELDS = [
+  'document_key',
+  'title',
+  'authority',
+  'canonical_url',
+  'published_at',
+  'effective_at',
+  'citation_label',
+  'language',
+  'jurisdiction',
+  'verification_status',
+] as const satisfies readonly FieldName[]
+
+export const mappingSchema = z
+  .strictObject({
+    format: z.enum(SOURCE_FORMATS),
+    /** What the corpus is and where the rules come from; for readers. */
+    about: z.string().max(4_000).optional(),
+    knowledge_base: z.strictObject({ slug: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/), title: z.string().min(1).max(200) }).optional(),
+    tables: z.record(z.string(), z.record(z.string(), z.string())).default({}),
+    /** Named intermediate results, in order: each may use those before it. */
+    values: z.record(z.string(), ruleSchema).default({}),
+    fields: fieldsSchema,
+    /** Records that are no evidence: the first pattern that matches gives the reason. `on` is `{text}` unless said otherwise. */
+    skip_patterns: z
+      .array(z.strictObject({ on: template.default('{text}'), pattern, reason: z.string().min(1).max(200) }))
+      .max(50)
+      .default([]),
+  })
+  .superRefine((mapping, context) => {
+    for (const [message, path] of faultsOf(mapping)) context.addIssue({ code: 'custom', message, path: [...path] })
+  })
+export type Mapping = z.infer<typeof mappingSchema>
+
+const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
+
+/** Names in a template, without braces. */
+export function placeholdersOf(text: string): readonly string[] {
+  return [...text.matchAll(PLACEHOLDER)].map((found) => found[1] ?? '')
+}
+
+export function alternativesOf(rule: Rule): readonly Alternative[] {
+  return Array.isArray(rule) ? rule : [rule]
+}
+
+type Shape = Pick<z.infer<typeof mappingSchema>, 'tables' | 'values' | 'fields' | 'skip_patterns'>
+
+/** What the shape alone cannot say: names that do not exist, and dates out of thin air. */
+function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: readonly (string | number)[]]> {
+  const known = new Set<string>()
+  for (const [name, rule] of Object.entries(mapping.values)) {
+    yield* ruleFaults(rule, mapping, known, ['values', name])
+    known.add(name)
+  }
+  for (const [name, rule] of Object.entries(mapping.fields)) if (rule !== undefined) yield* ruleFaults(rule, mapping, known, ['fields', name])
+  for (const [index, { on }] of mapping.skip_patterns.entries()) yield* templateFaults(on, known, ['skip_patterns', index, 'on'])
+  for (const name of ['published_at', 'effective_at'] as const) {
+    for (const alternative of alternativesOf(mapping.fields[name])) {
+      const from = typeof alternative === 'string' ? alternative : alternative.from
+      if (placeholdersOf(from).length === 0)
+        yield ['is the same date for every record: a date comes from the record, or from a table looked up by the record', ['fields', name]]
+    }
+  }
+}
+
+function* ruleFaults(rule: Rule, mapping: Shape, known: ReadonlySet<string>, path: readonly string[]): Generator<readonly [string, readonly string[]]> {
+  for (const alternative of alternativesOf(rule)) {
+    yield* templateFaults(typeof alternative === 'string' ? alternative : alternative.from, known, path)
+    if (typeof alternative === 'string' || alternative.lookup === undefined) continue
+    if (!Object.hasOwn(mapping.tables, alternative.lookup)) yield [`looks up in "${alternative.lookup}", which is not among the tables`, path]
+  }
+}
+
+function* templateFaults<Path extends string | number>(
+  text: string,
+  known: ReadonlySet<string>,
+  path: readonly Path[],
+): Generator<readonly [string, readonly Path[]]> {
+  for (const name of placeholdersOf(text)) {
+    const [space, field] = [name.split('.', 1)[0], name.slice(name.indexOf('.') + 1)]
+    if (['id', 'title', 'text'].includes(name)) continue
+    if ((space === 'metadata' || space === 'section') && name.includes('.')) continue
+    if (space === 'values' && known.has(field)) continue
+    yield [`uses {${name}}, which is neither id, title, text, metadata.<field>, section.<field> nor a value named before`, path]
+  }
+}
+
+/** @throws OperatorError naming every fault of the mapping and where it is. */
+export function parseMapping(json: unknown): Mapping {
+  const parsed = mappingSchema.safeParse(json)
+  if (parsed.success) return parsed.data
+  throw new OperatorError(`the mapping file is not usable; correct it and import again:\n${z.prettifyError(parsed.error)}`)
+}
+
+/** How Markdown with the documented front matter is mapped when no mapping file is given. */
+export const MARKDOWN_MAPPING: Mapping = parseMapping({
+  format: 'markdown',
+  fields: {
+    document_key: '{metadata.document}',
+    title: '{metadata.title}',
+    authority: '{metadata.authority}',
+    canonical_url: '{metadata.canonical_url}',
+    published_at: '{metadata.published_at}',
+    effective_at: '{metadata.effective_at}',
+    effective_to: '{metadata.effective_to}',
+    citation_label: ['{section.reference}', '{metadata.title}, {title}', '{metadata.title}'],
+    citation_fragment: '{section.fragment}',
+    language: '{metadata.language}',
+    jurisdiction: '{metadata.jurisdiction}',
+    subjects: '{metadata.subject}',
+    verification_status: '{metadata.verification_status}',
+    heading: '{section.path}',
+  },
+})

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { VERIFICATION_STATUSES } from '#core/artifact/passage.ts'
+import type { VerificationStatus } from '#core/artifact/passage.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import { withoutFragment } from './anchor.ts'
+import { dayOf, instantOf } from './dates.ts'
+import { REQUIRED_FIELDS } from './mapping.ts'
+import type { FieldName } from './mapping.ts'
+import type { ResolvedRecord } from './resolve.ts'
+import { codePointsOf, unstorable } from './text.ts'
+
+/** The fields of a record, parsed and in canonical form. */
+export interface Placed {
+  readonly documentKey: string
+  readonly title: string
+  readonly authority: string
+  /** Without a fragment. */
+  readonly canonicalUrl: string
+  readonly publisherFragment: string | undefined
+  /** ISO 8601 UTC with milliseconds. */
+  readonly publishedAt: string
+  readonly effectiveAt: string
+  readonly effectiveTo: string | undefined
+  readonly label: string
+  /** BCP 47, canonical. */
+  readonly language: string
+  /** Upper case. */
+  readonly jurisdiction: string
+  readonly subjects: readonly string[]
+  readonly status: VerificationStatus
+  readonly heading: string | undefined
+  /** Fields that were derived, and the documented rule of each. */
+  readonly lineage: Readonly<Record<string, string>>
+}
+
+const statusSchema = z.enum(VERIFICATION_STATUSES)
+
+/** The parsed fields, or the reason why the record cannot become a passage: a required field is never invented. */
+export function placeOf(resolved: ResolvedRecord): Placed | string {
+  const missing = REQUIRED_FIELDS.filter((name) => !resolved.fields.has(name))
+  if (missing.length > 0) return `${missing.join(', ')} missing`
+  const value = (name: FieldName): string => resolved.fields.get(name)?.value.trim() ?? ''
+  const tooLong = lengthFault(value)
+  if (tooLong !== undefined) return tooLong
+
+  const { base, fragment } = withoutFragment(value('canonical_url'))
+  if (!isHttpUrl(base)) return 'canonical_url is not an http(s) URL'
+  const publishedAt = instantOf(value('published_at'))
+  if (publishedAt === undefined) return 'published_at is not a date'
+  const effectiveAt = instantOf(value('effective_at'))
+  if (effectiveAt === undefined) return 'effective_at is not a date'
+  const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
+  if (value('effective_to') !== '' && effectiveTo === undefined) return 'effective_to is not a date'
+  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt)) return 'effective_to is not after effective_at'
+  const language = canonicalLanguage(value('language'))
+  if (language === undefined) return 'language is not a BCP 47 tag'
+  const status = statusSchema.safeParse(value('verification_status'))
+  if (!status.success) return `verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}`
+
+  return {
+    documentKey: value('document_key'),
+    title: value('title'),
+    authority: value('authority'),
+    canonicalUrl: base,
+    publisherFragment: value('citation_fragment') || fragment,
+    publishedAt,
+    effectiveAt,
+    effectiveTo,
+    label: value('citation_label'),
+    language,
+    jurisdiction: value('jurisdiction').toUpperCase(),
+    subjects: subjectsOf(value('subjects')),
+    status: status.data,
+    heading: value('heading') || undefined,
+    lineage: lineageOf(resolved),
+  }
+}
+
+const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
+  ['document_key', BOUNDS.sourceIdCharactersMax],
+  ['title', BOUNDS.titleCharactersMax],
+  ['authority', BOUNDS.titleCharactersMax],
+  ['canonical_url', BOUNDS.urlCharactersMax],
+  ['citation_fragment', BOUNDS.urlCharactersMax],
+  ['citation_label', BOUNDS.labelCharactersMax],
+  ['language', BOUNDS.filterValueCharactersMax],
+  ['jurisdiction', BOUNDS.filterValueCharactersMax],
+  ['heading', BOUNDS.headingCharactersMax],
+]
+
+function lengthFault(value: (name: FieldName) => string): string | undefined {
+  for (const [name, charactersMax] of FIELD_CHARACTERS_MAX) {
+    if (codePointsOf(value(name)) > charactersMax) return `${name} longer than ${charactersMax} characters`
+    if (unstorable(value(name)) !== undefined) return `${name} ${unstorable(value(name))}`
+  }
+  const subject = subjectsOf(value('subjects')).find((each) => codePointsOf(each) > BOUNDS.filterValueCharactersMax)
+  return subject === undefined ? undefined : `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:\/\/[^\s/]/.test(url) && !/[\s\p{Cc}<>"\\^`{|}]/u.test(url) && URL.canParse(url)
+}
+
+/** Canonical form (RFC 5646, section 4.5): `EN-gb` becomes `en-GB`. */
+function canonicalLanguage(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0]
+  } catch {
+    return undefined
+  }
+}
+
+function subjectsOf(written: string): readonly string[] {
+  return [...new Set(written.split(',').map((subject) => subject.trim()))].filter((subject) => subject !== '').sort()
+}
+
+function lineageOf(resolved: ResolvedRecord): Readonly<Record<string, string>> {
+  const derived = [...resolved.fields].flatMap(([name, field]) => (field.derived === undefined ? [] : [[name, field.derived] as const]))
+  return Object.fromEntries(derived)
+}

@@ -1,0 +1,50 @@
+/** One unit of a source, before it is mapped: a JSONL line, or a section of a Markdown file. */
+export interface SourceRecord {
+  readonly kind: 'record'
+  /** Line in the source, from 1. */
+  readonly line: number
+  readonly id: string
+  readonly title: string
+  readonly text: string
+  /** Scalars by placeholder: `metadata.<field>`, `section.<field>`. */
+  readonly values: ReadonlyMap<string, string>
+}
+
+/** A unit that cannot become a passage; `reason` never repeats its content. */
+export interface SourceFault {
+  readonly kind: 'fault'
+  readonly line: number
+  readonly id?: string
+  readonly reason: string
+}
+
+export type SourceItem = SourceRecord | SourceFault
+
+/** A captured source as the import reads it. */
+export interface SourceSnapshot {
+  /** UUID of the snapshot's row. */
+  readonly id: string
+  readonly sourceName: string
+  readonly mediaType: string
+  /** Where its bytes lie. */
+  readonly path: string
+}
+
+/** Scalars of a metadata object by placeholder; a list of scalars is joined by commas, anything else is as good as absent. */
+export function scalarsOf(prefix: string, metadata: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+  const values = new Map<string, string>()
+  for (const [name, value] of Object.entries(metadata)) {
+    const scalar = Array.isArray(value)
+      ? value
+          .map(scalarOf)
+          .filter((each) => each !== undefined)
+          .join(',')
+      : scalarOf(value)
+    if (scalar !== undefined && scalar.trim() !== '') values.set(`${prefix}.${name}`, scalar.trim())
+  }
+  return values
+}
+
+function scalarOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+}

@@ -1,0 +1,132 @@
+import type { Facets } from '#core/artifact/layout.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import { OperatorError } from '#core/errors.ts'
+import { CompactCounter } from './compact-counter.ts'
+import type { DraftPassage } from './draft.ts'
+
+export interface ImportReportEntry {
+  readonly source: string
+  /** From 1. */
+  readonly line: number
+  readonly id?: string
+  readonly reason: string
+}
+
+/** What an import read, split and skipped, and why: `records_read` = `skipped` + records that became one or more passages. */
+export interface ImportReport {
+  readonly files: number
+  /** JSONL lines or Markdown sections; a file that cannot be read as a whole counts as one. */
+  readonly records_read: number
+  readonly passages: number
+  readonly documents: number
+  readonly revisions: number
+  /** Records cut into several passages. */
+  readonly split: number
+  readonly skipped: number
+  readonly reasons: Readonly<Record<string, number>>
+  /** The first skipped records, in the order of the sources. */
+  readonly entries: readonly ImportReportEntry[]
+  readonly entries_omitted: number
+  readonly facets: Facets
+}
+
+/** Gathers the report while the import runs; bounded, whatever the corpus holds. */
+export class ReportLedger {
+  readonly #entriesMax: number
+  readonly #documents = new CompactCounter()
+  readonly #revisions = new CompactCounter()
+  readonly #reasons = new Map<string, number>()
+  readonly #entries: ImportReportEntry[] = []
+  readonly #facets = { languages: new Set<string>(), jurisdictions: new Set<string>(), subjects: new Set<string>(), statuses: new Set<string>() }
+  readonly #counts = { files: 0, records_read: 0, passages: 0, split: 0, skipped: 0 }
+
+  constructor(entriesMax: number = BOUNDS.reportEntriesMax) {
+    this.#entriesMax = entriesMax
+  }
+
+  file(): void {
+    this.#counts.files += 1
+  }
+
+  skipped(entry: ImportReportEntry): void {
+    this.#counts.records_read += 1
+    this.#counts.skipped += 1
+    this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
+    if (this.#entries.length < this.#entriesMax) this.#entries.push(entry)
+  }
+
+  /** Counts a record's passages and gives each its place within the revision. */
+  drafted(passages: readonly DraftPassage[]): readonly DraftPassage[] {
+    this.#counts.records_read += 1
+    this.#counts.passages += passages.length
+    if (passages.length > 1) this.#counts.split += 1
+    return passages.map((passage) => {
+      this.#documents.add(passage.document.id)
+      this.#noteFacets(passage)
+      return { ...passage, ordinal: this.#revisions.add(passage.document.revision_id) }
+    })
+  }
+
+  #noteFacets(passage: DraftPassage): void {
+    this.#facets.languages.add(passage.metadata.language)
+    this.#facets.jurisdictions.add(passage.metadata.jurisdiction)
+    this.#facets.statuses.add(passage.metadata.verification_status)
+    for (const subject of passage.subjects) this.#facets.subjects.add(subject)
+    for (const [name, values] of Object.entries(this.#facets)) {
+      if (values.size > BOUNDS.facetValuesMax)
+        throw new OperatorError(`the mapping yields more than ${BOUNDS.facetValuesMax} different ${name}: map them to fewer`)
+    }
+  }
+
+  close(): ImportReport {
+    const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
+    return {
+      ...this.#counts,
+      documents: this.#documents.size,
+      revisions: this.#revisions.size,
+      reasons: Object.fromEntries(reasons),
+      entries: this.#entries,
+      entries_omitted: this.#counts.skipped - this.#entries.length,
+      facets: {
+        languages: [...this.#facets.languages].sort(),
+        jurisdictions: [...this.#facets.jurisdictions].sort(),
+        subjects: [...this.#facets.subjects].sort(),
+        statuses: [...this.#facets.statuses].sort(),
+      },
+    }
+  }
+}
+
+const ENTRIES_SHOWN = 20
+
+/** The report for a terminal: the counts, each reason with its count, and the first entries. Ends with a new line. */
+export function renderImportReport(report: ImportReport): string {
+  const rows: readonly (readonly [string, number])[] = [
+    ['files', report.files],
+    ['records read', report.records_read],
+    ['passages', report.passages],
+    ['documents', report.documents],
+    ['revisions', report.revisions],
+    ['records split', report.split],
+    ['records skipped', report.skipped],
+  ]
+  const lines = [...rows, ...Object.entries(report.reasons).map(([reason, count]) => [`  ${shown(reason)}`, count] as const)].map(
+    ([name, count]) => `${String(count).padStart(9)}  ${name}`,
+  )
+  const entries = report.entries
+    .slice(0, ENTRIES_SHOWN)
+    .map(({ source, line, id, reason }) => `  ${shown(source)}:${line}${id === undefined ? '' : ` ${shown(id)}`}: ${shown(reason)}`)
+  const more = report.skipped - entries.length
+  return [
+    ...lines,
+    ...(entries.length === 0 ? [] : ['', 'Skipped:', ...entries]),
+    ...(more > 0 && entries.length > 0 ? [`  … and ${more} more`] : []),
+    '',
+  ].join('\n')
+}
+
+/** On one line of bounded length, control characters (terminal escapes too) taken out. */
+function shown(text: string): string {
+  const plain = text.replaceAll(/\p{Cc}/gu, ' ')
+  return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain
+}

@@ -1,0 +1,128 @@
+import { codePointsOf } from './text.ts'
+
+/** Finds the offsets at which a text may be cut, each the start of a new piece; never 0 nor its end. */
+type Boundaries = (text: string, language: string) => readonly number[]
+
+/** From the best place to cut to the worst: a text is cut at a worse place only where no better one leaves pieces short enough. */
+const LEVELS: readonly Boundaries[] = [paragraphs, clauses, sentences, lines, words, graphemes, codePoints]
+
+/**
+ * Cuts a text into parts of at most `charactersMax` code points, of about equal length, at paragraphs, else clauses on lines of their own, else sentences,
+ * else lines, else words. Nothing is lost: put together again the parts are the text, white space at the cuts aside.
+ */
+export function splitText(text: string, language: string, charactersMax: number): readonly string[] {
+  const whole = text.trim()
+  return packed(unitsOf(whole, language, charactersMax, 0), charactersMax)
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+function unitsOf(text: string, language: string, charactersMax: number, level: number): readonly string[] {
+  const boundaries = LEVELS[level]
+  if (codePointsOf(text) <= charactersMax || boundaries === undefined) return [text]
+  return cutAt(text, boundaries(text, language)).flatMap((piece) => unitsOf(piece, language, charactersMax, level + 1))
+}
+
+function cutAt(text: string, offsets: readonly number[]): readonly string[] {
+  const starts = [0, ...offsets]
+  return starts.map((start, index) => text.slice(start, starts[index + 1]))
+}
+
+/** Joins neighbouring units while they fit, ending a part once it has its fair share, so that no crumb is left at the end. */
+function packed(units: readonly string[], charactersMax: number): readonly string[] {
+  const lengths = units.map(codePointsOf)
+  const total = lengths.reduce((sum, length) => sum + length, 0)
+  const fairShare = total / Math.ceil(total / charactersMax)
+  const parts: string[] = []
+  let current = ''
+  let characters = 0
+  for (const [index, unit] of units.entries()) {
+    const length = lengths[index] ?? 0
+    if (characters > 0 && (characters + length > charactersMax || characters >= fairShare)) {
+      parts.push(current)
+      current = ''
+      characters = 0
+    }
+    current += unit
+    characters += length
+  }
+  return [...parts, current]
+}
+
+function paragraphs(text: string): readonly number[] {
+  return endsOf(text, /\n[^\S\n]*\n[^\S\n]*(?:\n[^\S\n]*)*/g).filter((start) => !announces(lineBefore(text, start)))
+}
+
+const ENUMERATOR = /^\s*(?:\(?(?:\d{1,4}|\p{L}{1,2}|[ivxlIVXL]{1,6})[).]|[-–—•*●]|§)(?:\s|$)/u
+const ENUMERATOR_ALONE = /^\s*\(?(?:\d{1,4}|\p{L}{1,2}|[ivxlIVXL]{1,6}|\d{1,3}(?:\.\d{1,3})+)[).]?\s*$/u
+
+/** True for a line that belongs to what follows: a number alone, or a text that ends in a colon. */
+function announces(line: string): boolean {
+  return ENUMERATOR_ALONE.test(line) || line.trimEnd().endsWith(':')
+}
+
+/** The last line with something on it before an offset at which a line starts. */
+function lineBefore(text: string, start: number): string {
+  const before = text.slice(Math.max(0, start - 1_000), start).trimEnd()
+  return before.slice(before.lastIndexOf('\n') + 1)
+}
+
+/** Line ends after which a clause begins: the next line is numbered, or this one ends in punctuation and the next starts with a capital. */
+function clauses(text: string): readonly number[] {
+  return endsOf(text, /\r?\n/g).filter((start) => {
+    const before = lineBefore(text, start)
+    const next = text.indexOf('\n', start)
+    const after = text.slice(start, next === -1 ? undefined : next)
+    if (announces(before)) return false
+    return (
+      ENUMERATOR.test(after) ||
+      ENUMERATOR_ALONE.test(after) ||
+      (/[.;:!?»”"]$/u.test(before) && /^\s*[\p{Lu}‘“„«"']/u.test(after) && !endsInAbbreviation(before))
+    )
+  })
+}
+
+const segmenters = new Map<string, Intl.Segmenter>()
+
+function segmenter(language: string, granularity: 'sentence' | 'grapheme'): Intl.Segmenter {
+  const key = `${granularity} ${language}`
+  const known = segmenters.get(key) ?? new Intl.Segmenter(language, { granularity })
+  if (segmenters.size < 100) segmenters.set(key, known)
+  return known
+}
+
+/** Sentence starts (UAX #29). Lines are joined first, since it ends a sentence at every line; legal abbreviations (`Art. 5`, `No. 3`) end none. */
+function sentences(text: string, language: string): readonly number[] {
+  const joined = text.replaceAll(/[\r\n\u0085\u2028\u2029]/g, ' ')
+  return [...segmenter(language, 'sentence').segment(joined)]
+    .map(({ index }) => index)
+    .filter((index) => index > 0 && /^[^\d\p{Ll}]/u.test(joined.slice(index, index + 2)) && !endsInAbbreviation(joined.slice(Math.max(0, index - 12), index)))
+}
+
+function endsInAbbreviation(before: string): boolean {
+  return /(?:^|[\s(])(?:Arts?|arts?|Abs|Nr|Nos?|no|Sec|sec|Ch|Reg|Dir|para|paras|p|pp|al|cf|vgl|bzw|ggf|lit|Ziff|Buchst|v|vs|e\.g|i\.e|z\.B|\p{L})\.\s*$/u.test(
+    before,
+  )
+}
+
+function lines(text: string): readonly number[] {
+  return endsOf(text, /\r?\n/g).filter((start) => !announces(lineBefore(text, start)))
+}
+
+function words(text: string): readonly number[] {
+  return endsOf(text, /\s+/g)
+}
+
+function graphemes(text: string, language: string): readonly number[] {
+  return [...segmenter(language, 'grapheme').segment(text)].map(({ index }) => index).filter((index) => index > 0)
+}
+
+function codePoints(text: string): readonly number[] {
+  const starts: number[] = []
+  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1) if (offset > 0) starts.push(offset)
+  return starts
+}
+
+function endsOf(text: string, separator: RegExp): readonly number[] {
+  return [...text.matchAll(separator)].map((found) => found.index + found[0].length).filter((offset) => offset > 0 && offset < text.length)
+}

@@ -1,0 +1,21 @@
+/** Code points of a well-formed string: what the contract calls characters. */
+export function codePointsOf(text: string): number {
+  let low = 0
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (unit >= 0xdc00 && unit <= 0xdfff) low += 1
+  }
+  return text.length - low
+}
+
+/** True if nothing of it can be seen: white space, separators and format characters alone. */
+export function isBlank(text: string): boolean {
+  return /^[\s\p{Z}\p{Cf}]*$/u.test(text)
+}
+
+/** Why a string cannot be stored as it is, or undefined. */
+export function unstorable(text: string): string | undefined {
+  if (text.includes('\0')) return 'contains a NUL character'
+  if (!text.isWellFormed()) return 'contains a lone surrogate'
+  return undefined
+}

@@ -1,0 +1,44 @@
+import { appendLedgerEntries } from '#core/db/ledger.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { BOUNDS } from '#core/bounds.ts'
+
+/** Appends entries for many jobs at once: ids are collected for a moment and go into one statement. */
+export interface LedgerAppender {
+  /** Resolves when the entry is committed, or was there already. */
+  append(reservationId: string): Promise<void>
+}
+
+interface Batch {
+  readonly ids: string[]
+  readonly committed: Promise<void>
+  readonly go: () => void
+}
+
+export function createLedgerAppender(database: Queryable): LedgerAppender {
+  let open: Batch | undefined
+
+  function begin(): Batch {
+    const gate = Promise.withResolvers<void>()
+    const ids: string[] = []
+    const timer = setTimeout(gate.resolve, BOUNDS.ledgerAppendCollectMs)
+    const committed = gate.promise.then(async () => {
+      clearTimeout(timer)
+      if (open?.ids === ids) open = undefined
+      await appendLedgerEntries(database, ids)
+    })
+    return { ids, committed, go: gate.resolve }
+  }
+
+  return {
+    append(reservationId) {
+      open ??= begin()
+      const batch = open
+      batch.ids.push(reservationId)
+      if (batch.ids.length >= BOUNDS.ledgerBatchMax) {
+        open = undefined
+        batch.go()
+      }
+      return batch.committed
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import { BOUNDS } from '#core/bounds.ts'
+import { appendLedgerEntries } from '#core/db/ledger.ts'
+import type { Database } from '#core/db/pool.ts'
+import { findOpenPastDeadline } from '#core/db/reservations.ts'
+import { moveWatermark, reservationsWithoutEntry } from '#core/db/sweep.ts'
+import type { Log } from '#core/log.ts'
+
+export interface SweepDeps {
+  readonly database: Database
+  /** Settles a reservation that delivered nothing. */
+  readonly settle: (reservationId: string) => Promise<'refunded' | 'failed' | 'not-open'>
+  readonly log: Log
+}
+
+export interface Swept {
+  readonly settled: number
+  readonly appended: number
+}
+
+/**
+ * Leaves no reservation unsettled and no finished one without its entry, a bounded batch at a time. Every step may be repeated or run
+ * side by side: a settlement holds only while the reservation is open, an entry exists once.
+ */
+export async function sweep(deps: SweepDeps): Promise<Swept> {
+  const settled = await settleOverdue(deps)
+  const lost = await reservationsWithoutEntry(deps.database, BOUNDS.ledgerJobLostAfterMs, BOUNDS.sweepBatchMax)
+  const appended = lost.length === 0 ? 0 : await appendLedgerEntries(deps.database, lost)
+  if (lost.length < BOUNDS.sweepBatchMax) await moveWatermark(deps.database, BOUNDS.ledgerWatermarkTrailMs)
+  if (settled + appended > 0) deps.log.info('swept', { settled, appended })
+  return { settled, appended }
+}
+
+/** One that cannot be settled now stays open for the next sweep and does not hold up the others. */
+async function settleOverdue({ database, settle, log }: SweepDeps): Promise<number> {
+  let settled = 0
+  for (const id of await findOpenPastDeadline(database, BOUNDS.sweepBatchMax)) {
+    try {
+      if ((await settle(id)) !== 'not-open') settled++
+    } catch (error) {
+      log.warn('reservation could not be settled', { request_id: id }, error)
+    }
+  }
+  return settled
+}

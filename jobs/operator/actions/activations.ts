@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { OperatorError } from '#core/errors.ts'
+import { insertActivation } from '#core/db/activations.ts'
+import type { ActivationRow } from '#core/db/activations.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { readVersion } from '#core/db/versions.ts'
+import { ActivationRefused, assertActivatable } from '#jobs/activate/check.ts'
+import { knowledgeBaseNamed, versionNamed } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+/** Adds the job for a row that is committed; the worker's reconciliation finds the row if this fails. */
+export type Enqueue = (id: string) => Promise<void>
+
+export interface ActivationAsked {
+  readonly id: string
+  readonly kind: 'activate' | 'rollback'
+  readonly version_id: string
+  readonly knowledge_base: string
+  readonly replaces: string | null
+}
+
+/** Asks for a reviewed candidate to become active, against the version that is active now. */
+export async function requestActivation(operator: Operator, version: string, enqueue: Enqueue): Promise<ActivationAsked> {
+  const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, version)
+  return ask(operator, { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id }, knowledge_base, enqueue)
+}
+
+/** @param input.to the version to return to; by default the one before the active one. */
+export async function requestRollback(
+  operator: Operator,
+  input: { readonly knowledgeBase: string; readonly to?: string | undefined },
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
+  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
+  const previous = (await activePointer(operator.database, base.id))?.previous_version_id
+  const wanted = input.to ?? previous
+  if (wanted === undefined || wanted === null)
+    throw new OperatorError(`"${base.slug}" has no earlier version to return to: see "operator versions list --knowledge-base ${base.slug}".`)
+  const { id } = await versionNamed(operator.database, wanted)
+  return ask(operator, { kind: 'rollback', versionId: id, knowledgeBaseId: base.id }, base.slug, enqueue)
+}
+
+interface Asked {
+  readonly kind: ActivationAsked['kind']
+  readonly versionId: string
+  readonly knowledgeBaseId: string
+}
+
+/** The worker checks the same again under its locks; what is plain now is refused now. */
+async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqueue: Enqueue): Promise<ActivationAsked> {
+  const { kind, versionId, knowledgeBaseId } = asked
+  const id = randomUUID()
+  const result = await recorded(operator, async (client) => {
+    const expected = (await activePointer(client, knowledgeBaseId))?.version_id ?? null
+    const row: ActivationRow = {
+      id,
+      kind,
+      knowledge_base_id: knowledgeBaseId,
+      version_id: versionId,
+      expected_version_id: expected,
+      actor: operator.actor,
+      state: 'queued',
+      message: null,
+    }
+    await assertWorthAsking(client, row)
+    await insertActivation(client, { ...asked, id, expectedVersionId: expected, actor: operator.actor })
+    const told: ActivationAsked = { id, kind, version_id: versionId, knowledge_base: knowledgeBase, replaces: expected }
+    const audit = {
+      action: `version.request-${kind}`,
+      subject: `version:${versionId}`,
+      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected },
+    }
+    return { result: told, audit }
+  })
+  await enqueue(id)
+  return result
+}
+
+async function assertWorthAsking(client: Queryable, row: ActivationRow): Promise<void> {
+  try {
+    assertActivatable(row, await readVersion(client, row.version_id))
+  } catch (error) {
+    if (error instanceof ActivationRefused) throw new OperatorError(error.message, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { insertExposureRelease, showExposure } from '#core/db/exposure-releases.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { knowledgeBaseNamed, organizationNamed } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+/** How far one organization has read into one knowledge base, against the marks of one plan; all counts are distinct passages. */
+export interface Exposure {
+  readonly organization: string
+  readonly knowledge_base: string
+  readonly plan: string
+  readonly window_days: number
+  readonly corpus_passages: number | null
+  readonly distinct_passages: number
+  /** Past it the rate tightens; null while no version is active. */
+  readonly soft_mark: number | null
+  /** Past it serving stops; null while no version is active. */
+  readonly hard_mark: number | null
+  readonly state: 'open' | 'tightened' | 'stopped'
+  readonly released_at: Date | null
+}
+
+/** The marks of the corpus as a whole; those of single documents and runs of neighbours are decided at admission alone. */
+export async function exposureOf(
+  database: Queryable,
+  organizationId: string | null,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly Exposure[]> {
+  const rows = await showExposure(database, organizationId, knowledgeBaseId, limit)
+  return rows.map(({ limits: { exposure }, ...row }) => {
+    const mark = (share: number): number | null =>
+      row.corpus_passages === null ? null : Math.max(Math.floor(share * row.corpus_passages), exposure.floors.corpus)
+    const [soft, hard] = [mark(exposure.soft_share), mark(exposure.hard_share)]
+    const past = (limit_: number | null): boolean => limit_ !== null && row.distinct_passages >= limit_
+    return {
+      organization: row.organization,
+      knowledge_base: row.knowledge_base,
+      plan: row.plan,
+      window_days: exposure.window_days,
+      corpus_passages: row.corpus_passages,
+      distinct_passages: row.distinct_passages,
+      soft_mark: soft,
+      hard_mark: hard,
+      state: past(hard) ? 'stopped' : past(soft) ? 'tightened' : 'open',
+      released_at: row.released_at,
+    }
+  })
+}
+
+/** The operator's decision that what was served so far no longer counts; takes effect with the organization's next request. */
+export async function releaseExposure(
+  operator: Operator,
+  input: { readonly organization: string; readonly knowledgeBase: string; readonly note: string },
+): Promise<{ readonly id: string; readonly organization: string; readonly knowledge_base: string }> {
+  const organization = await organizationNamed(operator.database, input.organization)
+  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
+  const id = randomUUID()
+  return recorded(operator, async (client) => {
+    const before = await exposureOf(client, organization.id, base.id, 1)
+    await insertExposureRelease(client, id, organization.id, base.id)
+    const detail = {
+      organization: organization.name,
+      knowledge_base: base.slug,
+      note: input.note,
+      release_id: id,
+      distinct_passages: before[0]?.distinct_passages ?? 0,
+    }
+    return {
+      result: { id, organization: organization.name, knowledge_base: base.slug },
+      audit: { action: 'exposure.release', subject: `organization:${organization.id}`, detail },
+    }
+  })
+}

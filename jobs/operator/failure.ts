@@ -1,0 +1,60 @@
+import { CommanderError } from 'commander'
+import { ConfigError } from '#core/config.ts'
+import { OperatorError } from '#core/errors.ts'
+import { describeCause } from '#core/log.ts'
+
+/** What was typed does not fit the command: exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export const EXIT_OK = 0
+export const EXIT_REFUSED = 1
+export const EXIT_USAGE = 2
+
+export interface Failure {
+  readonly exitCode: number
+  /** For standard error; undefined when it was said already. */
+  readonly sentence: string | undefined
+}
+
+/** Whatever a command threw becomes one sentence that says what to do next. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT_OK : EXIT_USAGE, sentence: undefined }
+  if (error instanceof UsageError) return { exitCode: EXIT_USAGE, sentence: error.message }
+  if (error instanceof OperatorError || error instanceof ConfigError) return { exitCode: EXIT_REFUSED, sentence: error.message }
+  const code = codeOf(error)
+  return {
+    exitCode: EXIT_REFUSED,
+    sentence:
+      KNOWN[code] ??
+      `This failed in a way that was not foreseen: ${describeCause(error)}. Nothing was half written; see whether it happens again and report it.`,
+  }
+}
+
+const DATABASE_AWAY = 'Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database.'
+const LOGIN_REFUSED = 'Postgres refused the login: check user, password and database in DATABASE_URL.'
+
+/** By SQLSTATE or the system's error name. */
+const KNOWN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: DATABASE_AWAY,
+  ENOTFOUND: DATABASE_AWAY,
+  EAI_AGAIN: DATABASE_AWAY,
+  EHOSTUNREACH: DATABASE_AWAY,
+  ETIMEDOUT: DATABASE_AWAY,
+  ECONNRESET: 'Postgres broke the connection off: see its log, then repeat the command.',
+  '28P01': LOGIN_REFUSED,
+  '28000': LOGIN_REFUSED,
+  '3D000': LOGIN_REFUSED,
+  '42501': 'The role in DATABASE_URL may not do this: connect with one that has evidence_operator (or, for migrate, that owns the schema).',
+  '42P01': 'The database has no schema yet: run "npm run operator -- migrate" first.',
+  '53300': 'Postgres has no connection left: close some, then repeat the command.',
+  '57014': 'Postgres took too long: narrow the question (fewer days, fewer rows), then repeat the command.',
+  '23505': 'Somebody else wrote the same at this moment: look at what is there, then repeat the command if it is still needed.',
+  '40001': 'Somebody else changed the same at this moment: repeat the command.',
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0])
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

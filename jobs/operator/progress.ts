@@ -1,0 +1,49 @@
+/** Where people watch long work: standard error, so that standard output stays with the result. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean | undefined
+  write(text: string): unknown
+}
+
+export interface Progress {
+  /** `total` 0: not known. */
+  update(stage: string, done?: number, total?: number): void
+  /** Leaves the last line standing. */
+  end(): void
+}
+
+const LINE_EVERY_MS = 2_000
+const REDRAW_EVERY_MS = 100
+
+/** On a terminal one line that is rewritten; elsewhere a plain line for each stage and every two seconds within one. */
+export function createProgress(output: ProgressOutput, now: () => number = () => performance.now()): Progress {
+  const terminal = output.isTTY === true
+  let stage = ''
+  let shownAt = -Infinity
+  let shown = ''
+  function show(line: string): void {
+    if (line === shown) return
+    shown = line
+    shownAt = now()
+    output.write(terminal ? `\r\u001b[2K${line}` : `${line}\n`)
+  }
+  let latest = ''
+  return {
+    update(nextStage, done = 0, total = 0) {
+      latest = progressLine(nextStage, done, total)
+      const due = now() - shownAt >= (terminal ? REDRAW_EVERY_MS : LINE_EVERY_MS)
+      if (nextStage !== stage || due) show(latest)
+      stage = nextStage
+    },
+    end() {
+      if (latest !== '') show(latest)
+      if (terminal && shown !== '') output.write('\n')
+      latest = shown = stage = ''
+      shownAt = -Infinity
+    },
+  }
+}
+
+function progressLine(stage: string, done: number, total: number): string {
+  if (total > 0) return `${stage}: ${done} of ${total} (${Math.floor((done / total) * 100)} %)`
+  return done > 0 ? `${stage}: ${done}` : `${stage} …`
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { listReviews } from '#core/db/reviews.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import { versionNamed } from './actions/names.ts'
+import { reviewVersion } from './actions/reviews.ts'
+import { noun } from './command.ts'
+import { text } from './inputs.ts'
+import { verb } from './session.ts'
+import { cell, fields, table } from './table.ts'
+
+const NEEDED = 'A candidate is activated only when it passed its evaluation and its newest review approves it.'
+
+export function addReview(program: Command): void {
+  const review = noun(program, 'review', 'the decision about a candidate version: show, approve, reject')
+  verb(review, {
+    usage: 'show <version>',
+    summary: 'show the evaluation and the reviews of a version',
+    notes: NEEDED,
+    examples: ['review show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+    input: { version: text },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const version = await versionNamed(operator.database, input.version)
+      const reviews = await listReviews(operator.database, version.id, BOUNDS.operatorRowsDefault)
+      const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
+      const readable = reviews.map((row) => ({ ...row, note: cell(row.note) }))
+      const past = table(
+        readable,
+        { created_at: 'at', verdict: 'verdict', reviewer: 'reviewer', note: 'note' },
+        `Nobody has reviewed it. Next: operator review approve ${id} --reviewer NAME --note TEXT`,
+      )
+      const shown = { id, knowledge_base, state, passed, passages, documents, facets, evaluation }
+      show({ ...shown, reviews }, () => `${fields(shown)}\n\n${past}`)
+    },
+  })
+  for (const [name, verdict, summary] of [
+    ['approve', 'approved', 'approve a candidate that passed its evaluation'],
+    ['reject', 'rejected', 'reject a version; a candidate is rejected for good'],
+  ] as const) {
+    verb(review, {
+      usage: `${name} <version>`,
+      summary,
+      flags: { '--reviewer <name>': 'who read the evaluation', '--note <text>': 'why; kept with the review' },
+      notes: NEEDED,
+      examples: [`review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "A. Reader" --note "checked the missed questions"`],
+      input: { version: text, reviewer: text, note: text },
+      variables: {},
+      writes: true,
+      run: async (input, { operator, show }) => {
+        const reviewed = await reviewVersion(operator, { ...input, verdict })
+        show(reviewed, () =>
+          verdict === 'approved'
+            ? `Approved version ${reviewed.version_id}.\nNext: operator activate ${reviewed.version_id} --wait`
+            : `Rejected version ${reviewed.version_id}.`,
+        )
+      },
+    })
+  }
+}

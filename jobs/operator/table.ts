@@ -1,0 +1,48 @@
+/** A cell as people read it: instants to the second in UTC, lists by commas, nothing as a dash. */
+export function cell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–'
+  if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
+  if (Array.isArray(value)) return value.length === 0 ? '–' : value.map(cell).join(', ')
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  // Control characters of stored text could rewrite the terminal.
+  return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, ' ') : JSON.stringify(value)
+}
+
+/**
+ * Left-aligned columns under their headings; numbers to the right.
+ * @param columns heading by field name, in order.
+ * @param empty what to say, and to do next, when there is no row.
+ */
+export function table<T extends object, F extends keyof T & string>(rows: readonly T[], columns: Readonly<Record<F, string>>, empty: string): string {
+  if (rows.length === 0) return empty
+  const values = (row: T): readonly unknown[] => {
+    const byField = new Map<string, unknown>(Object.entries(row))
+    return Object.keys(columns).map((field) => byField.get(field))
+  }
+  const lines = [Object.values<string>(columns), ...rows.map((row) => values(row).map(cell))]
+  const widths = Object.keys(columns).map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)))
+  const numeric = Object.keys(columns).map((_, column) => rows.every((row) => typeof values(row)[column] === 'number' || values(row)[column] === null))
+  return lines
+    .map((line) =>
+      line
+        .map((text, column) => {
+          const pad = ' '.repeat((widths[column] ?? 0) - [...text].length)
+          return numeric[column] === true ? pad + text : text + pad
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** One object, one field a line; nested objects are indented. */
+export function fields(value: object, indent = ''): string {
+  const entries = Object.entries(value)
+  const width = Math.max(...entries.map(([name]) => name.length))
+  return entries
+    .map(([name, inner]: [string, unknown]) => {
+      const nested = inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date) && Object.keys(inner).length > 0
+      return nested ? `${indent}${name}:\n${fields(inner, `${indent}  `)}` : `${indent}${`${name}:`.padEnd(width + 1)} ${cell(inner)}`
+    })
+    .join('\n')
+}

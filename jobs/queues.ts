@@ -1,0 +1,59 @@
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { BOUNDS } from '#core/bounds.ts'
+import { OperatorError } from '#core/errors.ts'
+import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX } from '#core/ledger-queue.ts'
+import type { JobPayload } from '#core/ledger-queue.ts'
+import type { Log } from '#core/log.ts'
+
+export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as const
+export type QueueName = (typeof QUEUES)[number]
+
+const kept = { removeOnComplete: { count: 200, age: 86_400 }, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 3 }
+
+/** Attempts, backoff and how many finished jobs are remembered. A job id is the id of its row, so a row has one job. */
+const JOB_OPTIONS = {
+  build: { attempts: BOUNDS.jobAttemptsMax, backoff: { type: 'exponential', delay: 1_000 }, ...kept },
+  activate: { attempts: BOUNDS.jobAttemptsMax, backoff: { type: 'exponential', delay: 500 }, ...kept },
+  ledger: LEDGER_JOB_OPTIONS,
+  maintenance: { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 }, stackTraceLimit: 3 },
+} as const
+
+/**
+ * The connection of queues and workers: commands wait for Redis to come back instead of failing.
+ * `failFast` is for a command line, which had better say that Redis is away.
+ */
+export function openQueueRedis(url: string, log: Log, { failFast = false }: { readonly failFast?: boolean } = {}): Redis {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: failFast ? 0 : null,
+    connectTimeout: BOUNDS.redisCommandTimeoutMs * 2,
+    retryStrategy: (times) => (failFast ? null : Math.min(times * 100, 2_000)),
+  })
+  redis.on('error', (error) => log.warn('queue connection', {}, error))
+  return redis
+}
+
+/** @throws OperatorError when Redis may evict keys: a queue that loses keys loses jobs. */
+export async function assertNothingEvicted(redis: Redis): Promise<void> {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
+  if (policy !== 'noeviction') throw new OperatorError(`Redis may evict jobs (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction" and start again.`)
+}
+
+export type JobQueue = Queue<JobPayload>
+
+/** Close the queue before its connection. */
+export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
+  const queue: JobQueue = new Queue(name, { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, defaultJobOptions: JOB_OPTIONS[name], streams: { events: { maxLen: 1_000 } } })
+  queue.on('error', (error) => log.warn('queue', { queue: name }, error))
+  return queue
+}
+
+/** Asks for a build whose row exists. Asking twice makes one job. */
+export async function enqueueBuild(queue: JobQueue, buildId: string): Promise<void> {
+  await queue.add('build', { id: buildId }, { jobId: buildId })
+}
+
+/** Asks for an activation whose row exists. Asking twice makes one job. */
+export async function enqueueActivation(queue: JobQueue, activationId: string): Promise<void> {
+  await queue.add('activate', { id: activationId }, { jobId: activationId })
+}

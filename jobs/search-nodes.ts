@@ -1,0 +1,58 @@
+import { status } from '@grpc/grpc-js'
+import { BOUNDS } from '#core/bounds.ts'
+import { clientCredentials, connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
+import type { GetStatusReply, SearchNodeClient, TransportSettings } from '#core/rpc/search-node.ts'
+
+export function connectSearchNodes(addresses: readonly string[], settings: TransportSettings): readonly SearchNodeClient[] {
+  return addresses.map((address) => connectSearchNode(address, clientCredentials(address, settings)))
+}
+
+export interface Projection {
+  readonly projectionId: string
+  /** SHA-256 of manifest.json. */
+  readonly manifestDigest: Buffer
+}
+
+export interface Prepared {
+  readonly loaded: readonly SearchNodeClient[]
+  /** Addresses of nodes that do not answer: they are not live, and load what is active when they come back. */
+  readonly unreachable: readonly string[]
+  /** Live nodes that could not load it, each with its reason. */
+  readonly failed: readonly { readonly address: string; readonly reason: string }[]
+}
+
+/** @returns undefined when the node does not answer. */
+export async function statusOf(node: SearchNodeClient): Promise<GetStatusReply | undefined> {
+  return node.call('GetStatus', {}, BOUNDS.statusTimeoutMs).catch(() => undefined)
+}
+
+/** Loads a projection on every live node side by side; idempotent. */
+export async function prepareOnLiveNodes(nodes: readonly SearchNodeClient[], projection: Projection, signal?: AbortSignal): Promise<Prepared> {
+  const loaded: SearchNodeClient[] = []
+  const unreachable: string[] = []
+  const failed: { address: string; reason: string }[] = []
+  async function prepare(node: SearchNodeClient): Promise<void> {
+    if ((await statusOf(node)) === undefined) {
+      unreachable.push(node.address)
+      return
+    }
+    try {
+      await prepareOn(node, projection, signal)
+      loaded.push(node)
+    } catch (error) {
+      if (isGrpcError(error) && error.code === status.UNAVAILABLE) unreachable.push(node.address)
+      else failed.push({ address: node.address, reason: reasonOf(error) })
+    }
+  }
+  await Promise.all(nodes.map(prepare))
+  return { loaded, unreachable, failed }
+}
+
+export async function prepareOn(node: SearchNodeClient, projection: Projection, signal?: AbortSignal): Promise<void> {
+  await node.call('PrepareVersion', { projection_id: projection.projectionId, manifest_digest: projection.manifestDigest }, BOUNDS.prepareTimeoutMs, signal)
+}
+
+export function reasonOf(error: unknown): string {
+  if (isGrpcError(error)) return `${status[error.code] ?? error.code}: ${error.details}`.slice(0, 300)
+  return error instanceof Error ? error.message.slice(0, 300) : 'unknown'
+}

@@ -1,0 +1,96 @@
+import { Worker } from 'bullmq'
+import type { Job, Processor, WorkerOptions } from 'bullmq'
+import type { Redis } from 'ioredis'
+import { BOUNDS } from '#core/bounds.ts'
+import type { ArtifactStore } from '#core/artifact/store.ts'
+import type { Database } from '#core/db/pool.ts'
+import { QUEUE_PREFIX } from '#core/ledger-queue.ts'
+import type { JobPayload } from '#core/ledger-queue.ts'
+import type { Log } from '#core/log.ts'
+import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { activate } from './activate/pipeline.ts'
+import { abandonBuild, processBuild } from './build/process.ts'
+import { createLedgerAppender } from './ledger/append.ts'
+import { reconcile } from './maintenance/reconcile.ts'
+import { requeue } from './maintenance/requeue.ts'
+import { sweep } from './maintenance/sweep.ts'
+import { openQueue } from './queues.ts'
+import type { JobQueue, QueueName } from './queues.ts'
+
+export interface JobsDeps {
+  readonly database: Database
+  readonly redis: Redis
+  readonly store: ArtifactStore
+  readonly nodes: readonly SearchNodeClient[]
+  /** Settles a reservation that delivered nothing. */
+  readonly settle: (reservationId: string) => Promise<'refunded' | 'failed' | 'not-open'>
+  readonly buildConcurrency: number
+  readonly log: Log
+  /** Of the processes that builds run in; the worker's own if absent. */
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+export interface Jobs {
+  /** Kills running builds (they go back to the queue and on from their last step), finishes everything else, closes workers and queues. */
+  close(): Promise<void>
+}
+
+/** Starts a worker for every queue, and the clock of the maintenance jobs. */
+export async function startJobs(deps: JobsDeps): Promise<Jobs> {
+  const stopping = new AbortController()
+  const queues = { build: openQueue('build', deps.redis, deps.log), activate: openQueue('activate', deps.redis, deps.log), maintenance: openQueue('maintenance', deps.redis, deps.log) }
+  const appender = createLedgerAppender(deps.database)
+  const build: Processor<JobPayload, string> = (job, token) => processBuild({ ...deps, stopping: stopping.signal }, job, token)
+  const workers = [
+    startWorker(deps, 'build', build, { concurrency: deps.buildConcurrency }),
+    startWorker(deps, 'activate', (job) => activate(deps, job.data.id), { concurrency: 4 }),
+    startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
+    startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: 2 }),
+  ]
+  await queues.maintenance.upsertJobScheduler('sweep', { every: BOUNDS.sweepEveryMs }, { name: 'sweep', data: { id: 'sweep' } })
+  await queues.maintenance.upsertJobScheduler('reconcile', { every: BOUNDS.reconcileEveryMs }, { name: 'reconcile', data: { id: 'reconcile' } })
+  return {
+    async close() {
+      stopping.abort()
+      await Promise.all(workers.map((worker) => worker.close()))
+      await Promise.all(Object.values(queues).map((queue) => queue.close()))
+    },
+  }
+}
+
+function startWorker<R>(deps: JobsDeps, name: QueueName, processor: Processor<JobPayload, R>, options: Partial<WorkerOptions>): Worker<JobPayload, R> {
+  const worker = new Worker<JobPayload, R>(name, processor, {
+    connection: deps.redis,
+    prefix: QUEUE_PREFIX,
+    skipVersionCheck: true,
+    lockDuration: BOUNDS.jobLockMs,
+    stalledInterval: BOUNDS.jobStalledEveryMs,
+    maxStalledCount: BOUNDS.jobStallsMax,
+    drainDelay: 1,
+    ...options,
+  })
+  worker.on('error', (error) => deps.log.warn('worker', { queue: name }, error))
+  worker.on('failed', (job: Job<JobPayload> | undefined, error) => deps.log.warn('job failed', { queue: name, job_id: job?.id, attempts: job?.attemptsMade }, error))
+  return worker
+}
+
+/** Two jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process. */
+function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQueue): Processor<JobPayload, void> {
+  const running = new Set<string>()
+  const work: Readonly<Record<string, () => Promise<unknown>>> = {
+    sweep: async () => {
+      await sweep(deps)
+      await requeue({ ...deps, buildQueue, activateQueue, abandonBuild: (id, reason) => abandonBuild(deps, id, reason) })
+    },
+    reconcile: () => reconcile(deps),
+  }
+  return async ({ data: { id } }) => {
+    if (running.has(id)) return
+    running.add(id)
+    try {
+      await work[id]?.()
+    } finally {
+      running.delete(id)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import type { ArtifactRef } from './search/mapping.ts'
+import type { SearchTask } from './worker.ts'
+import type { VerifyTask, Verified } from './verify-worker.ts'
+
+/** One scoring thread. It is given one task at a time. */
+export interface Lane {
+  search(task: SearchTask): Promise<Uint8Array>
+  open(artifact: ArtifactRef): Promise<void>
+  close(artifact: ArtifactRef): Promise<void>
+  /** Ends the thread once its task is done; never while a native call runs. */
+  end(): Promise<void>
+}
+
+/**
+ * Each lane is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the others score.
+ * Queueing, bounds and deadlines are the pool's (`pool.ts`).
+ */
+export function startLane(): Lane {
+  const thread = new Piscina({
+    filename: fileURLToPath(new URL('worker.ts', import.meta.url)),
+    minThreads: 1,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 1,
+    maxQueue: 1,
+    recordTiming: false,
+  })
+  return {
+    search: (task) => thread.run(task, { name: 'search' }),
+    open: (artifact) => thread.run(artifact, { name: 'open' }),
+    close: (artifact) => thread.run(artifact, { name: 'close' }),
+    end: () => thread.close(),
+  }
+}
+
+/** The thread that hashes artifacts. It exists only while there is something to verify. */
+export interface Verifier {
+  verify(task: VerifyTask): Promise<Verified>
+  end(): Promise<void>
+}
+
+export function startVerifier(): Verifier {
+  const thread = new Piscina({
+    filename: fileURLToPath(new URL('verify-worker.ts', import.meta.url)),
+    name: 'verify',
+    minThreads: 0,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 1,
+    maxQueue: 64,
+    recordTiming: false,
+  })
+  return { verify: (task) => thread.run(task), end: () => thread.close() }
+}

@@ -1,0 +1,22 @@
+/** What a search node refuses with; each is one gRPC status. Source: the comments of `proto/search/v1/search.proto`. */
+export const NODE_ERROR_CODES = [
+  'INVALID_ARGUMENT',
+  'FAILED_PRECONDITION',
+  'RESOURCE_EXHAUSTED',
+  'DEADLINE_EXCEEDED',
+  'CANCELLED',
+  'DATA_LOSS',
+  'UNAVAILABLE',
+] as const
+export type NodeErrorCode = (typeof NODE_ERROR_CODES)[number]
+
+/** The message reaches the caller of the node: it says what to do next and holds nothing of the query. */
+export class NodeError extends Error {
+  override readonly name = 'NodeError'
+  readonly code: NodeErrorCode
+
+  constructor(code: NodeErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}

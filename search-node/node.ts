@@ -1,0 +1,57 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Manifest } from '#core/artifact/manifest.ts'
+import { openArtifactStore } from '#core/artifact/store.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Log } from '#core/log.ts'
+import { serverCredentials } from '#core/rpc/search-node.ts'
+import type { SearchNodeConfig } from './config.ts'
+import { startLane, startVerifier } from './lanes.ts'
+import type { Verifier } from './lanes.ts'
+import { NodeError } from './node-error.ts'
+import { SearchPool } from './pool.ts'
+import { createServer } from './server.ts'
+import { Versions } from './versions.ts'
+
+export interface SearchNode {
+  readonly port: number
+  /** Fails health, answers for the drain period, finishes what is in flight, then ends the threads. */
+  stop(): Promise<void>
+}
+
+/** Everything a search node is made of, in the order in which it comes up. */
+export async function startSearchNode(config: SearchNodeConfig, log: Log): Promise<SearchNode> {
+  const credentials = serverCredentials(config.SEARCH_LISTEN, config)
+  const store = openArtifactStore(config.ARTIFACT_STORE)
+  const verifier = startVerifier()
+  const pool = new SearchPool(Array.from({ length: config.SEARCH_THREADS }, startLane), BOUNDS.searchQueueMax)
+  const versions = new Versions({
+    artifactFolder: (projectionId) => store.artifactFolder(projectionId),
+    verify: (folder, digest) => verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest),
+    openEverywhere: (artifact) => pool.openEverywhere(artifact),
+    closeEverywhere: (artifact) => pool.closeEverywhere(artifact),
+  })
+  const server = createServer({ pool, versions, log })
+  async function endThreads(): Promise<void> {
+    await pool.end()
+    await verifier.end()
+  }
+  const port = await server.listen(config.SEARCH_LISTEN, credentials).catch(async (error: unknown) => {
+    await endThreads()
+    throw error
+  })
+  return {
+    port,
+    async stop() {
+      server.stopServing()
+      await wait(config.DRAIN_MS)
+      await server.close(BOUNDS.hardDeadlineMs)
+      await endThreads()
+    },
+  }
+}
+
+async function verifyOrRefuse(verifier: Verifier, folder: string, publicKeyDer: Buffer, digest: Uint8Array): Promise<Manifest> {
+  const verified = await verifier.verify({ folder, publicKeyDer, digest })
+  if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
+  return verified.manifest
+}

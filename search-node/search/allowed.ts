@@ -1,0 +1,99 @@
+import { dayNumber } from '#core/artifact/layout.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Filters } from '#core/rpc/search-node.ts'
+import type { FacetTable } from './mapping.ts'
+
+/** The rows that a request's filters allow. */
+export interface Allowed {
+  /** Bit row % 32 of word row / 32. */
+  readonly bits: Uint32Array
+  readonly count: number
+}
+
+/** The filters that were last used; least recently used goes first. Bounded, one a thread and version. */
+export type AllowedCache = Map<string, Allowed>
+
+export function createAllowedCache(): AllowedCache {
+  return new Map()
+}
+
+/** @param filters every list is exact: what it does not name is not allowed. */
+export function allowedRows(filters: Filters, passages: number, table: FacetTable, cache: AllowedCache): Allowed {
+  const key = cacheKey(filters)
+  const known = cache.get(key)
+  const allowed = known ?? computeAllowed(filters, passages, table)
+  cache.delete(key)
+  cache.set(key, allowed)
+  if (cache.size > BOUNDS.filterCacheEntriesMax) {
+    const oldest = cache.keys().next()
+    if (oldest.done !== true) cache.delete(oldest.value)
+  }
+  return allowed
+}
+
+export function isAllowed(bits: Uint32Array, row: number): boolean {
+  return (((bits[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1
+}
+
+/** The allowed rows, ascending. */
+export function listRows({ bits, count }: Allowed): Uint32Array {
+  const rows = new Uint32Array(count)
+  let at = 0
+  for (let word = 0; word < bits.length; word++) {
+    for (let left = bits[word] ?? 0; left !== 0; left &= left - 1) rows[at++] = word * 32 + 31 - Math.clz32(left & -left)
+  }
+  return rows
+}
+
+function cacheKey(filters: Filters): string {
+  const lists = [filters.languages, filters.jurisdictions, filters.any_subject ? [] : filters.subjects, filters.verification_statuses]
+  return JSON.stringify([...lists.map((list) => list.toSorted()), filters.any_subject, filters.in_force_on])
+}
+
+function computeAllowed(filters: Filters, passages: number, table: FacetTable): Allowed {
+  const { languages, jurisdictions, subjects, statuses } = table.facets
+  const bits = union(filters.languages, languages, 0, passages, table)
+  intersect(bits, union(filters.jurisdictions, jurisdictions, languages.length, passages, table))
+  const subjectsAt = languages.length + jurisdictions.length
+  if (!filters.any_subject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, table))
+  intersect(bits, union(filters.verification_statuses, statuses, subjectsAt + subjects.length, passages, table))
+  if (filters.in_force_on !== '') keepInForce(bits, dayNumber(filters.in_force_on), table)
+  return { bits, count: popCount(bits) }
+}
+
+/** Values that the version does not hold allow nothing. */
+function union(wanted: readonly string[], dictionary: readonly string[], dictionaryAt: number, passages: number, table: FacetTable): Uint32Array {
+  const bits = new Uint32Array(Math.ceil(passages / 32))
+  for (const value of new Set(wanted)) {
+    const position = dictionary.indexOf(value)
+    if (position === -1) continue
+    const rows = table.bitset(dictionaryAt + position)
+    for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) | (rows[word] ?? 0)
+  }
+  return bits
+}
+
+function intersect(bits: Uint32Array, other: Uint32Array): void {
+  for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) & (other[word] ?? 0)
+}
+
+/** A row is in force on a day iff from <= day < to. */
+function keepInForce(bits: Uint32Array, day: number, { inForceFrom, inForceTo }: FacetTable): void {
+  for (let word = 0; word < bits.length; word++) {
+    for (let left = bits[word] ?? 0; left !== 0; left &= left - 1) {
+      const lowest = left & -left
+      const row = word * 32 + 31 - Math.clz32(lowest)
+      if ((inForceFrom[row] ?? 0) > day || day >= (inForceTo[row] ?? 0)) bits[word] = (bits[word] ?? 0) & ~lowest
+    }
+  }
+}
+
+function popCount(bits: Uint32Array): number {
+  let count = 0
+  for (let word of bits) {
+    word -= (word >>> 1) & 0x5555_5555
+    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
+    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+  }
+  return count
+}

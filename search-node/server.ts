@@ -1,0 +1,147 @@
+import { Server, status } from '@grpc/grpc-js'
+import type { ServerCredentials, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js'
+import { HealthImplementation } from 'grpc-health-check'
+import { BOUNDS } from '#core/bounds.ts'
+import type { Log } from '#core/log.ts'
+import { searchNodeService } from '#core/rpc/search-node.ts'
+import type { GetStatusReply, PrepareVersionReply, ReleaseVersionReply } from '#core/rpc/search-node.ts'
+import { NodeError } from './node-error.ts'
+import type { NodeErrorCode } from './node-error.ts'
+import type { CallLimits, SearchPool } from './pool.ts'
+import { assertDimensions, parsePrepare, parseRelease, parseSearch } from './requests.ts'
+import type { Versions } from './versions.ts'
+
+const SERVICE_NAME = 'evidence.search.v1.SearchNode'
+
+const STATUS: Readonly<Record<NodeErrorCode, status>> = {
+  INVALID_ARGUMENT: status.INVALID_ARGUMENT,
+  FAILED_PRECONDITION: status.FAILED_PRECONDITION,
+  RESOURCE_EXHAUSTED: status.RESOURCE_EXHAUSTED,
+  DEADLINE_EXCEEDED: status.DEADLINE_EXCEEDED,
+  CANCELLED: status.CANCELLED,
+  DATA_LOSS: status.DATA_LOSS,
+  UNAVAILABLE: status.UNAVAILABLE,
+}
+
+export interface ServerDependencies {
+  readonly pool: SearchPool
+  readonly versions: Versions
+  readonly log: Log
+}
+
+export interface SearchServer {
+  /** @returns the port. */
+  listen(address: string, credentials: ServerCredentials): Promise<number>
+  /** Health says NOT_SERVING from now on; calls are still answered. */
+  stopServing(): void
+  /** Takes no new call, waits for those in flight, at most `timeoutMs`. */
+  close(timeoutMs: number): Promise<void>
+}
+
+export function createServer({ pool, versions, log }: ServerDependencies): SearchServer {
+  const server = new Server({
+    'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
+    'grpc.max_send_message_length': BOUNDS.grpcMessageBytesMax,
+    // Clients learn of other addresses when their connection ends.
+    'grpc.max_connection_age_ms': BOUNDS.grpcConnectionAgeMs,
+    'grpc.max_connection_age_grace_ms': BOUNDS.hardDeadlineMs,
+  })
+  const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
+  health.addToServer(server)
+
+  async function search(request: unknown, limits: CallLimits): Promise<Uint8Array> {
+    const { projectionId, input } = parseSearch(request)
+    const lease = versions.borrow(projectionId)
+    try {
+      assertDimensions(input.vector, lease.artifact.dimensions)
+      return await pool.search({ artifact: lease.artifact, input }, limits)
+    } finally {
+      lease.release()
+    }
+  }
+  async function prepare(request: unknown): Promise<PrepareVersionReply> {
+    const { projectionId, digest } = parsePrepare(request)
+    const startedMs = performance.now()
+    const { alreadyLoaded, passages } = await versions.prepare(projectionId, digest)
+    if (!alreadyLoaded) log.info('version loaded', { projection_id: projectionId, passages, took_ms: Math.round(performance.now() - startedMs) })
+    return { already_loaded: alreadyLoaded, passages }
+  }
+  async function release(request: unknown): Promise<ReleaseVersionReply> {
+    const projectionId = parseRelease(request)
+    const wasLoaded = await versions.release(projectionId)
+    if (wasLoaded) log.info('version released', { projection_id: projectionId })
+    return { was_loaded: wasLoaded }
+  }
+  async function getStatus(): Promise<GetStatusReply> {
+    return { loaded: versions.status(), threads: pool.threads, queued: pool.queued, queue_max: pool.queueMax }
+  }
+
+  server.addService(withEncodedReplies(searchNodeService), {
+    Search: unary(log, search),
+    PrepareVersion: unary(log, prepare),
+    ReleaseVersion: unary(log, release),
+    GetStatus: unary(log, getStatus),
+  })
+  return {
+    listen: (address, credentials) =>
+      new Promise((resolve, reject) => server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)))),
+    stopServing() {
+      health.setStatus('', 'NOT_SERVING')
+      health.setStatus(SERVICE_NAME, 'NOT_SERVING')
+    },
+    close: (timeoutMs) => shutDown(server, timeoutMs),
+  }
+}
+
+/** A search's reply comes encoded from its thread. */
+function withEncodedReplies(service: ServiceDefinition): ServiceDefinition {
+  const { Search: method, ...others } = service
+  if (method === undefined) throw new Error('the proto names no method Search')
+  return { ...others, Search: { ...method, responseSerialize: (reply: Uint8Array) => Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength) } }
+}
+
+function unary<Reply>(
+  log: Log,
+  handle: (request: unknown, limits: CallLimits) => Promise<Reply>,
+): (call: ServerUnaryCall<unknown, Reply>, reply: sendUnaryData<Reply>) => void {
+  return (call, reply) => {
+    const gone = new AbortController()
+    let answered = false
+    // grpc-js says "cancelled" at the end of every call, answered or not.
+    call.on('cancelled', () => {
+      if (!answered) gone.abort()
+    })
+    async function respond(): Promise<void> {
+      const outcome = await handle(call.request, { deadlineMs: Number(call.getDeadline()), signal: gone.signal }).then(
+        (message) => ({ message }),
+        (error: unknown) => ({ failure: toStatus(error, log, call.getPath()) }),
+      )
+      answered = true
+      if ('message' in outcome) reply(null, outcome.message)
+      else reply(outcome.failure)
+    }
+    void respond()
+  }
+}
+
+function toStatus(error: unknown, log: Log, method: string): { code: status; details: string } {
+  if (error instanceof NodeError) {
+    if (error.code === 'DATA_LOSS') log.error('artifact refused', { method, reason: error.message }, error.cause)
+    return { code: STATUS[error.code], details: error.message }
+  }
+  log.error('call failed', { method }, error)
+  return { code: status.INTERNAL, details: 'The search node failed; ask another node.' }
+}
+
+function shutDown(server: Server, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown()
+      resolve()
+    }, timeoutMs)
+    server.tryShutdown(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

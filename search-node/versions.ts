@@ -1,0 +1,164 @@
+import type { Manifest } from '#core/artifact/manifest.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import type { GetStatusReply } from '#core/rpc/search-node.ts'
+import { NodeError } from './node-error.ts'
+import type { ArtifactRef } from './search/mapping.ts'
+
+export interface VersionsDependencies {
+  readonly artifactFolder: (projectionId: string) => string
+  /** @throws NodeError DATA_LOSS if the artifact is not what its manifest or the digest says. */
+  readonly verify: (folder: string, digest: Uint8Array) => Promise<Manifest>
+  readonly openEverywhere: (artifact: ArtifactRef) => Promise<void>
+  readonly closeEverywhere: (artifact: ArtifactRef) => Promise<void>
+}
+
+/** Holds a version open until it is released. */
+export interface VersionLease {
+  readonly artifact: ArtifactRef
+  release(): void
+}
+
+export interface Prepared {
+  readonly alreadyLoaded: boolean
+  readonly passages: number
+}
+
+interface Version {
+  readonly digest: Buffer
+  state: 'loading' | 'loaded' | 'releasing'
+  leases: number
+  artifact: ArtifactRef | undefined
+  /** The loading, then the releasing: whoever needs its end waits for it. */
+  work: Promise<void>
+  onLeasesBack: (() => void) | undefined
+}
+
+/** The versions that this node holds, several side by side: loading → loaded → releasing → gone. */
+export class Versions {
+  readonly #versions = new Map<string, Version>()
+  readonly #dependencies: VersionsDependencies
+
+  constructor(dependencies: VersionsDependencies) {
+    this.#dependencies = dependencies
+  }
+
+  /**
+   * Verifies and maps a version; calls for one that is loading join it, one that is being released is loaded again afterwards.
+   * @param digest SHA-256 of manifest.json as the database holds it.
+   * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many versions.
+   */
+  async prepare(projectionId: string, digest: Uint8Array): Promise<Prepared> {
+    const known = this.#versions.get(projectionId)
+    if (known === undefined) return this.#load(projectionId, digest)
+    if (known.state === 'releasing') {
+      await bounded(known.work, 'The version is still being released; ask again once its searches are done.')
+      return this.prepare(projectionId, digest)
+    }
+    if (!known.digest.equals(digest))
+      throw new NodeError(
+        'DATA_LOSS',
+        'This projection is loaded under another manifest digest; a projection never changes, so check the digest in the database.',
+      )
+    const alreadyLoaded = known.state === 'loaded'
+    await known.work
+    return { alreadyLoaded, passages: known.artifact?.passages ?? 0 }
+  }
+
+  /** @throws NodeError FAILED_PRECONDITION if the version is not loaded. */
+  borrow(projectionId: string): VersionLease {
+    const version = this.#versions.get(projectionId)
+    if (version?.state !== 'loaded' || version.artifact === undefined)
+      throw new NodeError('FAILED_PRECONDITION', 'This node has not loaded the projection; ask another node, or prepare the version here first.')
+    version.leases += 1
+    let held = true
+    return {
+      artifact: version.artifact,
+      release() {
+        if (!held) return
+        held = false
+        version.leases -= 1
+        if (version.leases === 0) version.onLeasesBack?.()
+      },
+    }
+  }
+
+  /**
+   * Unmaps a version once every lease is back; nothing is lent meanwhile. One that is still loading is released when it is loaded.
+   * @returns whether there was anything to release.
+   * @throws NodeError DEADLINE_EXCEEDED if leases stay out for too long; the release goes on by itself.
+   */
+  async release(projectionId: string): Promise<boolean> {
+    const version = this.#versions.get(projectionId)
+    if (version === undefined) return false
+    if (version.state === 'loading') {
+      const loaded = await version.work.then(
+        () => true,
+        () => false,
+      )
+      return loaded ? this.release(projectionId) : false
+    }
+    if (version.state === 'loaded') {
+      version.state = 'releasing'
+      version.work = this.#unload(projectionId, version)
+    }
+    await bounded(version.work, 'Some searches of the version are not done yet; it is released as soon as they are.')
+    return true
+  }
+
+  status(): GetStatusReply['loaded'] {
+    return [...this.#versions].map(([projection_id, { digest, leases, state }]) => ({ projection_id, manifest_digest: digest, leases, state }))
+  }
+
+  async #load(projectionId: string, digest: Uint8Array): Promise<Prepared> {
+    if (this.#versions.size >= BOUNDS.versionsPerNodeMax)
+      throw new NodeError('RESOURCE_EXHAUSTED', `This node already holds ${BOUNDS.versionsPerNodeMax} versions; release one first.`)
+    const version: Version = { digest: Buffer.from(digest), state: 'loading', leases: 0, artifact: undefined, work: Promise.resolve(), onLeasesBack: undefined }
+    this.#versions.set(projectionId, version)
+    version.work = this.#verifyAndOpen(projectionId, version)
+    await version.work
+    return { alreadyLoaded: false, passages: version.artifact?.passages ?? 0 }
+  }
+
+  async #verifyAndOpen(projectionId: string, version: Version): Promise<void> {
+    const { artifactFolder, verify, openEverywhere, closeEverywhere } = this.#dependencies
+    try {
+      const folder = artifactFolder(projectionId)
+      const manifest = await verify(folder, version.digest)
+      if (manifest.projection_id !== projectionId)
+        throw new NodeError('DATA_LOSS', 'The artifact belongs to another projection; copy the right one to the artifact store.')
+      version.artifact = {
+        projectionId,
+        folder,
+        passages: manifest.passages,
+        dimensions: manifest.embedding.dimensions,
+        connectivity: manifest.index.connectivity,
+      }
+      await openEverywhere(version.artifact)
+      version.state = 'loaded'
+    } catch (error) {
+      if (version.artifact !== undefined) await closeEverywhere(version.artifact).catch(() => undefined)
+      this.#versions.delete(projectionId)
+      throw error
+    }
+  }
+
+  async #unload(projectionId: string, version: Version): Promise<void> {
+    if (version.leases > 0) await new Promise<void>((resolve) => (version.onLeasesBack = resolve))
+    try {
+      if (version.artifact !== undefined) await this.#dependencies.closeEverywhere(version.artifact)
+    } finally {
+      this.#versions.delete(projectionId)
+    }
+  }
+}
+
+/** Waits for work that goes on by itself, but not for ever. */
+async function bounded(work: Promise<void>, sentence: string): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new NodeError('DEADLINE_EXCEEDED', sentence)), BOUNDS.releaseTimeoutMs)
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

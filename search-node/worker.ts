@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { searchNodeService } from '#core/rpc/search-node.ts'
+import type { SearchReply } from '#core/rpc/search-node.ts'
+import { openMapping } from './search/mapping.ts'
+import type { ArtifactRef, Mapping } from './search/mapping.ts'
+import { search as runSearch } from './search/pipeline.ts'
+import type { SearchInput } from './search/pipeline.ts'
+
+/** What runs on a scoring thread: one task at a time, each under the name of its function. */
+
+export interface SearchTask {
+  readonly artifact: ArtifactRef
+  readonly input: SearchInput
+}
+
+const mappings = new Map<string, Mapping>()
+
+/** Maps an artifact on this thread; idempotent. */
+export function open(artifact: ArtifactRef): void {
+  mappingOf(artifact)
+}
+
+/** @returns the reply as the wire carries it, so that the event loop only passes bytes on. */
+export function search({ artifact, input }: SearchTask): Uint8Array {
+  return encodeReply(runSearch(mappingOf(artifact), input))
+}
+
+/** Lets an artifact go; idempotent. The caller knows that no search of it is queued or running. */
+export async function close(artifact: ArtifactRef): Promise<void> {
+  mappings.get(artifact.projectionId)?.close()
+  mappings.delete(artifact.projectionId)
+  await collectGarbage()
+}
+
+/** A thread that piscina had to replace has nothing open yet: it opens what it is asked to search. */
+function mappingOf(artifact: ArtifactRef): Mapping {
+  const known = mappings.get(artifact.projectionId)
+  if (known !== undefined) return known
+  const opened = openMapping(artifact)
+  mappings.set(artifact.projectionId, opened)
+  return opened
+}
+
+/** usearch unmaps its file when its object is collected, and V8 sees no reason to collect a small object that holds a large mapping. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  await nextTurn()
+  runInNewContext('gc()')
+  await nextTurn()
+}
+
+function encodeReply(reply: SearchReply): Uint8Array {
+  const method = searchNodeService['Search']
+  if (method === undefined) throw new Error('the proto names no method Search')
+  // A copy, because the encoder's buffer lies in a larger one, all of which would be sent to the event loop.
+  return new Uint8Array(method.responseSerialize(reply))
+}

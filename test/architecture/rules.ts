@@ -1,0 +1,126 @@
+import { posix } from 'node:path'
+
+export interface SourceFile {
+  /** Relative to the root of the repository, with forward slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+export interface Rule {
+  /** What holds for every file of the project. */
+  readonly guarantee: string
+  /** One sentence a breach; none when the file keeps the rule. */
+  readonly breaches: (file: SourceFile) => readonly string[]
+  /** Files that must break the rule. */
+  readonly bad: readonly SourceFile[]
+}
+
+const LINES_MAX = 320
+
+/** Top-level folders that a folder may import from, besides itself. The demo starts everything; tests see everything. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  gateway: ['core'],
+  'search-node': ['core'],
+  jobs: ['core'],
+  'jobs/demo': ['core', 'jobs', 'gateway', 'search-node'],
+  test: ['core', 'jobs', 'jobs/demo', 'gateway', 'search-node'],
+}
+
+const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g
+const ENVIRONMENT = /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
+const SQL =
+  /['"`]\s*(?:select\s[^'"`]*\bfrom\b|select\s+pg_|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b|truncate\s+\w|with\s+\w+\s+as\s*\(|(?:un)?listen\s+\w|notify\s+\w|begin['"`])/i
+const UNFINISHED = /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(|\/[/*]\s*(?:TODO|FIXME|XXX)\b/
+const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
+
+function areaOf(path: string): string {
+  if (path.startsWith('jobs/demo/')) return 'jobs/demo'
+  return path.split('/')[0] ?? path
+}
+
+/** The project files that a file imports, as paths from the root; packages are left out. */
+function importsOf(file: SourceFile): readonly string[] {
+  return [...file.text.matchAll(IMPORT)].flatMap(([, from, called]) => {
+    const specifier = from ?? called ?? ''
+    if (specifier.startsWith('#')) return [specifier.slice(1)]
+    return specifier.startsWith('.') ? [posix.join(posix.dirname(file.path), specifier)] : []
+  })
+}
+
+function boundaryBreaches(file: SourceFile): readonly string[] {
+  const area = areaOf(file.path)
+  const allowed = [area, ...(MAY_IMPORT[area] ?? [])]
+  return importsOf(file)
+    .filter((target) => !allowed.includes(areaOf(target)))
+    .map((target) => `${file.path} imports ${target}: ${area} may import only ${allowed.join(', ')}`)
+}
+
+function matches(pattern: RegExp, file: SourceFile, what: string): readonly string[] {
+  return file.text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1} ${what}`] : []))
+}
+
+const inTest = ({ path }: SourceFile): boolean => path.startsWith('test/')
+const isConfig = ({ path }: SourceFile): boolean => /^(?:gateway|search-node|jobs)\/config\.ts$/.test(path) || path === 'jobs/demo/bootstrap.mjs'
+
+export const RULES: readonly Rule[] = [
+  {
+    guarantee: 'core imports no service, services import only core and themselves, and nothing but tests imports tests',
+    breaches: boundaryBreaches,
+    bad: [
+      { path: 'core/limits.ts', text: "import { gatewayConfig } from '#gateway/config.ts'" },
+      { path: 'core/db/pool.ts', text: "import type { Stage } from '../../jobs/build/stage.ts'" },
+      { path: 'gateway/app.ts', text: "import {\n  a,\n  b,\n} from '#search-node/versions.ts'" },
+      { path: 'search-node/pool.ts', text: "export { plan } from '#jobs/queues.ts'" },
+      { path: 'jobs/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
+      { path: 'jobs/build/pipeline.ts', text: "import { startRedis } from '../demo/redis.ts'" },
+      { path: 'gateway/main.ts', text: "import '#test/support/setup.ts'" },
+    ],
+  },
+  {
+    guarantee: 'only core/db holds SQL',
+    breaches: (file) => (file.path.startsWith('core/db/') || inTest(file) ? [] : SQL.test(file.text) ? [`${file.path} holds SQL: move the statement to core/db`] : []),
+    bad: [
+      { path: 'gateway/retrieve/record.ts', text: 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`' },
+      { path: 'jobs/ledger/append.ts', text: "await pool.query('select request_id from reservations')" },
+      { path: 'core/limits/epochs.ts', text: "const NEXT = 'UPDATE limit_epochs SET epoch = epoch + 1'" },
+      { path: 'gateway/access-cache.ts', text: "client.query('listen access_changed')" },
+    ],
+  },
+  {
+    guarantee: 'only a config.ts reads the environment',
+    breaches: (file) => (isConfig(file) || inTest(file) ? [] : matches(ENVIRONMENT, file, 'reads the environment: take the value from config.ts')),
+    bad: [
+      { path: 'gateway/app.ts', text: 'const port = process.env.PORT' },
+      { path: 'core/log.ts', text: "const level = process['env']['LOG_LEVEL']" },
+      { path: 'jobs/build/config.ts', text: "import { env } from 'node:process'" },
+    ],
+  },
+  {
+    guarantee: `a source file has at most ${LINES_MAX} lines`,
+    breaches: (file) => {
+      const lines = file.text.trimEnd().split('\n').length
+      return lines > LINES_MAX ? [`${file.path} has ${lines} lines`] : []
+    },
+    bad: [{ path: 'core/everything.ts', text: 'export {}\n'.repeat(LINES_MAX + 1) }],
+  },
+  {
+    guarantee: 'no test is skipped, focused or left for later, and no comment promises work',
+    breaches: (file) => (file.path.startsWith('test/architecture/') ? [] : matches(UNFINISHED, file, 'is unfinished')),
+    bad: [
+      { path: 'test/core/ids.test.ts', text: "test.skip('ids differ', () => {})" },
+      { path: 'test/core/ids.test.ts', text: "describe.concurrent.only('ids', () => {})" },
+      { path: 'test/core/ids.test.ts', text: "test.runIf(slow)('ids differ', () => {})" },
+      { path: 'core/ids.ts', text: '// TODO: make them sortable' },
+    ],
+  },
+  {
+    guarantee: 'a file is named after what it holds',
+    breaches: ({ path }) => (EMPTY_NAME.test(path) ? [`${path} says nothing about its content`] : []),
+    bad: [
+      { path: 'core/utils.ts', text: '' },
+      { path: 'test/support/http-helper.ts', text: '' },
+      { path: 'jobs/helpers/wait.ts', text: '' },
+    ],
+  },
+]

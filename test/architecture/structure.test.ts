@@ -1,0 +1,34 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { RULES } from './rules.ts'
+import type { SourceFile } from './rules.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FOLDERS = ['core', 'gateway', 'search-node', 'jobs', 'test']
+
+function sourceFiles(): readonly SourceFile[] {
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+      .filter((path) => /\.(ts|mjs|lua)$/.test(path))
+      .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
+  )
+}
+
+const files = sourceFiles()
+
+test('the scan sees the whole project', () => {
+  expect(files.map((file) => file.path)).toEqual(expect.arrayContaining(['core/bounds.ts', 'gateway/config.ts', 'search-node/config.ts', 'jobs/demo/bootstrap.mjs', 'test/architecture/rules.ts']))
+})
+
+describe.each(RULES)('$guarantee', (rule) => {
+  test('holds', () => {
+    expect(files.flatMap((file) => rule.breaches(file))).toEqual([])
+  })
+
+  test.each(rule.bad)('would notice $path', (bad) => {
+    expect(rule.breaches(bad)).not.toEqual([])
+  })
+})

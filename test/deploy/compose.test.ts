@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { describe, expect, test } from 'vitest'
+import { migrate } from '#core/db/migrate.ts'
+import { startPostgres } from '#jobs/demo/postgres.ts'
+import { testSecrets } from '#test/support/secrets.ts'
+import { composeFaults, parseCompose } from './compose-rules.ts'
+import type { Compose } from './compose-rules.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
+const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+const password = (): string => randomBytes(24).toString('hex')
+const secrets = { ...testSecrets(), KEY_ENVIRONMENT: 'live', POSTGRES_PASSWORD: password(), APP_PASSWORD: password(), OPERATOR_PASSWORD: password() }
+
+function faultsAfter(change: (compose: Compose) => void): readonly string[] {
+  const compose = parseCompose(text)
+  change(compose)
+  return composeFaults(compose, ROOT, secrets)
+}
+
+function service(compose: Compose, name: string): Compose['services'][string] {
+  const found = compose.services[name]
+  if (found === undefined) throw new Error(`there is no service ${name}`)
+  return found
+}
+
+async function queryAs(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+test('every variable, health check, dependency, port and image of docker-compose.yml is sound', () => {
+  expect(faultsAfter(() => {})).toEqual([])
+})
+
+test('Postgres 18, Valkey, two search nodes, gateway, jobs and a migration are there', () => {
+  const { services } = parseCompose(text)
+  expect(Object.keys(services).sort()).toEqual(['gateway', 'jobs', 'migrate', 'operator', 'postgres', 'search-node-1', 'search-node-2', 'valkey'])
+  expect(services['postgres']?.image).toMatch(/^postgres:18\./)
+  expect(services['valkey']?.command?.join(' ')).toContain('--appendonly yes --appendfsync everysec --maxmemory-policy noeviction')
+})
+
+test('nothing starts without the secrets: each is demanded, none has a default', () => {
+  const names = [...new Set([...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ''))]
+  const demanded = names.filter((name) => text.includes(`\${${name}:?`)).sort()
+  expect(demanded).toEqual(Object.keys(secrets).sort())
+  for (const name of demanded) expect.soft(text, name).not.toMatch(new RegExp(`\\$\\{${name}(?::-|\\})`))
+})
+
+describe('the test would notice', () => {
+  const cases: readonly (readonly [string, (compose: Compose) => void, RegExp])[] = [
+    ['a variable that the service does not take', (compose) => (service(compose, 'gateway').environment['DATABASE_URI'] = 'x'), /gateway sets DATABASE_URI, which gateway\/main\.ts does not take/],
+    ['a required variable that is missing', (compose) => delete service(compose, 'jobs').environment['ARTIFACT_STORE'], /jobs: ARTIFACT_STORE is missing/],
+    ['a value that is not valid', (compose) => (service(compose, 'search-node-1').environment['SEARCH_LISTEN'] = '7070'), /search-node-1: SEARCH_LISTEN is not valid/],
+    ['a secret in the file', (compose) => (service(compose, 'gateway').environment['SERVICE_SECRET'] = randomBytes(32).toString('base64')), /gateway holds the secret SERVICE_SECRET in the file/],
+    ['a password in a URL in the file', (compose) => (service(compose, 'gateway').environment['DATABASE_URL'] = 'postgres://evidence_app:secret@postgres:5432/evidence'), /gateway holds the secret DATABASE_URL/],
+    ['a health check that asks a port nobody listens on', (compose) => (service(compose, 'gateway').environment['GATEWAY_INTERNAL_LISTEN'] = '0.0.0.0:9000'), /gateway: nothing listens on 8081/],
+    ['a health check that reads a file nobody writes', (compose) => delete service(compose, 'jobs').environment['HEARTBEAT_FILE'], /jobs: nothing writes \/tmp\/heartbeat/],
+    ['a health check that runs a missing file', (compose) => (service(compose, 'search-node-2').healthcheck = { test: ['CMD', 'node', 'gone.ts'], interval: '1s', timeout: '1s' }), /runs gone\.ts, which does not exist/],
+    ['a service without a health check', (compose) => delete service(compose, 'valkey').healthcheck, /valkey has no health check/],
+    ['a dependency that can never be met', (compose) => (service(compose, 'gateway').depends_on['migrate'] = { condition: 'service_healthy' }), /gateway waits for migrate to be service_healthy, which it never is/],
+    ['a dependency that does not exist', (compose) => (service(compose, 'gateway').depends_on['redis'] = { condition: 'service_healthy' }), /depends on redis, which does not exist/],
+    ['an address that nothing has', (compose) => (service(compose, 'gateway').environment['SEARCH_NODES'] = 'search-node-3:7070'), /gateway names the host search-node-3, which does not exist/],
+    ['an image of no certain version', (compose) => (service(compose, 'valkey').image = 'valkey/valkey:latest'), /is not pinned/],
+    ['a port that is open to the network', (compose) => (service(compose, 'gateway').ports = ['8080:8080']), /gateway publishes 8080:8080/],
+    ['a database that is published', (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']), /postgres publishes/],
+    ['a program that is not known', (compose) => (service(compose, 'jobs').command = ['node', 'jobs/other.ts']), /jobs runs jobs\/other\.ts, whose variables are not known/],
+  ]
+  test.each(cases)('%s', (_, change, sentence) => {
+    expect(faultsAfter(change)).toContainEqual(expect.stringMatching(sentence))
+  })
+})
+
+test('the roles made when Postgres initialises are the ones that the services log in as, with the rights that the migration grants', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-compose-'))
+  const postgres = await startPostgres({ folder })
+  try {
+    const [, statements = ''] = /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(parseCompose(text).configs['logins']?.content ?? '') ?? []
+    await queryAs(postgres.adminUrl('postgres'), statements.replaceAll(":'app'", "'first'").replaceAll(":'operator'", "'second'"))
+    await postgres.createDatabase('evidence')
+    await migrate(postgres.adminUrl('evidence'))
+    const login = (user: string, word: string): string => `postgres://${user}:${word}@127.0.0.1:${postgres.port}/evidence`
+    await queryAs(login('evidence_app', 'first'), 'select id from reservations')
+    await expect(queryAs(login('evidence_app', 'first'), 'update organizations set active = false')).rejects.toThrow(/permission denied/)
+    await queryAs(login('evidence_admin', 'second'), 'update organizations set active = false')
+  } finally {
+    await postgres.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+describe('the image', () => {
+  test('runs on the Node that the package "node" carries, and not as root', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly dependencies: Readonly<Record<string, string>> }
+    expect(dockerfile).toMatch(new RegExp(`^FROM node:${dependencies['node']}-slim$`, 'm'))
+    expect([...dockerfile.matchAll(/^USER (\w+)$/gm)].map(([, user]) => user)).toEqual(['node'])
+  })
+
+  test('holds every program that docker-compose.yml runs', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (.+) \.\/\S*$/gm)].flatMap(([, sources = '']) => sources.split(' '))
+    for (const source of copied) expect.soft(existsSync(join(ROOT, source)), source).toBe(true)
+    const ignore = readFileSync(join(ROOT, '.dockerignore'), 'utf8').trim().split('\n')
+    expect(ignore[0]).toBe('*')
+    expect(ignore.slice(1).map((line) => line.slice(1)).sort()).toEqual([...copied].sort())
+    const programs = Object.values(parseCompose(text).services).flatMap(({ command = [], entrypoint = [], healthcheck }) => [...command, ...entrypoint, ...(healthcheck?.test ?? [])].filter((word) => word.endsWith('.ts')))
+    expect(programs).not.toEqual([])
+    for (const program of programs) expect.soft(copied, program).toContain(program.split('/')[0])
+  })
+})

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { planLimitsSchema } from '#core/plan.ts'
+import type { FoundPassage } from '#core/rpc/search-node.ts'
+import { bound } from '#gateway/retrieve/bound.ts'
+import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
+import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
+import type { Abstention } from '#gateway/retrieve/schema.ts'
+
+const ids = { requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }
+const query = { vector: new Float32Array(8), tokens: null }
+const answer: Abstention = { decision: 'answer', signal: 'top_score', threshold: 0.2, observed_value: 0.9, unsupported_explicit_references: [] }
+
+// A pinned request is made by `pin` alone; this test needs only what `bound` reads of it.
+function pinnedWith(bytesMax: number): PinnedRequest {
+  const limits = { ...planLimitsSchema.parse({}), max_response_bytes: bytesMax }
+  const stand: unknown = { knowledgeBase: 'demo', limits, profile: { id: randomUUID(), version_id: randomUUID() } }
+  return stand as PinnedRequest
+}
+
+const passage = fc.record({ text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }), title: fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }) }).map(
+  ({ text, title }): FoundPassage => ({
+    chunk_id: 'chk_00ff',
+    text,
+    score: 0.5,
+    document: {
+      id: randomUUID(),
+      revision_id: randomUUID(),
+      title,
+      authority: 'Authority',
+      canonical_url: 'https://rules.example/a',
+      published_at: '2024-01-01T00:00:00.000Z',
+      effective_at: '2024-01-01T00:00:00.000Z',
+    },
+    citation: { label: 'A 1', source_anchor: 'https://rules.example/a#1', source_snapshot_id: randomUUID() },
+    metadata: { language: 'en', jurisdiction: 'HS-M', verification_status: 'verified' },
+    place: { ordinal: 0, document_passages: 1 },
+  }),
+)
+
+it('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {
+  fc.assert(
+    fc.property(fc.array(passage, { minLength: 1, maxLength: 8 }), fc.integer({ min: 3_000, max: 12_000 }), (passages, bytesMax) => {
+      const { body, served } = bound(ids, pinnedWith(bytesMax), query, passages, answer)
+      const parsed = retrievalResponseSchema.parse(JSON.parse(body.toString()))
+      expect(body.length).toBeLessThanOrEqual(bytesMax)
+      expect(parsed.usage.response_bytes).toBe(body.length)
+      expect(parsed.usage.result_count).toBe(parsed.results.length)
+      expect(parsed.results.map(({ text }) => text)).toEqual(passages.slice(0, parsed.results.length).map(({ text }) => text))
+      expect(served).toEqual(passages.slice(0, parsed.results.length))
+    }),
+    { verbose: 1 },
+  )
+})
+
+it('the stated length is exact where its own digits change the length', () => {
+  const lengths = new Set<number>()
+  for (let size = 1; size < 600; size++) {
+    const { body } = bound(ids, pinnedWith(50_000), query, [{ ...fixed, text: 'x'.repeat(size) }], answer)
+    expect(JSON.parse(body.toString())).toMatchObject({ usage: { response_bytes: body.length } })
+    lengths.add(String(body.length).length)
+  }
+  expect([...lengths]).toContain(4)
+})
+
+it('an abstention carries no passage', () => {
+  const { body, served } = bound(ids, pinnedWith(50_000), query, [fixed], { ...answer, decision: 'abstain' })
+  expect(served).toEqual([])
+  expect(retrievalResponseSchema.parse(JSON.parse(body.toString())).results).toEqual([])
+})
+
+it('an answer of which not one passage fits is a failure, never an empty answer', () => {
+  expect(() => bound(ids, pinnedWith(2_000), query, [{ ...fixed, text: 'ü'.repeat(4_000) }], answer)).toThrow(expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }))
+})
+
+const [fixed] = fc.sample(passage, { numRuns: 1, seed: 7 }) as [FoundPassage]

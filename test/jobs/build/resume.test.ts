@@ -1,0 +1,149 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { digestFile } from '#core/artifact/hashed-file.ts'
+import { readBuild } from '#core/db/builds.ts'
+import { BUILD_STAGES } from '#jobs/build/context.ts'
+import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
+import { runBuildChild } from '#jobs/build/run-child.ts'
+import type { BuildOutcome } from '#jobs/build/run-child.ts'
+import { createJobsWorld, demoCorpus } from '#test/jobs/world.ts'
+import type { JobsWorld } from '#test/jobs/world.ts'
+
+let world: JobsWorld
+let knowledgeBaseId: string
+let importId: string
+let questions: { readonly questions_sha256: string }
+let undisturbed: string
+
+beforeAll(async () => {
+  world = await createJobsWorld()
+  knowledgeBaseId = await world.createKnowledgeBase()
+  importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  questions = { questions_sha256: await world.storeQuestions(join(demoCorpus, 'questions.jsonl')) }
+  undisturbed = await world.requestBuild(knowledgeBaseId, importId, questions)
+  expect(await run(undisturbed)).toMatchObject({ outcome: 'succeeded' })
+})
+afterAll(async () => {
+  await world.stop()
+})
+
+function run(buildId: string, killAt?: string): Promise<BuildOutcome> {
+  return runBuildChild(buildId, {
+    environment: world.environment,
+    onProgress: ({ stage }, pid) => {
+      if (stage === killAt) process.kill(pid, 'SIGKILL')
+    },
+  })
+}
+
+/** Everything the database shows of a build's version. */
+async function visible(buildId: string): Promise<{ versions: number; projections: number; profiles: number; state: string }> {
+  const { rows } = await world.owner.query<{ versions: number; projections: number; profiles: number; state: string }>(
+    `select count(distinct v.id)::int as versions, count(distinct p.id)::int as projections, count(distinct f.id)::int as profiles, b.state
+     from builds b left join corpus_versions v on v.build_id = b.id left join projections p on p.version_id = v.id left join retrieval_profiles f on f.projection_id = p.id
+     where b.id = $1 group by b.state`,
+    [buildId],
+  )
+  return rows[0] ?? { versions: 0, projections: 0, profiles: 0, state: 'unknown' }
+}
+
+/** The files of the artifact that follow from the passages, and the version's row; the graph's bytes depend on the threads that built it. */
+async function contentOf(buildId: string): Promise<unknown> {
+  const folder = world.store.artifactFolder(projectionIdOf(buildId))
+  const files = await Promise.all(['passages.jsonl', 'vectors.f32', 'passages.offsets', 'facets.json', 'facets.bin'].map((name) => digestFile(join(folder, name))))
+  const { rows } = await world.owner.query('select state, passages, documents, facets, evaluation, passed from corpus_versions where id = $1', [versionIdOf(buildId)])
+  return { files, rows }
+}
+
+describe('a build', () => {
+  test('that is killed at the start of every stage goes on, shows nothing meanwhile, and ends with the same version', async () => {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId, questions)
+    const killed: string[] = []
+    for (const stage of BUILD_STAGES) {
+      if ((await run(buildId, stage)).outcome === 'died') killed.push(stage)
+      const shown = await visible(buildId)
+      expect(shown).toEqual(shown.state === 'succeeded' ? { versions: 1, projections: 1, profiles: 1, state: 'succeeded' } : { versions: 0, projections: 0, profiles: 0, state: 'running' })
+    }
+    // The last stage is one transaction: the kill comes before it or after it.
+    expect(killed).toEqual(expect.arrayContaining(BUILD_STAGES.filter((stage) => stage !== 'candidate')))
+    await run(buildId)
+    expect(await visible(buildId)).toEqual({ versions: 1, projections: 1, profiles: 1, state: 'succeeded' })
+    expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
+    const { rows } = await world.owner.query('select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id where d.knowledge_base_id = $1', [knowledgeBaseId])
+    expect(rows).toEqual([{ revisions: 15 }])
+  })
+
+  test('makes another revision of a corrected text and keeps everything else', async () => {
+    const folder = join(world.store.workFolder('corrected'), 'rulebook')
+    mkdirSync(folder, { recursive: true })
+    const [first, second] = [0, 1].map((n) => `hsfa-${['data-harbour.2023-05-01', 'outsourcing-mainland.2024-10-01'][n] ?? ''}.md`)
+    const write = (name = '', change = (text: string) => text): void => writeFileSync(join(folder, name), change(readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')))
+    const base = await world.createKnowledgeBase()
+    write(first)
+    write(second)
+    const before = await world.requestBuild(base, await world.importFolder(base, folder))
+    await run(before)
+    write(first, (text) => text.replace('1,200 crowns', '1,300 crowns'))
+    const after = await world.requestBuild(base, await world.importFolder(base, folder))
+    await run(after)
+    const [old, corrected] = [passagesOf(before), passagesOf(after)]
+    const unchanged = corrected.filter((passage) => old.some((other) => other.chunk_id === passage.chunk_id))
+    expect(corrected.length - unchanged.length).toBe(1)
+    const revisions = (passages: readonly StoredPassage[]): readonly string[] => [...new Set(passages.map((passage) => passage.document.revision_id))]
+    expect(revisions(corrected).filter((id) => !revisions(old).includes(id))).toHaveLength(1)
+  })
+
+  test('leaves no work folder behind and a report for the reviewer', () => {
+    expect(existsSync(world.store.workFolder(undisturbed))).toBe(false)
+    expect(readFileSync(world.store.reportFile(versionIdOf(undisturbed)), 'utf8')).toContain('Recall@5')
+  })
+
+  test('that another run took over stops itself and shows nothing', async () => {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    const outcome = await runBuildChild(buildId, {
+      environment: world.environment,
+      onProgress: ({ stage }) => {
+        if (stage === 'import') void world.owner.query('update builds set attempt = attempt + 1 where id = $1', [buildId])
+      },
+    })
+    expect(outcome).toEqual({ outcome: 'overtaken' })
+    expect(await visible(buildId)).toMatchObject({ versions: 0, state: 'running' })
+  })
+
+  test('that is finished is not run again', async () => {
+    const before = await readBuild(world.owner, undisturbed)
+    expect(await run(undisturbed)).toEqual({ outcome: 'finished before' })
+    expect(await readBuild(world.owner, undisturbed)).toEqual(before)
+  })
+
+  test('refuses a snapshot that was changed after its capture', async () => {
+    const folder = join(world.store.workFolder('changed'), 'rulebook')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'only.md'), readFileSync(join(demoCorpus, 'rulebook', 'hsfa-data-harbour.2023-05-01.md'), 'utf8').replace('Data Registrar', 'Registrar'))
+    const base = await world.createKnowledgeBase()
+    const buildId = await world.requestBuild(base, await world.importFolder(base, folder))
+    const { rows } = await world.owner.query<{ sha256: string }>("select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1", [base])
+    appendFileSync(world.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
+    expect(await run(buildId)).toMatchObject({ outcome: 'failed', permanent: true, message: expect.stringContaining('was changed after it was captured: import the source again') })
+  })
+
+  test('whose question set cannot be met ends as a candidate that did not pass', async () => {
+    const path = join(world.store.workFolder('hopeless'), 'questions.jsonl')
+    mkdirSync(world.store.workFolder('hopeless'), { recursive: true })
+    writeFileSync(path, '{"id":"q1","text":"How long is a charge card valid?","relevant":["nowhere#1"]}\n')
+    const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: await world.storeQuestions(path) })
+    expect(await run(buildId)).toMatchObject({ outcome: 'succeeded' })
+    const { rows } = await world.owner.query('select state, passed, evaluation from corpus_versions where build_id = $1', [buildId])
+    expect(rows).toMatchObject([{ state: 'candidate', passed: false, evaluation: { recall_at_5: 0, unknown_relevant: ['nowhere#1'], misses: ['q1'] } }])
+  })
+})
+
+const storedPassageSchema = z.object({ chunk_id: z.string(), document: z.object({ revision_id: z.string() }) })
+type StoredPassage = z.infer<typeof storedPassageSchema>
+
+function passagesOf(buildId: string): readonly StoredPassage[] {
+  const lines = readFileSync(join(world.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl'), 'utf8').trimEnd().split('\n')
+  return lines.map((line) => storedPassageSchema.parse(JSON.parse(line)))
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import { importContents, line, smallMapping } from './run-import.ts'
+
+const TEXT = 'A keeper of bees registers every hive.'
+
+describe('a mapping', () => {
+  it('takes the first alternative that resolves to something', async () => {
+    const mapping = smallMapping({
+      citation_label: ['{metadata.nickname}', { from: '{id}', match: '^x-(\\d+)$', as: 'Rule $1' }, 'Section {metadata.section}'],
+    })
+    const { passages } = await importContents(
+      { 'corpus.jsonl': [line('x-4', TEXT), line('y', TEXT), line('z', TEXT, { nickname: 'Bee rule' })].join('\n') },
+      mapping,
+    )
+    expect(passages.map((passage) => passage.citation.label)).toEqual(['Rule 4', 'Section 1', 'Bee rule'])
+  })
+
+  it('looks up tables and reads dates as the publisher writes them', async () => {
+    const mapping = smallMapping(
+      {
+        title: { from: '{metadata.act}', lookup: 'titles' },
+        published_at: { from: '{metadata.note}', match: 'du (.+?)$', date: 'french' },
+        effective_at: { from: '{metadata.stand}', match: 'v\\. ([0-9.]+)', date: 'german' },
+      },
+      { tables: { titles: { Bees: 'Bees Act 2020' } } },
+    )
+    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT, { note: 'Loi du 1er août 2006', stand: 'G v. 3.6.2021 I 1' }) }, mapping)
+    expect(passages[0]?.document).toMatchObject({ title: 'Bees Act 2020', published_at: '2006-08-01T00:00:00.000Z', effective_at: '2021-06-03T00:00:00.000Z' })
+  })
+
+  it('records each field filled by a rule in the lineage, through named values too', async () => {
+    const mapping = smallMapping(
+      { published_at: ['{metadata.gazette}', { from: '{metadata.effective}', derived: 'effective date' }], canonical_url: 'https://law.example/{values.slug}' },
+      { values: { slug: { from: '{metadata.act}', match: '^(\\w)', derived: 'first letter of the act' } } },
+    )
+    const { passages } = await importContents({ 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { gazette: '2019-12-31' })].join('\n') }, mapping)
+    expect(passages.map((passage) => passage.lineage)).toEqual([
+      { published_at: 'effective date', canonical_url: 'first letter of the act' },
+      { canonical_url: 'first letter of the act' },
+    ])
+  })
+
+  it('does not take a name inherited by every object for a key of a table', async () => {
+    const mapping = smallMapping({ title: { from: '{metadata.act}', lookup: 'titles' } }, { tables: { titles: {} } })
+    const { report } = await importContents({ 'corpus.jsonl': line('a', TEXT, { act: 'constructor' }) }, mapping)
+    expect(report.reasons).toEqual({ 'title missing': 1 })
+  })
+
+  it.each([
+    [{ effective_at: '2020-01-01' }, {}, /same date for every record/],
+    [{ title: '{metadata}' }, {}, /uses \{metadata\}/],
+    [{ title: '{values.later}' }, {}, /uses \{values\.later\}/],
+    [{ title: { from: '{id}', lookup: 'nowhere' } }, {}, /not among the tables/],
+    [{ title: { from: '{id}', match: '(' } }, {}, /not a regular expression/],
+    [{ nonsense: '{id}' }, {}, /nonsense/],
+    [{}, { values: { a: '{values.b}', b: '{id}' } }, /uses \{values\.b\}/],
+  ])('with a fault is refused, and the fault named: %j %j', (fields, rest, message) => {
+    expect(() => smallMapping(fields, rest)).toThrow(message)
+  })
+
+  it('names all its faults at once', () => {
+    expect(() => parseMapping({ format: 'csv', fields: {} })).toThrow(/format[\s\S]*document_key/)
+  })
+})

@@ -1,0 +1,115 @@
+import { readdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { listSourceFiles } from '#jobs/sources/list.ts'
+import { importContents, importFiles } from './run-import.ts'
+
+const FRONT = `---
+document: bees
+title: Bee Rulebook
+authority: Bee Authority
+canonical_url: https://bees.example/rules
+language: en
+jurisdiction: gb
+subject: [hives, honey]
+published_at: 2024-04-15
+effective_at: 2024-07-01
+citation_prefix: BEE-M
+verification_status: verified
+---
+`
+
+describe('a Markdown import', () => {
+  it('cuts at headings and fills citation, anchor, heading path and source id', async () => {
+    const { passages, report } = await importContents({
+      'a.md': `${FRONT}\n# Bee Rulebook\n\n## Chapter 1 — Hives\n\n### BEE-M 1.1 Register {#bee-m-1-1}\n\nEvery hive is registered.\n\n(a) At once.\n\n### About swarms\n\nA swarm is free.\n`,
+    })
+    expect(passages).toMatchObject([
+      {
+        text: 'Every hive is registered.\n\n(a) At once.',
+        source_id: 'bees#bee-m-1-1',
+        citation: { label: 'BEE-M 1.1', source_anchor: 'https://bees.example/rules#bee-m-1-1' },
+        heading: 'Bee Rulebook › Chapter 1 — Hives › BEE-M 1.1 Register',
+        subjects: ['hives', 'honey'],
+        metadata: { jurisdiction: 'GB' },
+        in_force_to: null,
+        ordinal: 0,
+      },
+      {
+        source_id: 'bees#about-swarms',
+        citation: { label: 'Bee Rulebook, About swarms', source_anchor: 'https://bees.example/rules#:~:text=A%20swarm%20is%20free.' },
+        ordinal: 1,
+      },
+    ])
+    expect(report.entries.map(({ line, reason }) => [line, reason])).toEqual([
+      [15, 'heading without text'],
+      [17, 'heading without text'],
+    ])
+    expect(report).toMatchObject({ records_read: 4, passages: 2, skipped: 2 })
+  })
+
+  it('takes no line of a code fence for a heading', async () => {
+    const { passages } = await importContents({
+      'a.md': `${FRONT}### One\nText\n\`\`\`\`sh\n# not a heading\n\`\`\`\n## nor this\n\`\`\`\`\nmore\n### Two\nText\n`,
+    })
+    expect(passages.map((passage) => passage.source_id)).toEqual(['bees#one', 'bees#two'])
+    expect(passages[0]?.text).toContain('## nor this')
+  })
+
+  it('reads CRLF files with a byte order mark like any other', async () => {
+    const body = `${FRONT}### BEE-M 1.1 Register {#x}\n\nEvery hive.\n\nEach one.\n`
+    const [plain, windows] = await Promise.all(
+      [body, `\uFEFF${body.replaceAll('\n', '\r\n')}`].map(async (content) => await importContents({ 'a.md': content })),
+    )
+    expect(windows?.passages).toEqual(plain?.passages)
+    expect(plain?.passages).toHaveLength(1)
+  })
+
+  it('keeps text before the first heading', async () => {
+    const { passages } = await importContents({ 'a.md': `${FRONT}\nThis rulebook binds every keeper.\n\n### One\nText.\n` })
+    expect(passages[0]).toMatchObject({ source_id: 'bees#start', text: 'This rulebook binds every keeper.', citation: { label: 'Bee Rulebook' } })
+  })
+
+  it.each([
+    ['no front matter', '# Readme\n', 1],
+    ['no front matter', '---\ntitle: never closed\n', 1],
+    ['front matter is not valid YAML', '---\na: [\n---\n# X\n', 1],
+    ['front matter is not a list of fields with plain values', '---\na: {b: c}\n---\n# X\n', 1],
+    ['front matter is not a list of fields with plain values', '---\na: &x [1]\nb: *x\n---\n# X\n', 1],
+    ['not valid UTF-8', Buffer.concat([Buffer.from(FRONT), Buffer.from([0x0a, 0xc3, 0x28])]), 15],
+    ['contains a NUL character', `${FRONT}### One\nA\0B\n`, 14],
+    ['effective_at missing', `${FRONT.replace(/effective_at.*\n/, '')}### One\nText\n`, 13],
+    ['duplicate id', `${FRONT}### One {#a}\nText\n### Two {#a}\nText\n`, 16],
+  ])('reports "%s" with its line', async (reason, content, at) => {
+    const { report } = await importContents({ 'a.md': content })
+    expect(report.entries.at(-1)).toMatchObject({ source: 'a.md', line: at, reason })
+  })
+
+  it('keeps the same rule of two revisions as two passages of one document', async () => {
+    const body = '### One {#a}\nText.\n'
+    const later = FRONT.replace('2024-07-01', '2025-07-01')
+    const { passages, report } = await importContents({
+      'a.md': FRONT.replace('verification', 'effective_to: 2025-07-01\nverification') + body,
+      'b.md': later + body,
+    })
+    expect(passages.map((passage) => [passage.in_force_from, passage.in_force_to])).toEqual([
+      ['2024-07-01', '2025-07-01'],
+      ['2025-07-01', null],
+    ])
+    expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(2)
+    expect(report).toMatchObject({ documents: 1, revisions: 2 })
+  })
+})
+
+describe('the demo rulebook', () => {
+  it('imports without a skip other than headings that have no text', async () => {
+    const folder = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
+    const files = await listSourceFiles(folder, 'markdown')
+    expect(files).toHaveLength((await readdir(folder)).filter((name) => name.endsWith('.md')).length)
+    const { passages, report } = await importFiles(files.map((file) => file.path))
+    expect(Object.keys(report.reasons)).toEqual(['heading without text'])
+    expect(passages.length).toBeGreaterThan(60)
+    expect(report.facets.jurisdictions).toHaveLength(2)
+    for (const passage of passages) expect(passage.citation.label).toMatch(/^[A-Z]+-[MF] \d+\.\d+( \(part \d of \d\))?$/)
+  })
+})

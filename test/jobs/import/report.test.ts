@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { CompactCounter } from '#jobs/import/compact-counter.ts'
+import { renderImportReport } from '#jobs/import/report.ts'
+import { importContents, line, smallMapping } from './run-import.ts'
+
+const TEXT = 'A keeper of bees registers every hive.'
+
+describe('an import report', () => {
+  it('keeps a bounded number of entries and counts the rest', async () => {
+    const bad = 'not json\n'.repeat(BOUNDS.reportEntriesMax + 5)
+    const { report } = await importContents({ 'corpus.jsonl': `${bad}${line('a', TEXT)}` }, smallMapping())
+    expect(report.entries).toHaveLength(BOUNDS.reportEntriesMax)
+    expect(report).toMatchObject({
+      skipped: BOUNDS.reportEntriesMax + 5,
+      entries_omitted: 5,
+      passages: 1,
+      reasons: { 'not valid JSON': BOUNDS.reportEntriesMax + 5 },
+    })
+  })
+
+  it('names the facets it found, sorted', async () => {
+    const lines = [
+      line('a', TEXT, { lang: 'fr', place: 'fr' }),
+      line('b', TEXT, { subjects: 'zoology,apiculture' }),
+      line('c', TEXT, { lang: 'de', place: 'AT' }),
+    ]
+    const { report } = await importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())
+    expect(report.facets).toEqual({
+      languages: ['de', 'en-GB', 'fr'],
+      jurisdictions: ['AT', 'FR', 'GB'],
+      subjects: ['apiculture', 'food', 'zoology'],
+      statuses: ['verified'],
+    })
+  })
+
+  it('refuses a mapping that makes a facet of something that is none', async () => {
+    const lines = Array.from({ length: BOUNDS.facetValuesMax + 1 }, (_, index) => line(`r${index}`, TEXT, { subjects: `s${index}` }))
+    await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(/subjects: map them to fewer/)
+  })
+
+  it('shows counts, reasons and the first entries on a terminal, without control characters', async () => {
+    const lines = [line('a', TEXT), ...Array.from({ length: 25 }, (_, index) => line(`\u001b[31m${index}`, ' '))]
+    const { report } = await importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())
+    const shown = renderImportReport(report)
+    expect(shown).toMatch(/ 1 {2}passages\n/)
+    expect(shown).toMatch(/25 {4}text is blank\n/)
+    expect(shown).toContain('corpus.jsonl:2  [31m0: text is blank')
+    expect(shown).toContain('… and 5 more')
+    expect(shown.split('\n').filter((each) => each.includes('corpus.jsonl:'))).toHaveLength(20)
+    expect(shown).not.toContain('\u001b')
+  })
+})
+
+describe('a compact counter', () => {
+  it('counts every key exactly while it grows', () => {
+    const counter = new CompactCounter()
+    const expected = new Map<string, number>()
+    for (let index = 0; index < 30_000; index += 1) {
+      const key = `key ${(index * 7919) % 11_003}`
+      expect(counter.add(key)).toBe(expected.get(key) ?? 0)
+      expected.set(key, (expected.get(key) ?? 0) + 1)
+    }
+    expect(counter.size).toBe(expected.size)
+    expect(counter.count('never added')).toBe(0)
+  })
+})

@@ -1,0 +1,72 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { importSnapshots } from '#jobs/import/pipeline.ts'
+import type { DraftPassage } from '#jobs/import/draft.ts'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+
+export const KNOWLEDGE_BASE = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001'
+export const SNAPSHOT = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002'
+
+export interface Imported {
+  readonly passages: readonly DraftPassage[]
+  readonly report: ImportReport
+}
+
+/** Imports local files as they are; without a mapping they are Markdown with the documented front matter. */
+export async function importFiles(paths: readonly string[], mapping?: Mapping, keep: (passage: DraftPassage) => boolean = () => true): Promise<Imported> {
+  const snapshots = paths.map((path) => ({ id: SNAPSHOT, sourceName: path.slice(path.lastIndexOf('/') + 1), mediaType: 'text/plain', path }))
+  const run = importSnapshots({ knowledgeBaseId: KNOWLEDGE_BASE, snapshots, ...(mapping === undefined ? {} : { mapping }) })
+  const passages: DraftPassage[] = []
+  for (;;) {
+    const step = await run.next()
+    if (step.done === true) return { passages, report: step.value }
+    if (keep(step.value)) passages.push(step.value)
+  }
+}
+
+/** Imports contents given as text or bytes, each a file of its own. */
+export async function importContents(contents: Readonly<Record<string, string | Uint8Array>>, mapping?: Mapping): Promise<Imported> {
+  const folder = await mkdtemp(join(tmpdir(), 'import-'))
+  try {
+    const paths: string[] = []
+    for (const [name, content] of Object.entries(contents)) {
+      paths.push(join(folder, name))
+      await writeFile(join(folder, name), content)
+    }
+    return await importFiles(paths, mapping)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** A mapping of records made by `line`; `fields` overrides. */
+export function smallMapping(fields: Readonly<Record<string, unknown>> = {}, rest: Readonly<Record<string, unknown>> = {}): Mapping {
+  return parseMapping({
+    format: 'jsonl',
+    fields: {
+      document_key: '{metadata.act}',
+      title: 'The {metadata.act} Act',
+      authority: 'Parliament',
+      canonical_url: 'https://law.example/{metadata.act}',
+      published_at: '{metadata.published}',
+      effective_at: '{metadata.effective}',
+      effective_to: '{metadata.until}',
+      citation_label: '{metadata.act} s. {metadata.section}',
+      language: '{metadata.lang}',
+      jurisdiction: '{metadata.place}',
+      subjects: '{metadata.subjects}',
+      verification_status: 'verified',
+      ...fields,
+    },
+    ...rest,
+  })
+}
+
+const METADATA = { act: 'Bees', section: '1', published: '2020-01-02', effective: '2020-02-03', lang: 'EN-gb', place: 'gb', subjects: ['apiculture', 'food'] }
+
+export function line(id: string, text: string, metadata: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({ id, title: `Section ${id}`, text, metadata: { ...METADATA, ...metadata } })
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openArtifactStore } from '#core/artifact/store.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import { listSourceFiles } from '#jobs/sources/list.ts'
+
+let root: string
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sources-'))
+})
+afterAll(async () => {
+  await rm(root, { recursive: true })
+})
+
+async function folder(files: Readonly<Record<string, string>>): Promise<string> {
+  const path = await mkdtemp(join(root, 'corpus-'))
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(join(path, name, '..'), { recursive: true })
+    await writeFile(join(path, name), content)
+  }
+  return path
+}
+
+const emptyStore = async (): Promise<ReturnType<typeof openArtifactStore>> => openArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
+const hex = (content: string): string => createHash('sha256').update(content).digest('hex')
+
+describe('listing sources', () => {
+  it('finds the JSONL file itself, or corpus.jsonl of a folder', async () => {
+    const path = await folder({ 'corpus.jsonl': 'x', 'other.jsonl': 'y' })
+    expect((await listSourceFiles(path, 'jsonl')).map((file) => file.sourceName)).toEqual(['corpus.jsonl'])
+    expect((await listSourceFiles(join(path, 'other.jsonl'), 'jsonl')).map((file) => file.sourceName)).toEqual(['other.jsonl'])
+  })
+
+  it('finds every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
+    const path = await folder({ 'b.md': '', 'a/z.md': '', 'a/y.md': '', 'notes.txt': '' })
+    expect((await listSourceFiles(path, 'markdown')).map((file) => file.sourceName)).toEqual(['a/y.md', 'a/z.md', 'b.md'])
+  })
+
+  it('says what is missing', async () => {
+    const path = await folder({ 'notes.txt': '' })
+    await expect(listSourceFiles(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl/)
+    await expect(listSourceFiles(path, 'markdown')).rejects.toThrow(/holds no Markdown file/)
+    await expect(listSourceFiles(join(path, 'nowhere'), 'jsonl')).rejects.toThrow(/name an existing file or folder/)
+  })
+
+  it('refuses a link to a folder rather than leaving its files out', async () => {
+    const path = await folder({ 'a.md': '' })
+    await symlink(await folder({ 'b.md': '' }), join(path, 'linked'))
+    await expect(listSourceFiles(path, 'markdown')).rejects.toThrow(/link to a folder/)
+  })
+})
+
+describe('capturing sources', () => {
+  it('holds the exact bytes under their SHA-256, and nothing else is left behind', async () => {
+    const store = await emptyStore()
+    const content = 'Bienenstöcke\r\n'.repeat(100_000)
+    const path = await folder({ 'a.md': content, 'b.md': 'small', 'c.md': 'small' })
+    const captured = await captureSources(store, await listSourceFiles(path, 'markdown'))
+    expect(captured).toEqual([
+      { sourceName: 'a.md', mediaType: 'text/markdown', sha256Hex: hex(content), bytes: Buffer.byteLength(content) },
+      { sourceName: 'b.md', mediaType: 'text/markdown', sha256Hex: hex('small'), bytes: 5 },
+      { sourceName: 'c.md', mediaType: 'text/markdown', sha256Hex: hex('small'), bytes: 5 },
+    ])
+    expect(await readFile(store.snapshotFile(hex(content)), 'utf8')).toBe(content)
+    const names = await readdir(join(store.snapshotFile('00'), '..', '..'), { recursive: true, withFileTypes: true })
+    expect(
+      names
+        .filter((entry) => entry.isFile())
+        .map((entry) => entry.name)
+        .sort(),
+    ).toEqual([hex(content), hex('small')].sort())
+  })
+
+  it('keeps a snapshot that is already there, and replaces one of the wrong size', async () => {
+    const store = await emptyStore()
+    const files = await listSourceFiles(await folder({ 'a.md': 'the source' }), 'markdown')
+    await captureSources(store, files)
+    const held = await stat(store.snapshotFile(hex('the source')))
+    await captureSources(store, files)
+    expect((await stat(store.snapshotFile(hex('the source')))).ino).toBe(held.ino)
+    await truncate(store.snapshotFile(hex('the source')), 3)
+    await captureSources(store, files)
+    expect(await readFile(store.snapshotFile(hex('the source')), 'utf8')).toBe('the source')
+  })
+
+  it('follows a link within the folder and refuses one that leads out of it', async () => {
+    const store = await emptyStore()
+    const path = await folder({ 'a.md': 'inside' })
+    await symlink('a.md', join(path, 'within.md'))
+    expect(await captureSources(store, await listSourceFiles(path, 'markdown'))).toHaveLength(2)
+    await symlink(join(await folder({ 'secret.md': 'outside' }), 'secret.md'), join(path, 'out.md'))
+    await expect(captureSources(store, await listSourceFiles(path, 'markdown'))).rejects.toThrow(/leads out of/)
+    await expect(stat(store.snapshotFile(hex('outside')))).rejects.toThrow(/ENOENT/)
+  })
+
+  it('refuses what is no regular file, too large, or gone', async () => {
+    const store = await emptyStore()
+    const path = await folder({ 'big.md': '' })
+    await truncate(join(path, 'big.md'), BOUNDS.sourceFileBytesMax + 1)
+    await expect(captureSources(store, await listSourceFiles(path, 'markdown'))).rejects.toThrow(/larger than/)
+    const source = { root: path, mediaType: 'text/markdown' }
+    await expect(captureSources(store, [{ ...source, path: join(path, 'gone.md'), sourceName: 'gone.md' }])).rejects.toThrow(/does not exist/)
+    await mkdir(join(path, 'folder.md'))
+    await expect(captureSources(store, [{ ...source, path: join(path, 'folder.md'), sourceName: 'folder.md' }])).rejects.toThrow(/not a regular file/)
+  })
+
+  it('names a snapshot after its knowledge base, source and bytes', () => {
+    const id = snapshotId('k', 'a.md', hex('x'))
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(snapshotId('k', 'a.md', hex('x'))).toBe(id)
+    expect(new Set([id, snapshotId('l', 'a.md', hex('x')), snapshotId('k', 'b.md', hex('x')), snapshotId('k', 'a.md', hex('y'))]).size).toBe(4)
+  })
+})

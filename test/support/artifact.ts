@@ -1,0 +1,159 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { pathToFileURL } from 'node:url'
+import { OPEN_END_DAY, dayNumber } from '#core/artifact/layout.ts'
+import type { PassageRecord } from '#core/artifact/passage.ts'
+import { rowOrder } from '#core/artifact/row-order.ts'
+import { openArtifactStore } from '#core/artifact/store.ts'
+import { writeArtifact } from '#core/artifact/writer.ts'
+import type { ArtifactRow, WrittenArtifact } from '#core/artifact/writer.ts'
+import { chunkId, derivedUuid } from '#core/ids.ts'
+
+/** Numbers in [0, 1) that follow from a seed (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** A signing pair as the configuration holds it: PKCS #8 and SPKI, DER. */
+export function signingKeys(): { readonly privateKeyDer: Buffer; readonly publicKeyDer: Buffer } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  return { privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }), publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }) }
+}
+
+export interface PassageTraits {
+  readonly language?: string
+  readonly jurisdiction?: string
+  readonly subjects?: readonly string[]
+  readonly status?: PassageRecord['metadata']['verification_status']
+  readonly inForceFrom?: string
+  readonly inForceTo?: string | null
+  readonly text?: string
+}
+
+/** Passage number `n` of an invented corpus: ten passages a document, one revision a document. */
+export function testPassage(n: number, traits: PassageTraits = {}): PassageRecord {
+  const documentId = derivedUuid('test document', String(Math.floor(n / 10)))
+  const text = traits.text ?? `Passage ${n}. The firm keeps a record of rule ${n} and gives it to the authority on request. – §${n}`
+  return {
+    chunk_id: chunkId([documentId, String(n)], text),
+    text,
+    document: {
+      id: documentId,
+      revision_id: derivedUuid('test revision', documentId),
+      title: `Rulebook ${Math.floor(n / 10)}`,
+      authority: 'Test Authority',
+      canonical_url: `https://rules.example/${Math.floor(n / 10)}`,
+      published_at: '2024-01-01T00:00:00.000Z',
+      effective_at: '2024-02-01T00:00:00.000Z',
+    },
+    citation: { label: `Rule ${n}`, source_anchor: `https://rules.example/${Math.floor(n / 10)}#r${n}`, source_snapshot_id: derivedUuid('test snapshot', '1') },
+    metadata: { language: traits.language ?? 'en', jurisdiction: traits.jurisdiction ?? 'XA', verification_status: traits.status ?? 'verified' },
+    subjects: [...(traits.subjects ?? ['general'])],
+    in_force_from: traits.inForceFrom ?? '2024-02-01',
+    in_force_to: traits.inForceTo ?? null,
+    place: { ordinal: n % 10, document_passages: 10 },
+    source_id: `doc-${Math.floor(n / 10)}#r${n}`,
+    heading: `Rulebook ${Math.floor(n / 10)}`,
+  }
+}
+
+export interface TestCorpusOptions {
+  readonly rows: number
+  readonly dimensions: number
+  readonly seed: number
+  /** Vectors lie around this many centres; neighbours of a query then share a centre, as texts on one topic do. */
+  readonly clusters?: number
+  readonly traits?: (n: number, cluster: number) => PassageTraits
+}
+
+/** Rows in row order, with clustered unit vectors. */
+export function testRows({ rows, dimensions, seed, clusters = 50, traits = () => ({}) }: TestCorpusOptions): ArtifactRow[] {
+  const random = seededRandom(seed)
+  const centres = Float32Array.from({ length: clusters * dimensions }, () => random() - 0.5)
+  const made = Array.from({ length: rows }, (_, n): ArtifactRow => {
+    const cluster = Math.floor(random() * clusters)
+    const vector = Float32Array.from({ length: dimensions }, (_unused, d) => (centres[cluster * dimensions + d] ?? 0) + (random() - 0.5) * 1.2)
+    return { record: testPassage(n, traits(n, cluster)), vector: unit(vector) }
+  })
+  return made.sort((a, b) => rowOrder(a.record, b.record))
+}
+
+export function unit(vector: Float32Array): Float32Array {
+  const length = Math.hypot(...vector)
+  return vector.map((value) => value / length)
+}
+
+/** A query near row `row`, so that it has true neighbours. */
+export function queryNear(rows: readonly ArtifactRow[], row: number, random: () => number): Float32Array {
+  const near = rows[row]
+  if (near === undefined) throw new Error(`no row ${row}`)
+  return unit(near.vector.map((value) => value + (random() - 0.5) * 0.1))
+}
+
+export interface TestArtifact extends WrittenArtifact {
+  readonly folder: string
+  readonly projectionId: string
+  readonly rows: readonly ArtifactRow[]
+}
+
+export interface TestArtifactOptions {
+  /** Folder of the artifact store. */
+  readonly store: string
+  readonly rows: readonly ArtifactRow[]
+  readonly privateKeyDer: Buffer
+  readonly name?: string
+}
+
+/** Writes a small artifact into a store through the real writer. */
+export async function buildTestArtifact({ store, rows, privateKeyDer, name = 'projection' }: TestArtifactOptions): Promise<TestArtifact> {
+  const projectionId = derivedUuid('test', name)
+  const folder = openArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
+  const written = await writeArtifact({
+    artifactFolder: folder,
+    projectionId,
+    versionId: derivedUuid('test version', name),
+    embedding: { provider: 'local', model: 'test', dimensions: rows[0]?.vector.length ?? 0 },
+    snapshotsDigest: '0'.repeat(64),
+    passages: rows.length,
+    rows,
+    privateKeyDer,
+    threads: 1,
+  })
+  return { ...written, folder, projectionId, rows }
+}
+
+export interface TestFilters {
+  readonly languages: readonly string[]
+  readonly jurisdictions: readonly string[]
+  readonly subjects: readonly string[]
+  readonly any_subject: boolean
+  readonly verification_statuses: readonly string[]
+  readonly in_force_on: string
+}
+
+/** The definition of a filter, row by row: what every search plan must agree with. */
+export function allows(filters: TestFilters, record: PassageRecord): boolean {
+  if (!filters.languages.includes(record.metadata.language) || !filters.jurisdictions.includes(record.metadata.jurisdiction)) return false
+  if (!filters.verification_statuses.includes(record.metadata.verification_status)) return false
+  if (!filters.any_subject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
+  if (filters.in_force_on === '') return true
+  const day = dayNumber(filters.in_force_on)
+  return dayNumber(record.in_force_from) <= day && day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))
+}
+
+/** The k best allowed passages by brute force, in double precision: score descending, then chunk id. */
+export function bruteForce(rows: readonly ArtifactRow[], query: Float32Array, filters: TestFilters, k: number): { chunk_id: string; score: number }[] {
+  const scored = rows.filter(({ record }) => allows(filters, record)).map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
+  return scored.sort((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)).slice(0, k)
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let dot = 0
+  for (let d = 0; d < a.length; d++) dot += (a[d] ?? 0) * (b[d] ?? 0)
+  return Math.min(1, Math.max(0, dot))
+}

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '#core/db/migrate.ts'
+import { provisionLogins } from '#core/db/provision.ts'
+import { startPostgres } from '#jobs/demo/postgres.ts'
+import { startRedis } from '#jobs/demo/redis.ts'
+
+/** What the run's one Postgres and one Redis are reached by, in every test process. */
+export interface RunServers {
+  /** URLs of the migrated template database; `createTestDatabase` copies it. */
+  readonly adminUrl: string
+  readonly serviceUrl: string
+  readonly operatorUrl: string
+  readonly redisPort: number
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    servers: RunServers
+  }
+}
+
+export const TEMPLATE_DATABASE = 'evidence_template'
+
+/** Runs once before all test files; the returned function once after them. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-test-'))
+  const say = (line: string): boolean => process.stderr.write(`${line}\n`)
+  const running: { stop(): Promise<void> }[] = []
+  const teardown = async (): Promise<void> => {
+    await Promise.all(running.map((server) => server.stop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const postgres = await startPostgres({ folder: join(folder, 'postgres'), onLog: say })
+    running.push(postgres)
+    const redis = await startRedis({ folder: join(folder, 'redis'), onLog: say })
+    running.push(redis)
+    await postgres.createDatabase(TEMPLATE_DATABASE)
+    const adminUrl = postgres.adminUrl(TEMPLATE_DATABASE)
+    await migrate(adminUrl)
+    project.provide('servers', { adminUrl, ...(await provisionLogins(adminUrl)), redisPort: redis.port })
+    return teardown
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+}
