@@ -71,7 +71,7 @@ export const BOUNDS = {
   ledgerCollectMs: 20,
   ledgerWaitingMax: 10_000,
   ledgerAppendCollectMs: 10,
-  ledgerConcurrency: 64,
+  ledgerConcurrency: 200,
   /** A finished reservation this old without its entry has lost its job. */
   ledgerJobLostAfterMs: 10_000,
   /** How far the watermark trails: longer than any transaction that finishes a reservation. */

@@ -1,49 +1,53 @@
 import { utimesSync, writeFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import { OperatorError } from '#core/errors.ts'
+import { ConfigError } from '#core/config.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import { settleRefund, undelivered } from '#core/limits/refund.ts'
-import { createLog } from '#core/log.ts'
+import { createLog, describeCause } from '#core/log.ts'
+import type { Log } from '#core/log.ts'
 import { stopOnSignal } from '#core/shutdown.ts'
 import { jobsConfig } from './config.ts'
 import { assertNothingEvicted, openQueueRedis } from './queues.ts'
 import { connectSearchNodes } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
-const config = jobsConfig()
-const log = createLog('jobs', config.LOG_LEVEL)
-const database = openDatabase(config.DATABASE_URL, log, 8)
-await assertSchemaCurrent(database)
-const redis = openQueueRedis(config.REDIS_URL, log)
-await assertNothingEvicted(redis)
-const limiter = openLimiter(config.REDIS_URL, log)
-const nodes = connectSearchNodes(config.SEARCH_NODES, config)
-
-const jobs = await startJobs({
-  database,
-  redis,
-  store: openArtifactStore(config.ARTIFACT_STORE),
-  nodes,
-  settle: (reservationId) => settleRefund({ database, limiter }, reservationId, undelivered('INTERNAL_UNAVAILABLE', 0)),
-  buildConcurrency: config.BUILD_CONCURRENCY,
-  log,
-})
-const heartbeat = beat(config.HEARTBEAT_FILE)
-log.info('ready', { search_nodes: nodes.length })
-
-stopOnSignal(log, BOUNDS.jobsStopTimeoutMs, async () => {
-  clearInterval(heartbeat)
-  await jobs.close()
-  for (const node of nodes) node.close()
-  limiter.close()
-  redis.disconnect()
-  await database.end()
-})
+async function main(): Promise<void> {
+  const config = jobsConfig()
+  const log = createLog('jobs', config.LOG_LEVEL)
+  const database = openDatabase(config.DATABASE_URL, log, 8)
+  await assertSchemaCurrent(database)
+  const redis = openQueueRedis(config.REDIS_URL, log)
+  await assertNothingEvicted(redis)
+  const limiter = openLimiter(config.REDIS_URL, log)
+  const nodes = connectSearchNodes(config.SEARCH_NODES, config)
+  const jobs = await startJobs({
+    database,
+    redis,
+    store: openArtifactStore(config.ARTIFACT_STORE),
+    nodes,
+    settle: (reservationId) => settleRefund({ database, limiter }, reservationId, undelivered('INTERNAL_UNAVAILABLE', 0)),
+    buildConcurrency: config.BUILD_CONCURRENCY,
+    log,
+  })
+  const heartbeat = beat(config.HEARTBEAT_FILE, redis, log)
+  stopOnSignal(log, BOUNDS.jobsStopTimeoutMs, async () => {
+    clearInterval(heartbeat)
+    await jobs.close()
+    for (const node of nodes) node.close()
+    limiter.close()
+    redis.disconnect()
+    await database.end()
+  })
+  log.info('ready', { search_nodes: nodes.length })
+}
 
 /** Touches a file while Redis and the event loop answer: a container's health check looks at its age. */
-function beat(path: string | undefined): NodeJS.Timeout | undefined {
+function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout | undefined {
   if (path === undefined) return undefined
   writeFileSync(path, '')
   return setInterval(() => {
@@ -53,3 +57,9 @@ function beat(path: string | undefined): NodeJS.Timeout | undefined {
     )
   }, BOUNDS.heartbeatEveryMs)
 }
+
+main().catch((error: unknown) => {
+  const plain = error instanceof ConfigError || error instanceof OperatorError
+  process.stderr.write(`${plain ? error.message : `The job worker cannot start: ${describeCause(error)}`}\n`)
+  process.exit(1)
+})

@@ -42,7 +42,10 @@ let stopping = false
 function runProgram([program, ...args]: readonly [string, ...string[]], show: boolean): Promise<Outcome> {
   const began = performance.now()
   const output: Buffer[] = []
-  const child = spawn(process.execPath, [join(ROOT, 'node_modules', '.bin', program), ...args], { cwd: ROOT, stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'] })
+  const child = spawn(process.execPath, [join(ROOT, 'node_modules', '.bin', program), ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+  })
   running.add(child)
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => output.push(chunk))
   return new Promise((resolve, reject) => {
@@ -68,7 +71,13 @@ async function runStaticChecks(steps: readonly string[]): Promise<boolean> {
   return holds
 }
 
-async function runTests(filters: readonly string[]): Promise<boolean> {
+interface TestOutcome {
+  readonly holds: boolean
+  /** How many passed and failed, where the runner got as far as counting. */
+  readonly summary?: string
+}
+
+async function runTests(filters: readonly string[]): Promise<TestOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-results-'))
   try {
     const resultFile = join(folder, 'results.json')
@@ -76,8 +85,9 @@ async function runTests(filters: readonly string[]): Promise<boolean> {
     const { code, seconds } = await runProgram(['vitest', 'run', '--config', 'test/vitest.config.ts', ...reporters, ...filters], true)
     const result = vitestResultSchema.safeParse(readResult(resultFile))
     process.stdout.write(`${code === 0 ? 'ok  ' : 'FAIL'} tests (${seconds} s)\n`)
-    if (result.success) process.stdout.write(`Tests: ${result.data.numPassedTests} passed, ${result.data.numFailedTests} failed\n`)
-    return code === 0 && result.success && result.data.success && result.data.numPendingTests === 0
+    if (!result.success) return { holds: false }
+    const { numPassedTests, numFailedTests, numPendingTests, success } = result.data
+    return { holds: code === 0 && success && numPendingTests === 0, summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed` }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -117,9 +127,12 @@ async function main(): Promise<number> {
   process.on('SIGTERM', () => stopAll('SIGTERM'))
   if (process.send !== undefined) process.on('disconnect', () => stopAll('SIGTERM'))
   const began = performance.now()
-  const holds = (await runStaticChecks(given.steps)) && !stopping && (!given.steps.includes('tests') || (await runTests(given.filters)))
+  const checks = await runStaticChecks(given.steps)
+  const tests: TestOutcome = checks && !stopping && given.steps.includes('tests') ? await runTests(given.filters) : { holds: checks }
+  const holds = tests.holds && !stopping
   process.stdout.write(`${holds ? 'All checks hold' : 'A check failed'} after ${((performance.now() - began) / 1000).toFixed(0)} s.\n`)
-  return holds && !stopping ? 0 : 1
+  if (tests.summary !== undefined) process.stdout.write(`${tests.summary}\n`)
+  return holds ? 0 : 1
 }
 
 process.exitCode = await main()

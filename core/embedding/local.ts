@@ -19,13 +19,16 @@ const GRAM_PLACES = 2
  */
 const OWN_DIRECTION_LENGTH = Math.sqrt(5)
 
+/** Stems below it (function words, enumerators) do not turn a text's own direction: `notify a breach` and `notifies the breaches` share theirs. */
+const INFORMATIVE_FROM = 0.5
+
 const STEM_SEED = 1
 const GRAM_SEED = 2
 const TEXT_SEED = 3
 
 /**
  * Embeds by hashing words: deterministic, without a model file, a corpus or state. Queries and passages (`heading + "\n" + text`) take the same road.
- * Every text gives a valid vector; one without a word gets a direction of its own, near to nothing. Tokens are always null.
+ * Every text gives a valid vector; one that says nothing (punctuation, function words) is near to nothing but itself. Tokens are always null.
  * Why it is shaped so, and what it reaches: core/decisions/0001-local-embedder.md.
  */
 export function localEmbedder(): Embedder {
@@ -41,14 +44,16 @@ export function localEmbedder(): Embedder {
 function embedText(text: string): Float32Array<ArrayBuffer> {
   const vector = new Float64Array(DIMENSIONS)
   let ownSeed = 0
-  const weights = termWeights(text)
-  for (const [stem, weight] of weights) {
+  let informative = 0
+  for (const [stem, weight] of termWeights(text)) {
     const stemHash = hashUnits(stem, 0, stem.length, STEM_SEED)
-    ownSeed = (ownSeed + stemHash) | 0
     addHashed(vector, stemHash, weight, STEM_PLACES)
     addGrams(vector, stem, weight)
+    if (weight < INFORMATIVE_FROM) continue
+    ownSeed = (ownSeed + stemHash) | 0
+    informative++
   }
-  if (weights.size === 0) {
+  if (informative === 0) {
     const folded = fold(text)
     ownSeed = hashUnits(folded, 0, folded.length, TEXT_SEED)
   }

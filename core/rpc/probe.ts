@@ -18,11 +18,19 @@ function askHealth(address: string, tlsFiles: readonly string[]): Promise<string
   return new Promise((resolve, reject) => {
     const check = service['Check']
     if (check === undefined) throw new Error('the health service names no method Check')
-    client.makeUnaryRequest(check.path, check.requestSerialize, check.responseDeserialize, { service: '' }, new Metadata(), { deadline: Date.now() + PROBE_TIMEOUT_MS }, (error, reply) => {
-      client.close()
-      if (error === null) resolve(replySchema.parse(reply).status)
-      else reject(error)
-    })
+    client.makeUnaryRequest(
+      check.path,
+      check.requestSerialize,
+      check.responseDeserialize,
+      { service: '' },
+      new Metadata(),
+      { deadline: Date.now() + PROBE_TIMEOUT_MS },
+      (error, reply) => {
+        client.close()
+        if (error === null) resolve(replySchema.parse(reply).status)
+        else reject(error)
+      },
+    )
   })
 }
 

@@ -27,8 +27,11 @@ function packagesMatch(lock, installed) {
   const wanted = Object.entries(lock.packages).filter(([path]) => path !== '')
   const found = installed.packages
   return (
-    wanted.every(([path, entry]) => (found[path] === undefined ? entry.optional === true || entry.devOptional === true : found[path].version === entry.version && found[path].integrity === entry.integrity)) &&
-    Object.keys(found).every((path) => lock.packages[path] !== undefined)
+    wanted.every(([path, entry]) =>
+      found[path] === undefined
+        ? entry.optional === true || entry.devOptional === true
+        : found[path].version === entry.version && found[path].integrity === entry.integrity,
+    ) && Object.keys(found).every((path) => lock.packages[path] !== undefined)
   )
 }
 
@@ -60,9 +63,16 @@ function installPackages() {
   const began = Date.now()
   process.stderr.write('Installing the packages of package-lock.json (about a minute the first time) …\n')
   // Development packages are part of both commands, whatever NODE_ENV says.
-  const npm = spawnSync('npm', ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'], { cwd: root, env: { ...process.env, PATH: pathWithoutPackages() }, stdio: ['ignore', 'inherit', 'inherit'] })
+  const npm = spawnSync('npm', ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'], {
+    cwd: root,
+    env: { ...process.env, PATH: pathWithoutPackages() },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
   if (npm.error !== undefined) throw new BootstrapError(`npm could not be started (${npm.error.code}): install Node 20 or newer together with npm.`)
-  if (npm.status !== 0) throw new BootstrapError('npm could not install the packages: read its message above, check the connection to the package registry, and run the command again.')
+  if (npm.status !== 0)
+    throw new BootstrapError(
+      'npm could not install the packages: read its message above, check the connection to the package registry, and run the command again.',
+    )
   process.stderr.write(`Packages installed in ${((Date.now() - began) / 1000).toFixed(0)} s.\n`)
 }
 
@@ -70,8 +80,12 @@ function carriedNode() {
   const node = join(modules, '.bin', 'node')
   const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' })
   const [major, minor] = (/^v(\d+)\.(\d+)\./.exec(stdout ?? '') ?? []).slice(1).map(Number)
-  if (major === undefined) throw new BootstrapError(`Node ${NODE_MIN.join('.')} did not arrive with the package "node": allow npm to run its install script, delete node_modules and run the command again.`)
-  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])) throw new BootstrapError(`The package "node" carries ${stdout.trim()}, but ${NODE_MIN.join('.')} is needed: delete node_modules and run the command again.`)
+  if (major === undefined)
+    throw new BootstrapError(
+      `Node ${NODE_MIN.join('.')} did not arrive with the package "node": allow npm to run its install script, delete node_modules and run the command again.`,
+    )
+  if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
+    throw new BootstrapError(`The package "node" carries ${stdout.trim()}, but ${NODE_MIN.join('.')} is needed: delete node_modules and run the command again.`)
   return node
 }
 

@@ -71,9 +71,24 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   const adminUrl = (database: string): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
   const settings = Object.entries(SERVER_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = asCommand([...launch.prefix, programs.postgres, '-D', join(folder, 'cluster'), '-p', String(port), ...settings])
-  const server = startTethered({ name: 'Postgres', command, environment: ENVIRONMENT, folder, logFile, stopSignal: 'INT', ...(launch.user === undefined ? {} : { user: launch.user }) })
+  const server = startTethered({
+    name: 'Postgres',
+    command,
+    environment: ENVIRONMENT,
+    folder,
+    logFile,
+    stopSignal: 'INT',
+    ...(launch.user === undefined ? {} : { user: launch.user }),
+  })
   await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => answers(adminUrl('postgres'))).catch((error: unknown) => abandon(server, error))
-  return { port, logFile, adminUrl, createDatabase: (name) => createDatabaseIfAbsent(adminUrl('postgres'), name), stop: () => server.stop(STOP_TIMEOUT_MS), kill: () => server.kill() }
+  return {
+    port,
+    logFile,
+    adminUrl,
+    createDatabase: (name) => createDatabaseIfAbsent(adminUrl('postgres'), name),
+    stop: () => server.stop(STOP_TIMEOUT_MS),
+    kill: () => server.kill(),
+  }
 }
 
 async function abandon(server: Tethered, error: unknown): Promise<never> {
@@ -120,13 +135,32 @@ function prepare(folder: string, programs: Programs, say: (line: string) => void
   if (reaches([], user, folder, programs)) return { prefix: [], user }
   // Some folder above (root's own, a temporary one) is closed to that account. It keeps the one capability that passes
   // it by; without the secure bit, access(2) would not count that capability.
-  const prefix = ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--inh-caps=-all,+dac_override', '--ambient-caps=-all,+dac_override', '--securebits=+no_setuid_fixup']
+  const prefix = [
+    'setpriv',
+    `--reuid=${user.uid}`,
+    `--regid=${user.gid}`,
+    '--clear-groups',
+    '--inh-caps=-all,+dac_override',
+    '--ambient-caps=-all,+dac_override',
+    '--securebits=+no_setuid_fixup',
+  ]
   if (reaches(prefix, undefined, folder, programs)) return { prefix }
-  throw new LocalProcessError(`Postgres does not run as root, and the account "postgres" cannot reach ${folder}: run this as another user, or from a checkout and with a --data-dir that every user may enter.`)
+  throw new LocalProcessError(
+    `Postgres does not run as root, and the account "postgres" cannot reach ${folder}: run this as another user, or from a checkout and with a --data-dir that every user may enter.`,
+  )
 }
 
 function reaches(prefix: readonly string[], user: SystemUser | undefined, folder: string, programs: Programs): boolean {
-  const [command, ...args] = asCommand([...prefix, '/bin/sh', '-c', '[ -w "$1" ] && "$2" --version && "$3" --show --pgdata="$1/cluster"', 'reach', folder, programs.postgres, programs.initdb])
+  const [command, ...args] = asCommand([
+    ...prefix,
+    '/bin/sh',
+    '-c',
+    '[ -w "$1" ] && "$2" --version && "$3" --show --pgdata="$1/cluster"',
+    'reach',
+    folder,
+    programs.postgres,
+    programs.initdb,
+  ])
   return outputOf(command, args, user) !== undefined
 }
 
@@ -136,7 +170,8 @@ function systemAccount(say: (line: string) => void): SystemUser {
   say('Creating the system account "postgres": Postgres does not run as root.')
   spawnSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', SUPERUSER], { stdio: 'ignore' })
   const created = accountIds()
-  if (created === undefined) throw new LocalProcessError('Postgres does not run as root, and no account "postgres" could be created: run this as another user, or create that account.')
+  if (created === undefined)
+    throw new LocalProcessError('Postgres does not run as root, and no account "postgres" could be created: run this as another user, or create that account.')
   return created
 }
 
@@ -162,8 +197,18 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
   if (launch.user !== undefined) chownSync(draftFile, launch.user.uid, launch.user.gid)
   const flags = [`--pgdata=${cluster}`, `--username=${SUPERUSER}`, `--pwfile=${draftFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C']
   const [command, ...args] = asCommand([...launch.prefix, programs.initdb, ...flags])
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: folder, env: ENVIRONMENT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000, ...launch.user })
-  if (status !== 0) throw new LocalProcessError(`The database cluster could not be created in ${folder}: ${error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')}`)
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: folder,
+    env: ENVIRONMENT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 120_000,
+    ...launch.user,
+  })
+  if (status !== 0)
+    throw new LocalProcessError(
+      `The database cluster could not be created in ${folder}: ${error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')}`,
+    )
   renameSync(draftFile, passwordFile)
   return password
 }
@@ -174,7 +219,8 @@ async function previousServerGone(pidFile: string, timeoutMs: number): Promise<v
   for (;;) {
     const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : undefined
     if (pid === undefined || !isServer(pid)) return
-    if (performance.now() > deadline) throw new LocalProcessError(`The cluster of ${pidFile} is in use by process ${pid}: stop what runs on this data folder, or name another with --data-dir.`)
+    if (performance.now() > deadline)
+      throw new LocalProcessError(`The cluster of ${pidFile} is in use by process ${pid}: stop what runs on this data folder, or name another with --data-dir.`)
     await sleep(50)
   }
 }

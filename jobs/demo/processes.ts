@@ -54,14 +54,21 @@ function spawnService({ name, script, args = [], environment, logFile }: Service
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size
-  const child = spawn(process.execPath, [script, ...args], { cwd: ROOT, env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...environment }, stdio: ['ignore', log, log, 'ipc'], detached: true })
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: ROOT,
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...environment },
+    stdio: ['ignore', log, log, 'ipc'],
+    detached: true,
+  })
   closeSync(log)
   child.on('error', () => undefined)
   const { pid } = child
   if (pid === undefined) throw new LocalProcessError(`${name} could not be started: Node is missing at ${process.execPath}.`)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const ended = exited.then((): never => {
-    throw new LocalProcessError(`${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(logFile, logStart)}`)
+    throw new LocalProcessError(
+      `${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(logFile, logStart)}`,
+    )
   })
   ended.catch(() => undefined)
   return {

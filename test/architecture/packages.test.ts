@@ -14,12 +14,15 @@ const description = packageSchema.parse(JSON.parse(read('package.json')))
 const lock = lockSchema.parse(JSON.parse(read('package-lock.json')))
 
 test('every dependency is pinned to one exact version', () => {
-  const loose = Object.entries({ ...description.dependencies, ...description.devDependencies }).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+  const loose = Object.entries({ ...description.dependencies, ...description.devDependencies }).filter(
+    ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version),
+  )
   expect(loose).toEqual([])
 })
 
 test('the lockfile holds what package.json asks for', () => {
-  for (const [name, version] of Object.entries({ ...description.dependencies, ...description.devDependencies })) expect.soft(lock.packages[`node_modules/${name}`]?.version, name).toBe(version)
+  for (const [name, version] of Object.entries({ ...description.dependencies, ...description.devDependencies }))
+    expect.soft(lock.packages[`node_modules/${name}`]?.version, name).toBe(version)
 })
 
 test('the lockfile names no registry: packages come from the one that the machine is set to', () => {

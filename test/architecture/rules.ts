@@ -30,8 +30,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g
 const ENVIRONMENT = /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
 const SQL =
-  /['"`]\s*(?:select\s[^'"`]*\bfrom\b|select\s+pg_|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b|truncate\s+\w|with\s+\w+\s+as\s*\(|(?:un)?listen\s+\w|notify\s+\w|begin['"`])/i
-const UNFINISHED = /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(|\/[/*]\s*(?:TODO|FIXME|XXX)\b/
+  /['"`]\s*(?:select\s[^'"`]*\bfrom\b|select\s+pg_|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b|truncate\s+\w|with\s+\w+\s+as\s*\(|(?:un)?listen\s+\w+\s*['"`]|notify\s+\w+\s*[,'"`]|begin['"`])/i
+const UNFINISHED =
+  /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(|\/[/*]\s*(?:TODO|FIXME|XXX)\b/
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function areaOf(path: string): string {
@@ -79,7 +80,8 @@ export const RULES: readonly Rule[] = [
   },
   {
     guarantee: 'only core/db holds SQL',
-    breaches: (file) => (file.path.startsWith('core/db/') || inTest(file) ? [] : SQL.test(file.text) ? [`${file.path} holds SQL: move the statement to core/db`] : []),
+    breaches: (file) =>
+      file.path.startsWith('core/db/') || inTest(file) ? [] : SQL.test(file.text) ? [`${file.path} holds SQL: move the statement to core/db`] : [],
     bad: [
       { path: 'gateway/retrieve/record.ts', text: 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`' },
       { path: 'jobs/ledger/append.ts', text: "await pool.query('select request_id from reservations')" },

@@ -90,7 +90,10 @@ function configurationFaults(name: string, variables: Variables, service: Servic
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.message.split('\n').slice(1).map((line) => `${name}: ${line.trim()}`)
+    return error.message
+      .split('\n')
+      .slice(1)
+      .map((line) => `${name}: ${line.trim()}`)
   }
 }
 
@@ -124,7 +127,9 @@ function addressFaults(name: string, service: Service, source: string): readonly
   const ports = [...source.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => port)
   const files = [...source.matchAll(/'(\/tmp\/[^']+)'/g)].map(([, file]) => file)
   return [
-    ...ports.filter((port) => !values.some((value) => value === `0.0.0.0:${port}`)).map((port) => `${name}: nothing listens on ${port}, which the health check asks`),
+    ...ports
+      .filter((port) => !values.some((value) => value === `0.0.0.0:${port}`))
+      .map((port) => `${name}: nothing listens on ${port}, which the health check asks`),
     ...files.filter((file) => !values.some((value) => value === file)).map((file) => `${name}: nothing writes ${file}, which the health check reads`),
   ]
 }
@@ -141,7 +146,9 @@ function dependencyFaults(compose: Compose, name: string, service: Service): rea
 
 /** Every service that an address in the environment names is there, on a network both share, and is waited for. */
 function addresseeFaults(compose: Compose, name: string, service: Service): readonly string[] {
-  const hosts = Object.values(service.environment).flatMap((value) => [...value.matchAll(/(?:@|\/\/|,|^)([a-z][a-z0-9-]*):\d{2,5}\b/g)].map(([, host]) => host ?? ''))
+  const hosts = Object.values(service.environment).flatMap((value) =>
+    [...value.matchAll(/(?:@|\/\/|,|^)([a-z][a-z0-9-]*):\d{2,5}\b/g)].map(([, host]) => host ?? ''),
+  )
   const waits = reachable(compose, name)
   return hosts.flatMap((host) => {
     const target = compose.services[host]

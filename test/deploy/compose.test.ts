@@ -59,22 +59,66 @@ test('nothing starts without the secrets: each is demanded, none has a default',
 
 describe('the test would notice', () => {
   const cases: readonly (readonly [string, (compose: Compose) => void, RegExp])[] = [
-    ['a variable that the service does not take', (compose) => (service(compose, 'gateway').environment['DATABASE_URI'] = 'x'), /gateway sets DATABASE_URI, which gateway\/main\.ts does not take/],
+    [
+      'a variable that the service does not take',
+      (compose) => (service(compose, 'gateway').environment['DATABASE_URI'] = 'x'),
+      /gateway sets DATABASE_URI, which gateway\/main\.ts does not take/,
+    ],
     ['a required variable that is missing', (compose) => delete service(compose, 'jobs').environment['ARTIFACT_STORE'], /jobs: ARTIFACT_STORE is missing/],
-    ['a value that is not valid', (compose) => (service(compose, 'search-node-1').environment['SEARCH_LISTEN'] = '7070'), /search-node-1: SEARCH_LISTEN is not valid/],
-    ['a secret in the file', (compose) => (service(compose, 'gateway').environment['SERVICE_SECRET'] = randomBytes(32).toString('base64')), /gateway holds the secret SERVICE_SECRET in the file/],
-    ['a password in a URL in the file', (compose) => (service(compose, 'gateway').environment['DATABASE_URL'] = 'postgres://evidence_app:secret@postgres:5432/evidence'), /gateway holds the secret DATABASE_URL/],
-    ['a health check that asks a port nobody listens on', (compose) => (service(compose, 'gateway').environment['GATEWAY_INTERNAL_LISTEN'] = '0.0.0.0:9000'), /gateway: nothing listens on 8081/],
-    ['a health check that reads a file nobody writes', (compose) => delete service(compose, 'jobs').environment['HEARTBEAT_FILE'], /jobs: nothing writes \/tmp\/heartbeat/],
-    ['a health check that runs a missing file', (compose) => (service(compose, 'search-node-2').healthcheck = { test: ['CMD', 'node', 'gone.ts'], interval: '1s', timeout: '1s' }), /runs gone\.ts, which does not exist/],
+    [
+      'a value that is not valid',
+      (compose) => (service(compose, 'search-node-1').environment['SEARCH_LISTEN'] = '7070'),
+      /search-node-1: SEARCH_LISTEN is not valid/,
+    ],
+    [
+      'a secret in the file',
+      (compose) => (service(compose, 'gateway').environment['SERVICE_SECRET'] = randomBytes(32).toString('base64')),
+      /gateway holds the secret SERVICE_SECRET in the file/,
+    ],
+    [
+      'a password in a URL in the file',
+      (compose) => (service(compose, 'gateway').environment['DATABASE_URL'] = 'postgres://evidence_app:secret@postgres:5432/evidence'),
+      /gateway holds the secret DATABASE_URL/,
+    ],
+    [
+      'a health check that asks a port nobody listens on',
+      (compose) => (service(compose, 'gateway').environment['GATEWAY_INTERNAL_LISTEN'] = '0.0.0.0:9000'),
+      /gateway: nothing listens on 8081/,
+    ],
+    [
+      'a health check that reads a file nobody writes',
+      (compose) => delete service(compose, 'jobs').environment['HEARTBEAT_FILE'],
+      /jobs: nothing writes \/tmp\/heartbeat/,
+    ],
+    [
+      'a health check that runs a missing file',
+      (compose) => (service(compose, 'search-node-2').healthcheck = { test: ['CMD', 'node', 'gone.ts'], interval: '1s', timeout: '1s' }),
+      /runs gone\.ts, which does not exist/,
+    ],
     ['a service without a health check', (compose) => delete service(compose, 'valkey').healthcheck, /valkey has no health check/],
-    ['a dependency that can never be met', (compose) => (service(compose, 'gateway').depends_on['migrate'] = { condition: 'service_healthy' }), /gateway waits for migrate to be service_healthy, which it never is/],
-    ['a dependency that does not exist', (compose) => (service(compose, 'gateway').depends_on['redis'] = { condition: 'service_healthy' }), /depends on redis, which does not exist/],
-    ['an address that nothing has', (compose) => (service(compose, 'gateway').environment['SEARCH_NODES'] = 'search-node-3:7070'), /gateway names the host search-node-3, which does not exist/],
+    [
+      'a dependency that can never be met',
+      (compose) => (service(compose, 'gateway').depends_on['migrate'] = { condition: 'service_healthy' }),
+      /gateway waits for migrate to be service_healthy, which it never is/,
+    ],
+    [
+      'a dependency that does not exist',
+      (compose) => (service(compose, 'gateway').depends_on['redis'] = { condition: 'service_healthy' }),
+      /depends on redis, which does not exist/,
+    ],
+    [
+      'an address that nothing has',
+      (compose) => (service(compose, 'gateway').environment['SEARCH_NODES'] = 'search-node-3:7070'),
+      /gateway names the host search-node-3, which does not exist/,
+    ],
     ['an image of no certain version', (compose) => (service(compose, 'valkey').image = 'valkey/valkey:latest'), /is not pinned/],
     ['a port that is open to the network', (compose) => (service(compose, 'gateway').ports = ['8080:8080']), /gateway publishes 8080:8080/],
     ['a database that is published', (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']), /postgres publishes/],
-    ['a program that is not known', (compose) => (service(compose, 'jobs').command = ['node', 'jobs/other.ts']), /jobs runs jobs\/other\.ts, whose variables are not known/],
+    [
+      'a program that is not known',
+      (compose) => (service(compose, 'jobs').command = ['node', 'jobs/other.ts']),
+      /jobs runs jobs\/other\.ts, whose variables are not known/,
+    ],
   ]
   test.each(cases)('%s', (_, change, sentence) => {
     expect(faultsAfter(change)).toContainEqual(expect.stringMatching(sentence))
@@ -111,8 +155,15 @@ describe('the image', () => {
     for (const source of copied) expect.soft(existsSync(join(ROOT, source)), source).toBe(true)
     const ignore = readFileSync(join(ROOT, '.dockerignore'), 'utf8').trim().split('\n')
     expect(ignore[0]).toBe('*')
-    expect(ignore.slice(1).map((line) => line.slice(1)).sort()).toEqual([...copied].sort())
-    const programs = Object.values(parseCompose(text).services).flatMap(({ command = [], entrypoint = [], healthcheck }) => [...command, ...entrypoint, ...(healthcheck?.test ?? [])].filter((word) => word.endsWith('.ts')))
+    expect(
+      ignore
+        .slice(1)
+        .map((line) => line.slice(1))
+        .sort(),
+    ).toEqual([...copied].sort())
+    const programs = Object.values(parseCompose(text).services).flatMap(({ command = [], entrypoint = [], healthcheck }) =>
+      [...command, ...entrypoint, ...(healthcheck?.test ?? [])].filter((word) => word.endsWith('.ts')),
+    )
     expect(programs).not.toEqual([])
     for (const program of programs) expect.soft(copied, program).toContain(program.split('/')[0])
   })

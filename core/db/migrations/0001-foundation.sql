@@ -93,7 +93,7 @@ create table source_snapshots (
 create table imports (
   id uuid primary key,
   knowledge_base_id uuid not null references knowledge_bases,
-  mapping jsonb not null,
+  mapping json not null, -- json, not jsonb: the order of its named values matters
   snapshot_ids uuid[] not null check (cardinality(snapshot_ids) > 0),
   report jsonb not null,
   created_at timestamptz not null default now()

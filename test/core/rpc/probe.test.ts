@@ -12,7 +12,9 @@ let port: number
 
 beforeAll(async () => {
   health.addToServer(server)
-  port = await new Promise((resolve, reject) => server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error))))
+  port = await new Promise((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error))),
+  )
 })
 afterAll(() => server.forceShutdown())
 

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
-import { derivedUuid } from '#core/ids.ts'
 import type { SearchNodeClient } from '#core/rpc/search-node.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
-import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
+import { profileIdOf, projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
 import { connectSearchNodes } from '#jobs/search-nodes.ts'
@@ -177,7 +176,7 @@ describe('reconciliation', () => {
 
   test('loads on a node what it lacks of the active version, its predecessor and entitled profiles', async () => {
     for (const buildId of [first, second]) await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(buildId) }, 5_000)
-    await entitle(derivedUuid('profile', third))
+    await entitle(profileIdOf(third))
     await Promise.all([settle(), settle()])
     expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
   })

@@ -51,7 +51,12 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 function bootstrap(script: string, ...args: readonly string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
-  return spawnSync(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), script, ...args], { cwd: checkout, env: environment(), encoding: 'utf8', timeout: 20_000 })
+  return spawnSync(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), script, ...args], {
+    cwd: checkout,
+    env: environment(),
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
 }
 
 test('packages that match the lockfile are not installed again, and the script gets its arguments and gives its exit code', () => {
@@ -90,15 +95,28 @@ test('a package that carries too old a Node, or none, is refused in one sentence
   writeFileSync(join(checkout, 'tools/old-node'), '#!/bin/sh\necho v24.18.9\n')
   chmodSync(join(checkout, 'tools/old-node'), 0o755)
   installPackages(join(checkout, 'tools/old-node'))
-  expect(bootstrap('script.mjs')).toMatchObject({ status: 1, stderr: expect.stringMatching(/^The package "node" carries v24\.18\.9, but 24\.19 is needed: .*\.\n$/) as unknown })
+  expect(bootstrap('script.mjs')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^The package "node" carries v24\.18\.9, but 24\.19 is needed: .*\.\n$/) as unknown,
+  })
   rmSync(join(checkout, 'node_modules/.bin/node'))
-  expect(bootstrap('script.mjs')).toMatchObject({ status: 1, stderr: expect.stringMatching(/^Node 24\.19 did not arrive with the package "node": .*\.\n$/) as unknown })
+  expect(bootstrap('script.mjs')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^Node 24\.19 did not arrive with the package "node": .*\.\n$/) as unknown,
+  })
 })
 
 test('a signal that arrives twice at once reaches the script once', async () => {
   installPackages(process.execPath)
-  writeFileSync(join(checkout, 'waits.mjs'), "let n = 0; process.on('SIGINT', () => { n++; setTimeout(() => process.exit(10 + n), 300) }); console.log('ready'); setInterval(() => {}, 1000)")
-  const child = spawn(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), 'waits.mjs'], { cwd: checkout, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] })
+  writeFileSync(
+    join(checkout, 'waits.mjs'),
+    "let n = 0; process.on('SIGINT', () => { n++; setTimeout(() => process.exit(10 + n), 300) }); console.log('ready'); setInterval(() => {}, 1000)",
+  )
+  const child = spawn(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), 'waits.mjs'], {
+    cwd: checkout,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const code = new Promise<number | null>((resolve) => child.once('exit', resolve))
   await new Promise((resolve) => child.stdout.once('data', resolve))
   child.kill('SIGINT')
@@ -110,8 +128,15 @@ test('a signal that arrives twice at once reaches the script once', async () => 
 test('the script learns that the bootstrap was killed', async () => {
   installPackages(process.execPath)
   const witness = join(checkout, 'witness')
-  writeFileSync(join(checkout, 'waits.mjs'), "import { writeFileSync } from 'node:fs'\nprocess.on('disconnect', () => { writeFileSync('witness', ''); process.exit() }); console.log('ready')")
-  const child = spawn(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), 'waits.mjs'], { cwd: checkout, env: environment(), stdio: ['ignore', 'pipe', 'inherit'] })
+  writeFileSync(
+    join(checkout, 'waits.mjs'),
+    "import { writeFileSync } from 'node:fs'\nprocess.on('disconnect', () => { writeFileSync('witness', ''); process.exit() }); console.log('ready')",
+  )
+  const child = spawn(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), 'waits.mjs'], {
+    cwd: checkout,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   await new Promise((resolve) => child.stdout.once('data', resolve))
   child.kill('SIGKILL')
   await expect.poll(() => existsSync(witness), { timeout: 10_000 }).toBe(true)

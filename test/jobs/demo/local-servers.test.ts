@@ -28,7 +28,12 @@ describe('a database of the run', () => {
   afterAll(() => database.drop())
 
   test('keeps every acknowledged commit: fsync and synchronous_commit are on', async () => {
-    expect(await rowsOf(database.serviceUrl, "select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes') order by name")).toEqual([
+    expect(
+      await rowsOf(
+        database.serviceUrl,
+        "select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes') order by name",
+      ),
+    ).toEqual([
       { name: 'fsync', setting: 'on' },
       { name: 'full_page_writes', setting: 'on' },
       { name: 'synchronous_commit', setting: 'on' },
@@ -36,7 +41,8 @@ describe('a database of the run', () => {
   })
 
   test('is migrated, and the services log in without the rights of its owner', async () => {
-    const identity = 'select pg_has_role(current_user, $$evidence_service$$, $$usage$$) as service, pg_has_role(current_user, $$evidence_operator$$, $$usage$$) as operator, current_setting($$is_superuser$$) as superuser'
+    const identity =
+      'select pg_has_role(current_user, $$evidence_service$$, $$usage$$) as service, pg_has_role(current_user, $$evidence_operator$$, $$usage$$) as operator, current_setting($$is_superuser$$) as superuser'
     expect(await rowsOf(database.serviceUrl, identity)).toEqual([{ service: true, operator: false, superuser: 'off' }])
     expect(await rowsOf(database.operatorUrl, identity)).toEqual([{ service: false, operator: true, superuser: 'off' }])
     await expect(rowsOf(database.serviceUrl, 'delete from audit')).rejects.toThrow(/permission denied/)

@@ -13,7 +13,13 @@ let options: ServiceOptions
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-service-'))
   const witness = join(folder, 'witness')
-  options = { name: 'The service', script: join(folder, 'main.ts'), environment: { WITNESS: witness }, logFile: join(folder, 'service.log'), ready: () => Promise.resolve(existsSync(witness)) }
+  options = {
+    name: 'The service',
+    script: join(folder, 'main.ts'),
+    environment: { WITNESS: witness },
+    logFile: join(folder, 'service.log'),
+    ready: () => Promise.resolve(existsSync(witness)),
+  }
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -55,11 +61,15 @@ test('a service that ignores the request is killed when its time is up', async (
 })
 
 test('a service that ends early is reported with the last lines of its log', async () => {
-  await expect(start("console.log('the port is taken')\nprocess.exit(1)\n")).rejects.toThrow(/^The service ended unexpectedly \(code 1\)\. Its last lines:\n {2}the port is taken$/)
+  await expect(start("console.log('the port is taken')\nprocess.exit(1)\n")).rejects.toThrow(
+    /^The service ended unexpectedly \(code 1\)\. Its last lines:\n {2}the port is taken$/,
+  )
 })
 
 test('a service that is never ready is stopped and reported when its time is up', async () => {
-  await expect(start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1_500 })).rejects.toThrow(/was not ready after 1\.5 s\. Its last lines:\n {2}waiting/)
+  await expect(start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1_500 })).rejects.toThrow(
+    /was not ready after 1\.5 s\. Its last lines:\n {2}waiting/,
+  )
 })
 
 test('a running service that dies is noticed', async () => {
@@ -83,7 +93,10 @@ async function pidsAfterParentWasKilled(parentSource: string): Promise<readonly 
 
 test('no service, Postgres or Redis outlives a parent that was killed', async () => {
   const source = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
-  writeFileSync(join(folder, 'main.ts'), `import { writeFileSync } from 'node:fs'\nimport { stopOnSignal } from '${source('core/shutdown.ts')}'\nimport { createLog } from '${source('core/log.ts')}'\nstopOnSignal(createLog('service', 'info'), 1000, () => Promise.resolve())\n${REPORT}`)
+  writeFileSync(
+    join(folder, 'main.ts'),
+    `import { writeFileSync } from 'node:fs'\nimport { stopOnSignal } from '${source('core/shutdown.ts')}'\nimport { createLog } from '${source('core/log.ts')}'\nstopOnSignal(createLog('service', 'info'), 1000, () => Promise.resolve())\n${REPORT}`,
+  )
   const pids = await pidsAfterParentWasKilled(`
     import { existsSync, readFileSync } from 'node:fs'
     import { startPostgres } from '${source('jobs/demo/postgres.ts')}'

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { createLedgerQueue } from '#core/ledger-queue.ts'
+import { createLog } from '#core/log.ts'
+import { assertNothingEvicted, openQueue, openQueueRedis } from '#jobs/queues.ts'
+import { startOwnRedis } from '#test/support/redis.ts'
+import { Redis } from 'ioredis'
+import type { LocalRedis } from '#jobs/demo/redis.ts'
+
+let redis: LocalRedis
+
+beforeAll(async () => {
+  redis = await startOwnRedis()
+})
+afterAll(async () => {
+  await redis.stop()
+})
+
+function recordedLog(): { readonly log: ReturnType<typeof createLog>; readonly lines: string[] } {
+  const lines: string[] = []
+  return { log: createLog('test', 'warn', (line) => lines.push(line)), lines }
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`never came true: ${what}`)
+    await sleep(20)
+  }
+}
+
+describe('the ledger queue', () => {
+  test('drops ids with a warning while Redis is away, never throws, and works again once Redis is back', async () => {
+    const { log, lines } = recordedLog()
+    const connection = openQueueRedis(redis.url, createLog('test', 'silent'))
+    const jobs = openQueue('ledger', connection, log)
+    const queue = createLedgerQueue(redis.url, log)
+    let sent = 0
+    const arrives = async (): Promise<boolean> => {
+      queue.settled(`before-${sent++}`)
+      await sleep(BOUNDS.ledgerCollectMs * 2)
+      return (await jobs.getWaitingCount()) > 0
+    }
+    await until('a job arrives', arrives)
+    await redis.kill()
+    for (let n = 0; n < BOUNDS.ledgerWaitingMax * 2; n++) queue.settled(`away-${n}`)
+    await until('the loss is told', () => lines.some((line) => line.includes('ledger jobs dropped')))
+    await redis.restart()
+    await connection.flushdb()
+    await until('a job arrives again', arrives)
+    await queue.close()
+    await jobs.close()
+    connection.disconnect()
+    expect(lines.join('')).not.toContain('away-')
+  })
+
+  test('sends what it holds before it closes', async () => {
+    const connection = new Redis(redis.url)
+    const jobs = openQueue('ledger', connection, createLog('test', 'silent'))
+    const queue = createLedgerQueue(redis.url, createLog('test', 'silent'))
+    await until('the connection is there', async () => {
+      queue.settled('probe')
+      await sleep(BOUNDS.ledgerCollectMs * 2)
+      return (await jobs.getJob('probe')) !== undefined
+    })
+    for (let n = 0; n < 450; n++) queue.settled(`last-${n}`)
+    await queue.close()
+    expect(await jobs.getJob('last-449')).toBeDefined()
+    await jobs.close()
+    connection.disconnect()
+  })
+})
+
+test('a Redis that may evict jobs is refused in one sentence', async () => {
+  const connection = new Redis(redis.url)
+  await expect(assertNothingEvicted(connection)).resolves.toBeUndefined()
+  await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await expect(assertNothingEvicted(connection)).rejects.toThrow('maxmemory-policy is allkeys-lru')
+  await connection.config('SET', 'maxmemory-policy', 'noeviction')
+  connection.disconnect()
+})

@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Redis } from 'ioredis'
+import { readBuild } from '#core/db/builds.ts'
+import { createLedgerQueue } from '#core/ledger-queue.ts'
+import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
+import type { JobQueue } from '#jobs/queues.ts'
+import { connectSearchNodes } from '#jobs/search-nodes.ts'
+import { startJobs } from '#jobs/workers.ts'
+import type { Jobs } from '#jobs/workers.ts'
+import { insertReservations, ledgerIds } from '#test/jobs/reservations.ts'
+import { createJobsWorld, demoCorpus, silent } from '#test/jobs/world.ts'
+import type { JobsWorld } from '#test/jobs/world.ts'
+import { createTestRedis } from '#test/support/redis.ts'
+import type { TestRedis } from '#test/support/redis.ts'
+
+const plaintext = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
+let world: JobsWorld
+let testRedis: TestRedis
+let redis: Redis
+let builds: JobQueue
+let knowledgeBaseId: string
+let importId: string
+const running: Jobs[] = []
+
+beforeAll(async () => {
+  world = await createJobsWorld()
+  testRedis = await createTestRedis()
+  redis = openQueueRedis(testRedis.url, silent)
+  builds = openQueue('build', redis, silent)
+  knowledgeBaseId = await world.createKnowledgeBase()
+  importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+})
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((jobs) => jobs.close()))
+})
+afterAll(async () => {
+  await builds.close()
+  redis.disconnect()
+  await testRedis.release()
+  await world.stop()
+})
+
+async function start(): Promise<Jobs> {
+  const jobs = await startJobs({
+    database: world.service,
+    redis,
+    store: world.store,
+    nodes: connectSearchNodes([world.searchNode], plaintext),
+    settle: async () => 'not-open',
+    buildConcurrency: 1,
+    log: silent,
+    environment: world.environment,
+  })
+  running.push(jobs)
+  return jobs
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`never came true: ${what}`)
+    await sleep(20)
+  }
+}
+
+const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(world.owner, id))?.state
+const stageOf = async (id: string): Promise<string | null | undefined> => (await readBuild(world.owner, id))?.stage
+
+describe('the job worker', () => {
+  test('stopped in the middle of a build puts the job back, and another worker goes on with it', async () => {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    await enqueueBuild(builds, buildId)
+    const jobs = await start()
+    await until('the build runs', async () => (await stageOf(buildId)) !== null)
+    await jobs.close()
+    running.length = 0
+    expect(await stateOf(buildId)).toBe('running')
+    expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
+    await start()
+    await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
+    expect((await readBuild(world.owner, buildId))?.attempt).toBe(2)
+  })
+
+  test('builds once what was asked for twice', async () => {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    await Promise.all([enqueueBuild(builds, buildId), enqueueBuild(builds, buildId)])
+    await start()
+    await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
+    await enqueueBuild(builds, buildId)
+    await until('nothing waits', async () => (await builds.getWaitingCount()) + (await builds.getActiveCount()) === 0)
+    expect((await readBuild(world.owner, buildId))?.attempt).toBe(1)
+    const { rows } = await world.owner.query('select count(*)::int as versions from corpus_versions where build_id = $1', [buildId])
+    expect(rows).toEqual([{ versions: 1 }])
+  })
+
+  test('finds a build whose job was lost with all of Redis', async () => {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    await testRedis.flush()
+    await start()
+    await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
+  })
+
+  test('ends a build that cannot succeed and says what to do next', async () => {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: 'ab'.repeat(32) })
+    await enqueueBuild(builds, buildId)
+    await start()
+    await until('the build fails', async () => (await stateOf(buildId)) === 'failed')
+    expect((await readBuild(world.owner, buildId))?.error).toContain('import it again')
+  })
+
+  test('appends an entry for every reservation that a gateway says is settled', async () => {
+    const ids = await insertReservations(world.owner, 500)
+    const queue = createLedgerQueue(testRedis.url, silent)
+    const jobs = openQueue('ledger', redis, silent)
+    await until('the ledger queue is connected', async () => {
+      queue.settled(ids[0] ?? '')
+      return (await jobs.getJob(ids[0] ?? '')) !== undefined
+    })
+    for (const id of ids) queue.settled(id)
+    await start()
+    await until('all entries are there', async () => (await ledgerIds(world.owner)).length === ids.length)
+    await queue.close()
+    await jobs.close()
+    expect(await ledgerIds(world.owner)).toEqual(ids.toSorted())
+  })
+})

@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ArtifactRow } from '#core/artifact/writer.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import { openMapping } from '#search-node/search/mapping.ts'
+import type { Mapping } from '#search-node/search/mapping.ts'
+import { search } from '#search-node/search/pipeline.ts'
+import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+const keys = signingKeys()
+const { privateKeyDer } = keys
+
+const EVERYTHING: TestFilters = { languages: ['de', 'en'], jurisdictions: ['XA', 'XB'], subjects: [], any_subject: true, verification_statuses: ['verified'], in_force_on: '' }
+
+function open({ folder, projectionId, manifest }: TestArtifact): Mapping {
+  return openMapping({ projectionId, folder, passages: manifest.passages, dimensions: manifest.embedding.dimensions, connectivity: manifest.index.connectivity })
+}
+
+let store: string
+beforeAll(() => {
+  store = mkdtempSync(join(tmpdir(), 'search-pipeline-'))
+})
+afterAll(() => rmSync(store, { recursive: true, force: true }))
+
+/** Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply promises. */
+function recallAt5(mapping: Mapping, rows: readonly ArtifactRow[], filters: TestFilters, queries = 60): { recall: number; plans: Set<string> } {
+  const random = seededRandom(seed + 1)
+  const allowed = rows.filter(({ record }) => allows(filters, record)).length
+  const plans = new Set<string>()
+  let [hits, possible] = [0, 0]
+  for (let n = 0; n < queries; n++) {
+    const query = queryNear(rows, Math.floor(random() * rows.length), random)
+    const best = bruteForce(rows, query, filters, 5)
+    const reply = search(mapping, { vector: query.map((value) => value * 3), limit: 5, filters, expansion: 64 })
+    plans.add(reply.plan)
+    expect(reply.allowed).toBe(allowed)
+    expect(reply.passages).toHaveLength(Math.min(5, allowed))
+    for (const [at, passage] of reply.passages.entries()) {
+      const truth = rows.find(({ record }) => record.chunk_id === passage.chunk_id)
+      if (truth === undefined) throw new Error(`no such passage ${passage.chunk_id}`)
+      expect(allows(filters, truth.record)).toBe(true)
+      expect(passage.score).toBeCloseTo(bruteForce([truth], query, filters, 1)[0]?.score ?? -1, 5)
+      expect(passage.score).toBeLessThanOrEqual(reply.passages[at - 1]?.score ?? 1)
+    }
+    const found = new Set(reply.passages.map(({ chunk_id }) => chunk_id))
+    hits += best.filter(({ chunk_id }) => found.has(chunk_id)).length
+    possible += best.length
+  }
+  return { recall: possible === 0 ? 1 : hits / possible, plans }
+}
+
+const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001 } as const
+
+describe.each<[string, (n: number, cluster: number, random: () => number) => PassageTraits]>([
+  ['at random', (_n, _cluster, random) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])) })],
+  ['with the topic, so that whole neighbourhoods of a query are excluded', (n, cluster) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => (cluster < 100 * share || (share < 0.01 && n < 5) ? [name] : [])) })],
+])('filters that allow passages %s', (name, traits) => {
+  let mapping: Mapping
+  let rows: readonly ArtifactRow[]
+  beforeAll(async () => {
+    const random = seededRandom(seed)
+    rows = testRows({ rows: 5_000, dimensions: 64, seed, clusters: 100, traits: (n, cluster) => traits(n, cluster, random) })
+    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name }))
+  })
+  afterAll(() => mapping.close())
+
+  test.each(Object.keys(SHARES))('return the true best five for share %s', (subject) => {
+    const { recall } = recallAt5(mapping, rows, { ...EVERYTHING, any_subject: false, subjects: [subject] })
+    expect(recall).toBeGreaterThanOrEqual(0.98)
+  })
+
+  test('are searched by graph when wide and exactly when narrow', () => {
+    const wide = recallAt5(mapping, rows, EVERYTHING, 5)
+    const narrow = recallAt5(mapping, rows, { ...EVERYTHING, any_subject: false, subjects: ['s01'] }, 5)
+    expect([...wide.plans]).toEqual(['graph'])
+    expect([...narrow.plans]).toEqual(['exact'])
+  })
+})
+
+describe('a version with every kind of facet', () => {
+  let mapping: Mapping
+  let rows: readonly ArtifactRow[]
+  beforeAll(async () => {
+    const traits = (n: number): PassageTraits => ({
+      language: n % 3 === 0 ? 'de' : 'en',
+      jurisdiction: n % 2 === 0 ? 'XA' : 'XB',
+      subjects: n % 5 === 0 ? [] : n % 7 === 0 ? ['tax', 'audit'] : ['tax'],
+      status: n % 11 === 0 ? 'provisional' : 'verified',
+      inForceFrom: n % 4 === 0 ? '2025-01-01' : '2020-01-01',
+      inForceTo: n % 4 === 1 ? '2025-01-01' : null,
+    })
+    rows = testRows({ rows: 1_500, dimensions: 16, seed, traits })
+    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'facets' }))
+  })
+  afterAll(() => mapping.close())
+
+  test.each<[string, Partial<TestFilters>]>([
+    ['one language', { languages: ['de'] }],
+    ['language and jurisdiction', { languages: ['en'], jurisdictions: ['XB'] }],
+    ['a subject', { any_subject: false, subjects: ['audit'] }],
+    ['alternative subjects', { any_subject: false, subjects: ['audit', 'tax'] }],
+    ['provisional passages', { verification_statuses: ['provisional', 'verified'] }],
+    ['the day before a revision begins', { in_force_on: '2024-12-31' }],
+    ['the day on which one revision ends and another begins', { in_force_on: '2025-01-01' }],
+    ['a day before anything was in force', { in_force_on: '2019-12-31' }],
+    ['everything at once', { languages: ['de'], jurisdictions: ['XA'], any_subject: false, subjects: ['audit'], in_force_on: '2025-06-01' }],
+    ['no subject at all', { any_subject: false, subjects: [] }],
+    ['a value that the version does not hold', { languages: ['fr'] }],
+    ['nothing, because a list is empty', { jurisdictions: [] }],
+  ])('%s: exactly the allowed passages are served', (_, filters) => {
+    expect(recallAt5(mapping, rows, { ...EVERYTHING, ...filters }, 15).recall).toBe(1)
+  })
+
+  test('a limit above the number of allowed passages returns all of them', () => {
+    const filters = { ...EVERYTHING, languages: ['de'], any_subject: false, subjects: ['audit'] }
+    const allowed = rows.filter(({ record }) => allows(filters, record)).length
+    const reply = search(mapping, { vector: queryNear(rows, 3, seededRandom(1)), limit: BOUNDS.searchLimitMax, filters, expansion: 64 })
+    expect(allowed).toBeLessThan(BOUNDS.searchLimitMax)
+    expect(reply.passages).toHaveLength(allowed)
+  })
+
+  test('the largest limit is filled in full', () => {
+    const query = queryNear(rows, 3, seededRandom(1))
+    const reply = search(mapping, { vector: query, limit: BOUNDS.searchLimitMax, filters: EVERYTHING, expansion: 1 })
+    const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
+    expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)
+    expect(reply.passages.filter(({ chunk_id }) => best.has(chunk_id)).length).toBeGreaterThanOrEqual(98)
+  })
+
+  test('a passage comes whole: text, document, citation, metadata and place', () => {
+    const target = rows.find(({ record }) => allows(EVERYTHING, record))
+    if (target === undefined) throw new Error('no allowed row')
+    const [found] = search(mapping, { vector: target.vector.slice(), limit: 1, filters: EVERYTHING, expansion: 64 }).passages
+    const { chunk_id, text, document, citation, metadata, place } = target.record
+    expect(found).toEqual({ chunk_id, text, document, citation, metadata, place, score: expect.closeTo(1, 6) })
+  })
+
+  test('more filters than are kept at once give the same results as before', () => {
+    const query = queryNear(rows, 8, seededRandom(2))
+    const onDay = (day: number): string => JSON.stringify(search(mapping, { vector: query, limit: 5, filters: { ...EVERYTHING, in_force_on: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) }, expansion: 64 }))
+    const days = Array.from({ length: BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => day + 1)
+    const before = days.map(onDay)
+    expect(days.map(onDay)).toEqual(before)
+    expect(mapping.allowedCache.size).toBe(BOUNDS.filterCacheEntriesMax)
+  })
+})
+
+test('passages with one vector are all equal in score and come in the order of their ids', async () => {
+  const vector = new Float32Array(16).fill(0.25)
+  const rows = testRows({ rows: 40, dimensions: 16, seed }).map(({ record }) => ({ record, vector }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'ties' }))
+  const { passages } = search(mapping, { vector: vector.slice(), limit: 40, filters: EVERYTHING, expansion: 64 })
+  mapping.close()
+  expect(passages.map(({ chunk_id }) => chunk_id)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
+  expect(new Set(passages.map(({ score }) => score)).size).toBe(1)
+})
+
+test('a passage that points away from the query scores 0, never less', async () => {
+  const rows = testRows({ rows: 3, dimensions: 16, seed }).map(({ record }, at) => ({ record, vector: new Float32Array(16).fill(at === 0 ? 1 : -1) }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'opposite' }))
+  const { passages } = search(mapping, { vector: new Float32Array(16).fill(1), limit: 3, filters: EVERYTHING, expansion: 64 })
+  mapping.close()
+  expect(passages.map(({ score }) => score)).toEqual([expect.closeTo(1, 6), 0, 0])
+})
+
+test('vectors whose weight lies in few dimensions survive rounding to int8', async () => {
+  const random = seededRandom(seed)
+  const spiky = (): Float32Array => Float32Array.from({ length: 128 }, () => (random() < 0.03 ? (random() - 0.5) * 40 : (random() - 0.5) * 0.6))
+  const rows = testRows({ rows: 3_000, dimensions: 128, seed, traits: (n) => ({ language: n % 10 === 0 ? 'de' : 'en' }) }).map(({ record }) => ({ record, vector: spiky() }))
+  const mapping = open(await buildTestArtifact({ store, rows: rows.map(({ record, vector }) => ({ record, vector: vector.map((value) => value / Math.hypot(...vector)) })), privateKeyDer, name: 'spiky' }))
+  const { recall, plans } = recallAt5(mapping, rows.map(({ record, vector }) => ({ record, vector: vector.map((value) => value / Math.hypot(...vector)) })), { ...EVERYTHING, languages: ['de'] })
+  mapping.close()
+  expect(recall).toBeGreaterThanOrEqual(0.98)
+  expect(plans.has('exact')).toBe(true)
+})

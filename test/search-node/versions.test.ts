@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest'
+import type { Manifest } from '#core/artifact/manifest.ts'
+import { sha256 } from '#core/artifact/manifest.ts'
+import { BOUNDS } from '#core/bounds.ts'
+import { NodeError } from '#search-node/node-error.ts'
+import { Versions } from '#search-node/versions.ts'
+
+const ID = '00000000-0000-4000-8000-000000000001'
+const DIGEST = sha256('manifest')
+
+function manifest(projectionId: string): Manifest {
+  const file = { bytes: 1, sha256: 'a'.repeat(64) }
+  return {
+    format: 1,
+    projection_id: projectionId,
+    version_id: ID,
+    passages: 7,
+    documents: 1,
+    embedding: { provider: 'local', model: 'test', dimensions: 8 },
+    index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
+    snapshots_digest: 'a'.repeat(64),
+    files: { 'vectors.usearch': file, 'vectors.f32': file, 'vectors.i8': file, 'passages.jsonl': file, 'passages.offsets': file, 'facets.json': file, 'facets.bin': file },
+  }
+}
+
+interface Node {
+  readonly versions: Versions
+  readonly events: string[]
+  /** Lets the verification that waits go on. */
+  verified(error?: Error): Promise<void>
+}
+
+function node(says: (projectionId: string) => Manifest = manifest): Node {
+  const events: string[] = []
+  const waiting: ((error?: Error) => void)[] = []
+  const versions = new Versions({
+    artifactFolder: (projectionId) => projectionId,
+    async verify(folder) {
+      events.push('verify')
+      const error = await new Promise<Error | undefined>((resolve) => waiting.push(resolve))
+      if (error !== undefined) throw error
+      return says(folder)
+    },
+    async openEverywhere() {
+      events.push('open')
+    },
+    async closeEverywhere() {
+      events.push('close')
+    },
+  })
+  return {
+    versions,
+    events,
+    async verified(error) {
+      await turn()
+      waiting.shift()?.(error)
+      await turn()
+    },
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+async function loadedNode(): Promise<Node> {
+  const made = node()
+  const prepared = made.versions.prepare(ID, DIGEST)
+  await made.verified()
+  await prepared
+  return made
+}
+
+test('a version is lent only once it is verified and open on every thread', async () => {
+  const { versions, events, verified } = node()
+  expect(() => versions.borrow(ID)).toThrow(/has not loaded/)
+  const prepared = versions.prepare(ID, DIGEST)
+  expect(() => versions.borrow(ID)).toThrow(/has not loaded/)
+  expect(versions.status()).toMatchObject([{ projection_id: ID, state: 'loading', leases: 0 }])
+  await verified()
+  expect(await prepared).toEqual({ alreadyLoaded: false, passages: 7 })
+  expect(events).toEqual(['verify', 'open'])
+  const lease = versions.borrow(ID)
+  expect(versions.status()).toMatchObject([{ projection_id: ID, manifest_digest: DIGEST, state: 'loaded', leases: 1 }])
+  lease.release()
+  lease.release()
+  expect(versions.status()).toMatchObject([{ leases: 0 }])
+})
+
+test('calls to prepare one version at the same time verify and open it once', async () => {
+  const { versions, events, verified } = node()
+  const both = Promise.all([versions.prepare(ID, DIGEST), versions.prepare(ID, DIGEST)])
+  await verified()
+  expect(await both).toEqual([
+    { alreadyLoaded: false, passages: 7 },
+    { alreadyLoaded: false, passages: 7 },
+  ])
+  expect(await versions.prepare(ID, DIGEST)).toEqual({ alreadyLoaded: true, passages: 7 })
+  expect(events).toEqual(['verify', 'open'])
+})
+
+test('a loaded or loading version is refused under another digest', async () => {
+  const { versions, verified } = node()
+  const prepared = versions.prepare(ID, DIGEST)
+  await expect(versions.prepare(ID, sha256('another'))).rejects.toMatchObject({ code: 'DATA_LOSS' })
+  await verified()
+  await prepared
+  await expect(versions.prepare(ID, sha256('another'))).rejects.toMatchObject({ code: 'DATA_LOSS' })
+  expect(versions.borrow(ID).artifact.projectionId).toBe(ID)
+})
+
+test('an artifact that does not verify, or belongs to another projection, is never opened and can be tried again', async () => {
+  const { versions, events, verified } = node()
+  const refused = versions.prepare(ID, DIGEST)
+  refused.catch(() => undefined)
+  await verified(new NodeError('DATA_LOSS', 'damaged'))
+  await expect(refused).rejects.toMatchObject({ code: 'DATA_LOSS' })
+  expect(versions.status()).toEqual([])
+  const again = versions.prepare(ID, DIGEST)
+  await verified()
+  await again
+  expect(events).toEqual(['verify', 'verify', 'open'])
+
+  const other = node(() => manifest('00000000-0000-4000-8000-000000000002'))
+  const foreign = other.versions.prepare(ID, DIGEST)
+  foreign.catch(() => undefined)
+  await other.verified()
+  await expect(foreign).rejects.toMatchObject({ code: 'DATA_LOSS' })
+  expect(other.events).toEqual(['verify'])
+})
+
+test('a released version is unmapped only after its leases are back, and is not lent meanwhile', async () => {
+  const { versions, events } = await loadedNode()
+  const leases = [versions.borrow(ID), versions.borrow(ID)]
+  const released = versions.release(ID)
+  expect(() => versions.borrow(ID)).toThrow(/has not loaded/)
+  expect(versions.status()).toMatchObject([{ state: 'releasing', leases: 2 }])
+  leases[0]?.release()
+  await turn()
+  expect(events).toEqual(['verify', 'open'])
+  leases[1]?.release()
+  expect(await released).toBe(true)
+  expect(events).toEqual(['verify', 'open', 'close'])
+  expect(versions.status()).toEqual([])
+  expect(await versions.release(ID)).toBe(false)
+})
+
+test('a version released while it loads is loaded, then let go', async () => {
+  const { versions, events, verified } = node()
+  const prepared = versions.prepare(ID, DIGEST)
+  const released = versions.release(ID)
+  await verified()
+  expect(await prepared).toEqual({ alreadyLoaded: false, passages: 7 })
+  expect(await released).toBe(true)
+  expect(events).toEqual(['verify', 'open', 'close'])
+  expect(versions.status()).toEqual([])
+})
+
+test('a version released while its loading fails was never loaded', async () => {
+  const { versions, verified } = node()
+  const prepared = versions.prepare(ID, DIGEST)
+  prepared.catch(() => undefined)
+  const released = versions.release(ID)
+  await verified(new NodeError('DATA_LOSS', 'damaged'))
+  expect(await released).toBe(false)
+})
+
+test('a version prepared while it is being released is loaded again afterwards', async () => {
+  const { versions, events, verified } = await loadedNode()
+  const lease = versions.borrow(ID)
+  const released = versions.release(ID)
+  const prepared = versions.prepare(ID, DIGEST)
+  await turn()
+  expect(events).toEqual(['verify', 'open'])
+  lease.release()
+  await released
+  await verified()
+  expect(await prepared).toEqual({ alreadyLoaded: false, passages: 7 })
+  expect(events).toEqual(['verify', 'open', 'close', 'verify', 'open'])
+  versions.borrow(ID).release()
+})
+
+test('a node holds a bounded number of versions', async () => {
+  const { versions } = node()
+  for (let n = 0; n < BOUNDS.versionsPerNodeMax; n++) versions.prepare(`projection ${n}`, DIGEST).catch(() => undefined)
+  await expect(versions.prepare('one more', DIGEST)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
+})
