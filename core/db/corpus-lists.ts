@@ -86,7 +86,6 @@ const VERSIONS = `
   left join lateral (select id, threshold from retrieval_profiles where projection_id = p.id order by created_at desc, id limit 1) f on true`
 const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1 order by v.created_at desc limit $2`
 const SHOW_VERSION = `${VERSIONS} where v.id = $1`
-const VERSION_OF_BUILD = `${VERSIONS} where v.build_id = $1`
 
 const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid().nullable() })
 /** What requests are served from now, and what they were served from before. */
@@ -115,11 +114,6 @@ export async function listVersions(database: Queryable, knowledgeBaseId: string 
 
 export async function showVersion(database: Queryable, id: string): Promise<VersionListRow | undefined> {
   return versionListRow.optional().parse((await database.query(SHOW_VERSION, [id])).rows[0])
-}
-
-/** @returns undefined while the build has not succeeded. */
-export async function readVersionOfBuild(database: Queryable, buildId: string): Promise<VersionListRow | undefined> {
-  return versionListRow.optional().parse((await database.query(VERSION_OF_BUILD, [buildId])).rows[0])
 }
 
 export async function activePointer(database: Queryable, knowledgeBaseId: string): Promise<ActivePointer | undefined> {

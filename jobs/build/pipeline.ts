@@ -12,6 +12,7 @@ import { publishCandidate } from './candidate.ts'
 import type { BuildContext } from './context.ts'
 import { embedPassages } from './embed.ts'
 import { versionIdOf } from './ids.ts'
+import { expansionOf } from './parameters.ts'
 import { preparePassages } from './sort.ts'
 import type { Corpus } from './sort.ts'
 
@@ -22,7 +23,7 @@ import type { Corpus } from './sort.ts'
  */
 export async function runBuild(context: BuildContext): Promise<string> {
   const embedder = openEmbedder(context.parameters.embedding, { ...context.embedding })
-  const profile = profileParametersSchema.parse({ expansion: context.parameters.expansion })
+  const profile = profileParametersSchema.parse({ expansion: expansionOf(context.parameters) })
 
   const corpus = await preparePassages(context)
   const vectors = await embedPassages(context, corpus.passages, embedder)

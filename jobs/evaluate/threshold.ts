@@ -1,8 +1,9 @@
 /**
- * The threshold of a version without unanswerable questions to fit one on. Conservative: of the cosines seen on the demo's
- * unanswerable questions at most one in ten lies above it.
+ * The threshold of a version without unanswerable questions to fit one on, for the cosines of the local embedder. Measured on hand-made
+ * questions over four corpora (answerable ones answered / off-topic ones answered): EU acts 1.00 / 0.10, US rules 1.00 / 0.19, Code civil
+ * 0.83 / 0.06, German acts 0.82 / 0.06. A question set of one's own fits a better one.
  */
-export const DEFAULT_THRESHOLD = 0.3
+export const DEFAULT_THRESHOLD = 0.2
 
 /** Of the unanswerable questions at most this share may be answered. */
 export const UNANSWERABLE_ANSWERED_MAX = 0.1

@@ -1,7 +1,15 @@
 import type { Command } from 'commander'
 import { listEntitlements } from '#core/db/entitlements.ts'
 import type { EntitlementRow } from '#core/db/entitlements.ts'
-import { addEntitledProfile, changeEntitlement, grantEntitlement, removeEntitledProfile, setEntitlementActive } from './actions/entitlements.ts'
+import {
+  addEntitledProfile,
+  changeEntitlement,
+  grantEntitlement,
+  removeEntitledProfile,
+  setEntitlementActive,
+  unmatchedValues,
+} from './actions/entitlements.ts'
+import type { Operator } from './actions/operator.ts'
 import { clientNamed, entitlementNamed, knowledgeBaseNamed } from './actions/names.ts'
 import { noun } from './command.ts'
 import { environment, list, rows, subjects, text } from './inputs.ts'
@@ -45,7 +53,8 @@ function addGrant(entitlements: Command): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const row = await grantEntitlement(operator, input)
-      show(row, () => `Granted.\n${described(row)}\nNext: operator keys issue --client "${row.client}" --environment ${row.environment}`)
+      const warning = await slips(operator, row)
+      show(row, () => `Granted.\n${described(row)}\n${warning}Next: operator keys issue --client "${row.client}" --environment ${row.environment}`)
     },
   })
 }
@@ -107,7 +116,8 @@ function addChange(entitlements: Command): void {
     writes: true,
     run: async ({ entitlement, ...change }, { operator, show }) => {
       const row = await changeEntitlement(operator, entitlement, change)
-      show(row, () => `Changed; every gateway follows within five seconds.\n${described(row)}`)
+      const warning = await slips(operator, row)
+      show(row, () => `Changed; every gateway follows within five seconds.\n${described(row)}\n${warning}`.trimEnd())
     },
   })
 }
@@ -148,6 +158,13 @@ function addProfiles(entitlements: Command): void {
       },
     })
   }
+}
+
+async function slips(operator: Operator, row: EntitlementRow): Promise<string> {
+  const unmatched = await unmatchedValues(operator.database, row)
+  return unmatched.length === 0
+    ? ''
+    : `No passage of the active version has ${unmatched.join(', ')}: correct it with "operator entitlements change" if that is a slip.\n`
 }
 
 function described(row: EntitlementRow): string {

@@ -8,9 +8,9 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export const EXIT_OK = 0
-export const EXIT_REFUSED = 1
-export const EXIT_USAGE = 2
+const EXIT_OK = 0
+const EXIT_REFUSED = 1
+const EXIT_USAGE = 2
 
 export interface Failure {
   readonly exitCode: number

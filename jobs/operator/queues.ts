@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
+import { BOUNDS } from '#core/bounds.ts'
 import { OperatorError } from '#core/errors.ts'
 import { createLog } from '#core/log.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
@@ -28,9 +30,16 @@ export async function withQueues<T>(redisUrl: string, work: (open: (name: QueueN
 }
 
 async function assertAnswers(redis: Redis): Promise<void> {
+  const answered = new AbortController()
+  const tooLate = sleep(BOUNDS.redisCommandTimeoutMs * 3, undefined, { signal: answered.signal }).then(() => {
+    throw new Error('Redis took too long')
+  })
   try {
-    await redis.ping()
+    await Promise.race([redis.ping(), tooLate])
   } catch (cause) {
     throw new OperatorError('Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.', { cause })
+  } finally {
+    tooLate.catch(() => undefined)
+    answered.abort()
   }
 }

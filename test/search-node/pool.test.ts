@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Lane } from '#search-node/lanes.ts'
 import { SearchPool } from '#search-node/pool.ts'
 import type { CallLimits } from '#search-node/pool.ts'
 import type { ArtifactRef } from '#search-node/search/mapping.ts'
 import type { SearchTask } from '#search-node/worker.ts'
+import { heldLane } from './held-lane.ts'
 
 const artifact: ArtifactRef = { projectionId: 'p', folder: '/nowhere', passages: 1, dimensions: 1, connectivity: 16 }
 const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
@@ -11,29 +11,6 @@ const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().
 function task(limit: number): SearchTask {
   const filters = { languages: [], jurisdictions: [], subjects: [], any_subject: true, verification_statuses: [], in_force_on: '' }
   return { artifact, input: { vector: new Float32Array(1), limit, filters, expansion: 64 } }
-}
-
-/** A scoring thread whose tasks end when the test says so. */
-function heldLane(): { lane: Lane; started: string[]; finish: () => void } {
-  const started: string[] = []
-  const held: (() => void)[] = []
-  const hold = async (what: string): Promise<void> => {
-    started.push(what)
-    await new Promise<void>((resolve) => held.push(resolve))
-  }
-  const lane: Lane = {
-    async search({ input }) {
-      await hold(`search ${input.limit}`)
-      if (input.limit === 99) throw new Error('the thread failed')
-      return Uint8Array.of(input.limit)
-    },
-    open: () => hold('open'),
-    close: () => hold('close'),
-    async end() {
-      started.push('end')
-    },
-  }
-  return { lane, started, finish: () => held.shift()?.() }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

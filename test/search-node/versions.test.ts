@@ -19,7 +19,15 @@ function manifest(projectionId: string): Manifest {
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
     index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
     snapshots_digest: 'a'.repeat(64),
-    files: { 'vectors.usearch': file, 'vectors.f32': file, 'vectors.i8': file, 'passages.jsonl': file, 'passages.offsets': file, 'facets.json': file, 'facets.bin': file },
+    files: {
+      'vectors.usearch': file,
+      'vectors.f32': file,
+      'vectors.i8': file,
+      'passages.jsonl': file,
+      'passages.offsets': file,
+      'facets.json': file,
+      'facets.bin': file,
+    },
   }
 }
 

@@ -1,76 +1,130 @@
+import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
-import { z } from 'zod'
-import { errorResponseSchema, retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
+import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
-import { ERROR_CODES } from '#core/errors.ts'
+import { errorBodySchema, replyFaults } from './reply-rules.ts'
+import type { ErrorBody } from './reply-rules.ts'
 
 export interface AskOptions {
   readonly key?: string | undefined
-  readonly headers?: Readonly<Record<string, string>>
+  /** Added to, or in place of, what a request carries by itself; undefined leaves that header out. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly baseUrl?: string
   readonly path?: string
   readonly method?: string
   readonly signal?: AbortSignal
+  /** Sends these pieces without declaring their length. */
+  readonly chunks?: readonly (string | Uint8Array)[]
+  /** Address of 127.0.0.0/8 that the request comes from. */
+  readonly from?: string
 }
 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Buffer
-  /** The body of a 200, checked against the contract's schema. @throws when it is not one. */
+  /** The body of a 200. @throws when it is not one. */
   retrieved(): RetrievalResponse
-  /** The body of an error, checked against the contract's schema. @throws when it is not one. */
+  /** The body of an error. @throws when it is not one. */
   error(): ErrorBody
 }
 
-const errorBodySchema = z.object({
-  error: z.object({
-    code: z.enum(ERROR_CODES as readonly [string, ...string[]]),
-    message: z.string(),
-    retryable: z.boolean(),
-    details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    original_request_id: z.string().optional(),
-  }),
-  request_id: z.string(),
-  trace_id: z.string(),
-})
-export type ErrorBody = z.infer<typeof errorBodySchema>
-
 const TIMEOUT_MS = 25_000
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
-/** One request over HTTP. A string or bytes are sent as they are, anything else as JSON. */
+/**
+ * One request over HTTP. A string or bytes are sent as they are, anything else as JSON; undefined sends no body.
+ * Whatever comes back is held against the rules of every reply.
+ * @throws when the reply breaks one.
+ */
 export async function ask(baseUrl: string, body: unknown, options: AskOptions = {}): Promise<Answer> {
-  const raw = typeof body === 'string' || body instanceof Uint8Array || body === undefined ? body : JSON.stringify(body)
-  const response = await fetch(`${options.baseUrl ?? baseUrl}${options.path ?? '/v1/retrieve'}`, {
-    method: options.method ?? 'POST',
-    headers: { ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }), 'content-type': 'application/json', ...options.headers },
-    ...(raw === undefined ? {} : { body: typeof raw === 'string' ? raw : new Uint8Array(raw) }),
-    signal: options.signal === undefined ? AbortSignal.timeout(TIMEOUT_MS) : AbortSignal.any([options.signal, AbortSignal.timeout(TIMEOUT_MS)]),
-  })
-  const bytes = Buffer.from(await response.arrayBuffer())
-  const json = (): unknown => JSON.parse(bytes.toString())
+  const { status, headers, bytes } = await exchange(baseUrl, bytesOf(body), options)
+  const faults = options.method === 'HEAD' ? [] : replyFaults(status, headers, bytes)
+  if (faults.length > 0) throw new Error(`a reply broke the contract: ${faults.join('; ')}\n${status} ${bytes.toString()}`)
   return {
-    status: response.status,
-    headers: response.headers,
+    status,
+    headers,
     bytes,
-    retrieved: () => retrievalResponseSchema.parse(json()),
-    error: () => {
-      const value = json()
-      errorResponseSchema(ERROR_CODES as readonly [string, ...string[]]).parse(value)
-      return errorBodySchema.parse(value)
-    },
+    retrieved: () => retrievalResponseSchema.parse(JSON.parse(bytes.toString())),
+    error: () => errorBodySchema.parse(JSON.parse(bytes.toString())),
   }
+}
+
+function bytesOf(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined
+  return typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
+}
+
+interface Received {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Buffer
+}
+
+function exchange(baseUrl: string, body: Buffer | undefined, options: AskOptions): Promise<Received> {
+  const { hostname, port } = new URL(options.baseUrl ?? baseUrl)
+  const timeout = AbortSignal.timeout(TIMEOUT_MS)
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      {
+        hostname,
+        port,
+        path: options.path ?? '/v1/retrieve',
+        method: options.method ?? 'POST',
+        headers: headersOf(body, options),
+        signal: options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]),
+        ...(options.from === undefined ? { agent } : { localAddress: options.from, agent: false }),
+      },
+      (incoming) => {
+        const chunks: Buffer[] = []
+        const headers = new Headers()
+        for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+        incoming.on('error', reject)
+        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers, bytes: Buffer.concat(chunks) }))
+      },
+    )
+    outgoing.on('error', reject)
+    for (const chunk of options.chunks ?? []) outgoing.write(chunk)
+    outgoing.end(body)
+  })
+}
+
+function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOptions): Record<string, string | readonly string[]> {
+  const all: Record<string, string | readonly string[] | undefined> = {
+    'content-type': 'application/json',
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    ...(chunks === undefined ? { 'content-length': String(body?.length ?? 0) } : { 'transfer-encoding': 'chunked' }),
+    ...headers,
+  }
+  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string | readonly string[]] => entry[1] !== undefined))
 }
 
 /** Sends bytes as they are and returns everything that comes back until the other side closes or falls silent. */
 export function sendRaw(baseUrl: string, bytes: string | Uint8Array, silenceMs = 1_000): Promise<string> {
   const { hostname, port } = new URL(baseUrl)
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
     socket.setTimeout(silenceMs, () => socket.destroy())
-    socket.on('data', (chunk) => chunks.push(chunk))
-    socket.on('error', reject)
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    // A reset may follow the reply when bytes are left unread; what was received is what counts.
+    socket.on('error', () => undefined)
     socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
   })
+}
+
+/** The first HTTP reply in what came back raw, held against the rules of every reply. */
+export function readRaw(received: string): { readonly status: number; readonly headers: Headers; readonly faults: readonly string[] } {
+  const end = received.indexOf('\r\n\r\n')
+  const [statusLine = '', ...lines] = received.slice(0, end === -1 ? undefined : end).split('\r\n')
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon), line.slice(colon + 1).trim()]
+    }),
+  )
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1] ?? 0)
+  const body = Buffer.from(received.slice(end + 4)).subarray(0, Number(headers.get('content-length') ?? 0))
+  return { status, headers, faults: replyFaults(status, headers, body) }
 }

@@ -28,10 +28,14 @@ export const TEMPLATE_DATABASE = 'evidence_template'
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-test-'))
   const say = (line: string): boolean => process.stderr.write(`${line}\n`)
+  // An interrupted run skips the teardown; the servers end with this process, their files have to be told.
+  const removeFiles = (): void => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeFiles)
   const running: { stop(): Promise<void> }[] = []
   const teardown = async (): Promise<void> => {
     await Promise.all(running.map((server) => server.stop()))
-    rmSync(folder, { recursive: true, force: true })
+    process.removeListener('exit', removeFiles)
+    removeFiles()
   }
   try {
     const postgres = await startPostgres({ folder: join(folder, 'postgres'), onLog: say })

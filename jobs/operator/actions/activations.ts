@@ -7,11 +7,8 @@ import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { ActivationRefused, assertActivatable } from '#jobs/activate/check.ts'
 import { knowledgeBaseNamed, versionNamed } from './names.ts'
-import { recorded } from './operator.ts'
-import type { Operator } from './operator.ts'
-
-/** Adds the job for a row that is committed; the worker's reconciliation finds the row if this fails. */
-export type Enqueue = (id: string) => Promise<void>
+import { handOver, recorded } from './operator.ts'
+import type { Enqueue, Operator } from './operator.ts'
 
 export interface ActivationAsked {
   readonly id: string
@@ -74,7 +71,7 @@ async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqu
     }
     return { result: told, audit }
   })
-  await enqueue(id)
+  await handOver(enqueue, id, 'versions list')
   return result
 }
 

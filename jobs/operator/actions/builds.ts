@@ -9,10 +9,9 @@ import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluate/questions.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
-import type { Enqueue } from './activations.ts'
 import { importNamed, knowledgeBaseNamed } from './names.ts'
-import { recorded } from './operator.ts'
-import type { Operator } from './operator.ts'
+import { handOver, recorded } from './operator.ts'
+import type { Enqueue, Operator } from './operator.ts'
 
 export interface StartBuild {
   /** Id of an import. */
@@ -45,7 +44,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
       audit: { action: 'build.start', subject: `build:${id}`, detail: { knowledge_base: base.slug, import_id: source.id, parameters } },
     }
   })
-  await enqueue(id)
+  await handOver(enqueue, id, `build show ${id}`)
   return result
 }
 

@@ -5,7 +5,7 @@ import { findEntitlements, insertEntitlement, lockEntitlement, profileServable, 
 import type { EntitlementChange, EntitlementRow } from '#core/db/entitlements.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { canonicalJurisdictions, canonicalLanguages, checkedSubjects } from './codes.ts'
-import { clientNamed, entitlementNamed, isUuid, knowledgeBaseNamed, planNamed } from './names.ts'
+import { clientNamed, entitlementNamed, isUuid, knowledgeBaseNamed, planNamed, versionNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
@@ -102,6 +102,15 @@ export async function removeEntitledProfile(operator: Operator, nameOrId: string
       throw new OperatorError(`The entitlement has no profile "${profileId}": "operator entitlements show" lists those it has.`)
     return { profileIds: row.profile_ids.filter((held) => held !== id) }
   })
+}
+
+/** Values of an entitlement that no passage of the active version has: likely slips, unless the corpus will grow into them. */
+export async function unmatchedValues(database: Queryable, row: EntitlementRow): Promise<readonly string[]> {
+  const active = (await knowledgeBaseNamed(database, row.knowledge_base_id)).active_version_id
+  if (active === null) return []
+  const { facets } = await versionNamed(database, active)
+  const held = new Set([...(facets.languages ?? []), ...(facets.jurisdictions ?? []), ...(facets.subjects ?? [])].map((value) => value.toLowerCase()))
+  return [...row.languages, ...row.jurisdictions, ...(row.subjects ?? [])].filter((value) => !held.has(value.toLowerCase()))
 }
 
 type Decide = (database: Queryable, row: EntitlementRow) => Promise<EntitlementChange>

@@ -57,7 +57,8 @@ test('an artifact verifies and holds every row as it was given', async () => {
 
   const offsets = new Float64Array(new Uint8Array(readFileSync(join(artifactFolder, 'passages.offsets'))).buffer)
   const passages = readFileSync(join(artifactFolder, 'passages.jsonl'))
-  for (const at of [0, 1, 999, 1_000, 2_344]) expect(passageRecordSchema.parse(JSON.parse(passages.toString('utf8', offsets[at], offsets[at + 1])))).toEqual(rows[at]?.record)
+  for (const at of [0, 1, 999, 1_000, 2_344])
+    expect(passageRecordSchema.parse(JSON.parse(passages.toString('utf8', offsets[at], offsets[at + 1])))).toEqual(rows[at]?.record)
   const vectors = new Float32Array(new Uint8Array(readFileSync(join(artifactFolder, 'vectors.f32'))).buffer)
   for (const at of [0, 1_000, 2_344]) expect(Math.hypot(...vectors.subarray(at * 8, at * 8 + 8))).toBeCloseTo(1, 6)
 })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { unwrapFingerprintKey } from '#core/fingerprint.ts'
@@ -30,11 +31,25 @@ describe('from an empty database to an entitlement, by the command line', () => 
     const { cli } = rig
     named.parse(await cli.json('organizations', 'create', 'Harbour Bank', '--actor', 'ada'))
     named.parse(await cli.json('clients', 'create', 'Advice Desk', '--organization', 'Harbour Bank'))
-    const plan = z.object({ limits: z.record(z.string(), z.unknown()) }).parse(await cli.json('plans', 'create', 'swift', '--limit', 'requests_per_minute=60', 'exposure.window_days=7'))
+    const plan = z
+      .object({ limits: z.record(z.string(), z.unknown()) })
+      .parse(await cli.json('plans', 'create', 'swift', '--limit', 'requests_per_minute=60', 'exposure.window_days=7'))
     expect(plan.limits).toMatchObject({ requests_per_minute: 60, requests_per_day: 250, exposure: { window_days: 7, hard_share: 0.2 } })
     await cli.json('knowledge-bases', 'create', 'hsfa-rules', '--title', 'HSFA rulebook')
-    const granted = await cli.json(...'entitlements grant --client|Advice Desk|--environment|live|--knowledge-base|hsfa-rules|--plan|swift|--languages|EN,fr-fr,en|--jurisdictions|hs-m,HS-F|--subjects|all'.replace(' grant ', '|grant|').split('|'))
-    expect(granted).toMatchObject({ organization: 'Harbour Bank', client: 'Advice Desk', active: true, languages: ['en', 'fr-FR'], jurisdictions: ['HS-F', 'HS-M'], subjects: null, plan: 'swift' })
+    const granted = await cli.json(
+      ...'entitlements grant --client|Advice Desk|--environment|live|--knowledge-base|hsfa-rules|--plan|swift|--languages|EN,fr-fr,en|--jurisdictions|hs-m,HS-F|--subjects|all'
+        .replace(' grant ', '|grant|')
+        .split('|'),
+    )
+    expect(granted).toMatchObject({
+      organization: 'Harbour Bank',
+      client: 'Advice Desk',
+      active: true,
+      languages: ['en', 'fr-FR'],
+      jurisdictions: ['HS-F', 'HS-M'],
+      subjects: null,
+      plan: 'swift',
+    })
 
     const list = await cli.run('organizations', 'list')
     expect(list).toMatchObject({ code: 0, stderr: '' })
@@ -43,7 +58,13 @@ describe('from an empty database to an entitlement, by the command line', () => 
     const shown = await cli.run('entitlements', 'show', 'Advice Desk/live/hsfa-rules')
     expect(shown.stdout).toMatch(/languages: +en, fr-FR\n/)
     const trail = z.array(z.object({ actor: z.string(), action: z.string() })).parse(await cli.json('audit', 'list'))
-    expect(trail.map(({ actor, action }) => `${actor} ${action}`)).toEqual(['operator entitlement.grant', 'operator knowledge-base.create', 'operator plan.create', 'operator client.create', 'ada organization.create'])
+    expect(trail.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+      'operator entitlement.grant',
+      'operator knowledge-base.create',
+      'operator plan.create',
+      'operator client.create',
+      'ada organization.create',
+    ])
   })
 
   test('an empty list says what to do next', async () => {
@@ -77,20 +98,52 @@ describe('names', () => {
   })
 
   test.each([
-    ['an unknown organization', () => setOrganizationSuspended(rig.operator, 'Nobody', true), 'There is no organization "Nobody": see "operator organizations list".'],
+    [
+      'an unknown organization',
+      () => setOrganizationSuspended(rig.operator, 'Nobody', true),
+      'There is no organization "Nobody": see "operator organizations list".',
+    ],
     ['an unknown plan', () => grant({ plan: 'none' }), 'There is no plan "none": see "operator plans list".'],
     ['an unknown knowledge base', () => grant({ knowledgeBase: 'none' }), 'There is no knowledge base "none": see "operator knowledge-bases list".'],
     ['an unknown client', () => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
-    ['a name that is a UUID', () => createOrganization(rig.operator, { name: randomUUID(), serviceSecret: rig.serviceSecret }), 'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.'],
-    ['a name that is a path', () => createPlan(rig.operator, { name: 'a/b' }), 'A name of a plan has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.'],
-    ['a taken organization', () => createOrganization(rig.operator, { name: 'North', serviceSecret: rig.serviceSecret }), 'The organization "North" exists already: choose another name, or use the existing one.'],
-    ['a taken client', () => createClient(rig.operator, { organization: 'North', name: 'Desk' }), '"North" has a client "Desk" already: choose another name, or use the existing one.'],
-    ['a taken slug', () => createKnowledgeBase(rig.operator, { slug: 'hsfa-rules', title: 'x' }), 'The knowledge base "hsfa-rules" exists already: choose another slug, or use the existing one.'],
-    ['a slug with capitals', () => createKnowledgeBase(rig.operator, { slug: 'HSFA', title: 'x' }), 'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: choose one like "banking-rules".'],
+    [
+      'a name that is a UUID',
+      () => createOrganization(rig.operator, { name: randomUUID(), serviceSecret: rig.serviceSecret }),
+      'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
+    ],
+    [
+      'a name that is a path',
+      () => createPlan(rig.operator, { name: 'a/b' }),
+      'A name of a plan has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
+    ],
+    [
+      'a taken organization',
+      () => createOrganization(rig.operator, { name: 'North', serviceSecret: rig.serviceSecret }),
+      'The organization "North" exists already: choose another name, or use the existing one.',
+    ],
+    [
+      'a taken client',
+      () => createClient(rig.operator, { organization: 'North', name: 'Desk' }),
+      '"North" has a client "Desk" already: choose another name, or use the existing one.',
+    ],
+    [
+      'a taken slug',
+      () => createKnowledgeBase(rig.operator, { slug: 'hsfa-rules', title: 'x' }),
+      'The knowledge base "hsfa-rules" exists already: choose another slug, or use the existing one.',
+    ],
+    [
+      'a slug with capitals',
+      () => createKnowledgeBase(rig.operator, { slug: 'HSFA', title: 'x' }),
+      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: choose one like "banking-rules".',
+    ],
     ['suspending twice', () => setClientSuspended(rig.operator, 'North/Desk', true), 'The client "Desk" is suspended already: nothing was changed.'],
     ['a language that is none', () => grant({ languages: ['english!'] }), '"english!" is not a language: write a BCP 47 code like en or fr.'],
     ['an empty list', () => grant({ jurisdictions: [] }), 'An entitlement needs at least one jurisdiction: name those it covers, separated by commas.'],
-    ['a second grant', () => grant({}), 'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator entitlements change Advice Desk/live/hsfa-rules".'],
+    [
+      'a second grant',
+      () => grant({}),
+      'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator entitlements change Advice Desk/live/hsfa-rules".',
+    ],
   ])('%s is refused in one sentence and leaves no audit row', async (_what, act, sentence) => {
     const before = await auditRows()
     await expect(act()).rejects.toThrow(sentence)
@@ -99,7 +152,16 @@ describe('names', () => {
 })
 
 function grant(change: Partial<Parameters<typeof grantEntitlement>[1]>): ReturnType<typeof grantEntitlement> {
-  return grantEntitlement(rig.operator, { client: 'Advice Desk', environment: 'live', knowledgeBase: 'hsfa-rules', plan: 'swift', languages: ['en'], jurisdictions: ['HS-M'], subjects: null, ...change })
+  return grantEntitlement(rig.operator, {
+    client: 'Advice Desk',
+    environment: 'live',
+    knowledgeBase: 'hsfa-rules',
+    plan: 'swift',
+    languages: ['en'],
+    jurisdictions: ['HS-M'],
+    subjects: null,
+    ...change,
+  })
 }
 
 async function auditRows(): Promise<number> {
@@ -120,8 +182,11 @@ describe('plans', () => {
   })
 
   test('a plan never changes: its name is taken for good and the operator role may neither update nor delete it', async () => {
-    await expect(createPlan(rig.operator, { name: 'from-file', limits: { concurrency: 9 } })).rejects.toThrow(/exists already and plans never change: choose another name/)
-    for (const statement of ["update plans set limits = '{}'", 'delete from plans']) await expect(rig.operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
+    await expect(createPlan(rig.operator, { name: 'from-file', limits: { concurrency: 9 } })).rejects.toThrow(
+      /exists already and plans never change: choose another name/,
+    )
+    for (const statement of ["update plans set limits = '{}'", 'delete from plans'])
+      await expect(rig.operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
     const { rows } = await rig.owner.query<{ limits: unknown }>("select limits from plans where name = 'from-file'")
     expect(rows[0]?.limits).toMatchObject({ concurrency: 2, requests_per_minute: 30 })
   })
@@ -159,8 +224,8 @@ describe('entitlements', () => {
   })
 
   test('each change of access is announced to the gateways', async () => {
-    const client = await rig.owner.connect()
-    const heard = new Promise<string>((resolve) => client.once('notification', (message) => resolve(message.channel)))
+    const client: pg.PoolClient = await rig.owner.connect()
+    const heard = new Promise<string>((resolve) => client.once('notification', (message: pg.Notification) => resolve(message.channel)))
     try {
       await client.query('listen access_changed')
       await setEntitlementActive(rig.operator, name, false)
@@ -174,12 +239,25 @@ describe('entitlements', () => {
 async function arrangeProfile(slug: string, state: string): Promise<string> {
   const [snapshot, source, build, version, projection, profile] = [randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID()]
   const base = (await rig.owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug])).rows[0]?.id
-  await rig.owner.query("insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) values ($1, $2, $3, 'text/markdown', sha256('x'), 1)", [snapshot, base, snapshot])
-  await rig.owner.query("insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')", [source, base, [snapshot]])
+  await rig.owner.query(
+    "insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) values ($1, $2, $3, 'text/markdown', sha256('x'), 1)",
+    [snapshot, base, snapshot],
+  )
+  await rig.owner.query("insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')", [
+    source,
+    base,
+    [snapshot],
+  ])
   await rig.owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [build, base, source])
-  await rig.owner.query("insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, evaluation, passed) values ($1, $2, $3, $4, 10, 1, '{}', '{}', true)", [version, base, build, state])
+  await rig.owner.query(
+    "insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, evaluation, passed) values ($1, $2, $3, $4, 10, 1, '{}', '{}', true)",
+    [version, base, build, state],
+  )
   await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))", [projection, version])
-  await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [profile, projection])
+  await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [
+    profile,
+    projection,
+  ])
   return profile
 }
 
@@ -199,16 +277,32 @@ describe('fingerprint keys', () => {
 
   test('rotation opens a new epoch and keeps the old key', async () => {
     expect(await rotateFingerprints(rig.operator, { organization: 'South', serviceSecret: rig.serviceSecret })).toMatchObject({ current_epoch: 2 })
-    expect((await stored()).map(({ epoch, wrapped }) => [epoch, wrapped?.length])).toEqual([[1, 60], [2, 60]])
+    expect((await stored()).map(({ epoch, wrapped }) => [epoch, wrapped?.length])).toEqual([
+      [1, 60],
+      [2, 60],
+    ])
   })
 
   test('erasing asks for --yes, forgets the wrapped key for good, and never leaves an organization without a key in use', async () => {
     const refused = await rig.cli.run('fingerprints', 'erase', 'South')
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: 'Erasing fingerprint keys cannot be undone: repeat the command with --yes if that is what you want.\n' })
-    expect(await eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret })).toMatchObject({ erased_epochs: [1], current_epoch: 2 })
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'Erasing fingerprint keys cannot be undone: repeat the command with --yes if that is what you want.\n',
+    })
+    expect(await eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret })).toMatchObject({
+      erased_epochs: [1],
+      current_epoch: 2,
+    })
     expect(await rig.cli.json('fingerprints', 'erase', 'South', '--yes')).toMatchObject({ erased_epochs: [2], current_epoch: 3 })
     expect((await stored()).map(({ wrapped }) => wrapped?.length ?? null)).toEqual([null, null, 60])
-    await expect(eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret })).rejects.toThrow('has no fingerprint key left there to erase')
-    expect(await rig.cli.json('fingerprints', 'list', '--organization', 'South')).toMatchObject([{ epoch: 3, state: 'current' }, { epoch: 2, state: 'erased' }, { epoch: 1, state: 'erased' }])
+    await expect(eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret })).rejects.toThrow(
+      'has no fingerprint key left there to erase',
+    )
+    expect(await rig.cli.json('fingerprints', 'list', '--organization', 'South')).toMatchObject([
+      { epoch: 3, state: 'current' },
+      { epoch: 2, state: 'erased' },
+      { epoch: 1, state: 'erased' },
+    ])
   })
 })

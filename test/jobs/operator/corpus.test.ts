@@ -3,15 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { Worker } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/artifact/manifest.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
-import { QUEUE_PREFIX } from '#core/ledger-queue.ts'
 import { createLog } from '#core/log.ts'
+import { startBuild } from '#jobs/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { reviewVersion } from '#jobs/operator/actions/reviews.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { QueueName } from '#jobs/queues.ts'
 import { createTestRedis } from '#test/support/redis.ts'
@@ -20,7 +22,6 @@ import { commandLine } from './cli.ts'
 import { openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
 
-const RULEBOOK = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href
 const quiet = createLog('test', 'silent')
@@ -43,7 +44,10 @@ afterAll(async () => {
 /** A file with front matter of the documented form; only the text of its one rule differs. */
 function source(name: string, text: string): string {
   const path = join(folder, name)
-  writeFileSync(path, `---\ndocument: d-${name}\ntitle: A rulebook\nauthority: An authority\ncanonical_url: https://rules.example/a\nlanguage: en\njurisdiction: HS-M\nsubject: conduct\npublished_at: 2023-02-14\neffective_at: 2023-05-01\nverification_status: verified\n---\n\n# A rulebook\n\n### A 1.1 First rule {#a-1-1}\n\n${text}\n`)
+  writeFileSync(
+    path,
+    `---\ndocument: d-${name}\ntitle: A rulebook\nauthority: An authority\ncanonical_url: https://rules.example/a\nlanguage: en\njurisdiction: HS-M\nsubject: conduct\npublished_at: 2023-02-14\neffective_at: 2023-05-01\nverification_status: verified\n---\n\n# A rulebook\n\n### A 1.1 First rule {#a-1-1}\n\n${text}\n`,
+  )
   return path
 }
 
@@ -58,69 +62,45 @@ async function jobIn(name: QueueName, id: string): Promise<{ readonly id: string
   }
 }
 
-describe('import', () => {
-  test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
-    const { code, stdout, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK, '--json')
-    expect(code, stderr).toBe(0)
-    expect(stderr).toContain('capturing')
-    const imported = withId.extend({ report: z.object({ files: z.int(), passages: z.int() }) }).parse(JSON.parse(stdout))
-    expect(imported.report.files).toBeGreaterThan(10)
-    expect(imported.report.passages).toBeGreaterThan(60)
-    const { rows } = await rig.owner.query<{ source_name: string; sha256: Buffer }>('select source_name, sha256 from source_snapshots')
-    expect(rows).toHaveLength(imported.report.files)
-    for (const { source_name, sha256: digest } of rows) {
-      const bytes = await readFile(join(RULEBOOK, source_name))
-      expect(sha256(bytes).equals(digest), source_name).toBe(true)
-      expect(await readFile(openArtifactStore(storeUrl).snapshotFile(digest.toString('hex')))).toEqual(bytes)
-    }
-    const shown = await rig.cli.run('imports', 'show', imported.id)
-    expect(shown.stdout).toMatch(new RegExp(`${imported.report.passages} {2}passages`))
-    expect((await rig.owner.query("select 1 from audit where action = 'import.create' and subject = $1", [`import:${imported.id}`])).rowCount).toBe(1)
-  })
-
-  test('a source of which nothing becomes a passage is refused with the report, and leaves no row', async () => {
-    const path = join(folder, 'bare.md')
-    writeFileSync(path, '# No front matter\n\nText.\n')
-    const before = (await rig.owner.query('select 1 from imports')).rowCount
-    const { code, stdout, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', '--source', path)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/Nothing in the source became a passage[\s\S]*bare\.md:1/)
-    expect((await rig.owner.query('select 1 from imports')).rowCount).toBe(before)
-  })
-
-  test.each([
-    ['a source that is not there', ['--source', '/nowhere/at/all'], /cannot read \/nowhere\/at\/all/],
-    ['a mapping that is not there', ['--source', RULEBOOK, '--mapping', '/nowhere.json'], /The mapping file \/nowhere\.json cannot be read: check its path and rights\./],
-    ['a mapping that is not JSON', ['--source', RULEBOOK, '--mapping', join(RULEBOOK, 'hsfa-data-harbour.2023-05-01.md')], /is not JSON: correct it and import again\./],
-  ])('%s is refused in a sentence', async (_what, args, sentence) => {
-    const { code, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', ...args)
-    expect(code).toBe(1)
-    expect(stderr).toMatch(sentence)
-  })
-})
-
 async function importOne(name: string): Promise<string> {
-  return withId.parse(await rig.cli.json('import', '--knowledge-base', 'rules', '--source', source(name, `What ${name} says about conduct.`))).id
+  const imported = await importCorpus(rig.operator, {
+    knowledgeBase: 'rules',
+    source: source(name, `What ${name} says about conduct.`),
+    store: openArtifactStore(storeUrl),
+  })
+  return imported.id
 }
 
 /** Stands in for the job worker: moves a row as the service role would. */
 async function finishBuild(id: string, passed: boolean): Promise<string> {
   const [version, projection] = [randomUUID(), randomUUID()]
-  await rig.owner.query("insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2", [
+  await rig.owner.query(
+    'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
+    [
+      version,
+      id,
+      JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
+      JSON.stringify({ recall_at_5: passed ? 0.97 : 0.4, passed }),
+      passed,
+    ],
+  )
+  await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))", [
+    projection,
     version,
-    id,
-    JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
-    JSON.stringify({ recall_at_5: passed ? 0.97 : 0.4, passed }),
-    passed,
+    JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 }),
   ])
-  await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))", [projection, version, JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })])
-  await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [randomUUID(), projection])
+  await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [
+    randomUUID(),
+    projection,
+  ])
   await rig.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
   return version
 }
 
 async function candidate(name: string, passed = true): Promise<string> {
-  const started = withId.parse(await rig.cli.json('build', 'start', '--import', await importOne(name)))
+  const started = await startBuild(rig.operator, { import: await importOne(name), embedding: 'local', store: openArtifactStore(storeUrl) }, () =>
+    Promise.resolve(),
+  )
   return finishBuild(started.id, passed)
 }
 
@@ -129,6 +109,7 @@ async function rowEventually(table: 'builds' | 'activations', known: ReadonlySet
     const { rows } = await rig.owner.query<{ id: string }>(`select id from ${table}`)
     const found = rows.find(({ id }) => !known.has(id))
     if (found !== undefined) return found.id
+    await sleep(20)
   }
 }
 
@@ -140,7 +121,9 @@ describe('build', () => {
   test('a started build is a row, a job that carries only its id, and a captured question set', async () => {
     const questions = join(folder, 'questions.jsonl')
     writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'What about conduct?', relevant: ['d-one.md#a-1-1'] })}\n`)
-    const started = withId.extend({ parameters: z.object({ questions_sha256: z.string() }) }).parse(await rig.cli.json('build', 'start', '--import', await importOne('one.md'), '--questions', questions))
+    const started = withId
+      .extend({ parameters: z.object({ questions_sha256: z.string() }) })
+      .parse(await rig.cli.json('build', 'start', '--import', await importOne('one.md'), '--questions', questions))
     expect(await jobIn('build', started.id)).toEqual({ id: started.id })
     expect(started.parameters.questions_sha256).toBe(sha256(await readFile(questions)).toString('hex'))
     expect(await readFile(openArtifactStore(storeUrl).snapshotFile(started.parameters.questions_sha256))).toEqual(await readFile(questions))
@@ -162,7 +145,7 @@ describe('build', () => {
     const following = rig.cli.run('build', 'start', '--import', source_, '--wait', '--json')
     const id = await rowEventually('builds', known)
     await rig.owner.query("update builds set state = 'running', stage = 'embed', done = 1, total = 4 where id = $1", [id])
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    await sleep(1_000)
     const version = await finishBuild(id, true)
     const { code, stdout, stderr } = await following
     expect(code, stderr).toBe(0)
@@ -197,18 +180,32 @@ async function finishActivation(id: string): Promise<void> {
      on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id, version_id = excluded.version_id, profile_id = excluded.profile_id`,
     [id],
   )
-  await rig.owner.query("update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)", [id])
+  await rig.owner.query(
+    "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)",
+    [id],
+  )
   await rig.owner.query("update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', finished_at = now() where id = $1", [id])
+}
+
+async function approve(version: string): Promise<void> {
+  await reviewVersion(rig.operator, { version, verdict: 'approved', reviewer: 'A. Reader', note: 'fine' })
 }
 
 describe('review, activation and rollback', () => {
   test('a candidate is reviewed, activated against its predecessor, and left again by a rollback', async () => {
     const first = await candidate('first.md')
     const early = await rig.cli.run('activate', first)
-    expect({ code: early.code, stderr: early.stderr }).toEqual({ code: 1, stderr: 'The version has not been reviewed: review it with "operator review" first.\n' })
+    expect({ code: early.code, stderr: early.stderr }).toEqual({
+      code: 1,
+      stderr: 'The version has not been reviewed: review it with "operator review" first.\n',
+    })
 
     await rig.cli.json('review', 'approve', first, '--reviewer', 'A. Reader', '--note', 'read all misses')
-    expect(await rig.cli.json('review', 'show', first)).toMatchObject({ state: 'candidate', evaluation: { recall_at_5: 0.97 }, reviews: [{ verdict: 'approved', reviewer: 'A. Reader' }] })
+    expect(await rig.cli.json('review', 'show', first)).toMatchObject({
+      state: 'candidate',
+      evaluation: { recall_at_5: 0.97 },
+      reviews: [{ verdict: 'approved', reviewer: 'A. Reader' }],
+    })
 
     const known = await idsOf('activations')
     const following = rig.cli.run('activate', first, '--wait', '--json')
@@ -220,7 +217,7 @@ describe('review, activation and rollback', () => {
     expect(await jobIn('activate', asked)).toEqual({ id: asked })
 
     const second = await candidate('second.md')
-    await rig.cli.json('review', 'approve', second, '--reviewer', 'A. Reader', '--note', 'fine')
+    await approve(second)
     const activation = z.object({ id: z.uuid(), replaces: z.uuid() }).parse(await rig.cli.json('activate', second))
     expect(activation.replaces).toBe(first)
     await finishActivation(activation.id)
@@ -242,54 +239,37 @@ describe('review, activation and rollback', () => {
     await rig.cli.json('review', 'reject', failed, '--reviewer', 'A', '--note', 'too many misses')
     const activated = await rig.cli.run('activate', failed)
     expect(activated).toMatchObject({ code: 1, stderr: 'The version was rejected in review: build another candidate from corrected sources.\n' })
-    const row = z.array(z.object({ id: z.string(), state: z.string(), verdict: z.string().nullable() })).parse(await rig.cli.json('versions', 'list', '--knowledge-base', 'rules')).find(({ id }) => id === failed)
+    const row = z
+      .array(z.object({ id: z.string(), state: z.string(), verdict: z.string().nullable() }))
+      .parse(await rig.cli.json('versions', 'list', '--knowledge-base', 'rules'))
+      .find(({ id }) => id === failed)
     expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
   })
 
-  test('--wait ends with 1 and the worker\'s reason when an activation is refused', async () => {
+  test("--wait ends with 1 and the worker's reason when an activation is refused", async () => {
     const version = await candidate('refused.md')
-    await rig.cli.json('review', 'approve', version, '--reviewer', 'A', '--note', 'x')
+    await approve(version)
     const known = await idsOf('activations')
     const following = rig.cli.run('activate', version, '--wait')
-    await rig.owner.query("update activations set state = 'refused', message = 'No search node answers: start one of SEARCH_NODES, then activate again.' where id = $1", [await rowEventually('activations', known)])
+    await rig.owner.query(
+      "update activations set state = 'refused', message = 'No search node answers: start one of SEARCH_NODES, then activate again.' where id = $1",
+      [await rowEventually('activations', known)],
+    )
     const { code, stdout, stderr } = await following
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain('Refused: No search node answers: start one of SEARCH_NODES, then activate again.')
   })
 
   test.each([
-    ['an unknown version', ['activate', '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'], 'There is no version "6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11": see "operator versions list".\n'],
+    [
+      'an unknown version',
+      ['activate', '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+      'There is no version "6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11": see "operator versions list".\n',
+    ],
     ['a version that is no UUID', ['versions', 'show', 'newest'], 'There is no version "newest": see "operator versions list".\n'],
     ['an unknown import', ['build', 'start', '--import', 'newest'], 'There is no import "newest": see "operator imports list".\n'],
     ['an unknown build', ['build', 'show', 'newest'], 'There is no build "newest": see "operator build list".\n'],
   ])('%s is refused in a sentence', async (_what, args, sentence) => {
     expect(await rig.cli.run(...args)).toEqual({ code: 1, stdout: '', stderr: sentence })
-  })
-})
-
-describe('jobs', () => {
-  test('a failed job is listed with its reason and runs again when asked', async () => {
-    const connection = openQueueRedis(redis.url, quiet)
-    const queue = openQueue('maintenance', connection, quiet)
-    const failing = new Worker('maintenance', () => Promise.reject(new Error('the disk is full')), { connection, prefix: QUEUE_PREFIX })
-    try {
-      const failed = new Promise((resolve) => failing.once('failed', resolve))
-      await queue.add('sweep', { id: 'sweep' }, { jobId: 'sweep-1' })
-      await failed
-      await failing.close()
-      const states = z.object({ queues: z.array(z.object({ queue: z.string(), failed: z.int() })), failed: z.array(z.unknown()) }).parse(await rig.cli.json('jobs', 'list'))
-      expect(states.queues.find(({ queue: name }) => name === 'maintenance')?.failed).toBe(1)
-      expect(states.failed).toMatchObject([{ queue: 'maintenance', id: 'sweep-1', attempts: 1, reason: 'the disk is full' }])
-      expect(await rig.cli.json('jobs', 'show', 'maintenance', 'sweep-1')).toMatchObject({ state: 'failed' })
-      expect((await rig.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')).code).toBe(0)
-      const again = await rig.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')
-      expect(again).toMatchObject({ code: 1, stderr: 'The job is waiting, not failed: there is nothing to retry.\n' })
-      const unknown = await rig.cli.run('jobs', 'show', 'maintenance', 'sweep-2')
-      expect(unknown.stderr).toMatch(/^The queue maintenance has no job "sweep-2": finished jobs are forgotten/)
-    } finally {
-      await failing.close()
-      await queue.close()
-      connection.disconnect()
-    }
   })
 })

@@ -26,7 +26,10 @@ describe('help', () => {
   test('every verb that the operator needs is there', () => {
     expect(VERBS.map(({ path }) => path).sort()).toEqual(
       [
-        'migrate', 'import', 'activate', 'rollback',
+        'migrate',
+        'import',
+        'activate',
+        'rollback',
         ...['create', 'list', 'suspend', 'resume'].flatMap((verb) => [`organizations ${verb}`, `clients ${verb}`]),
         ...['create', 'list', 'show'].map((verb) => `plans ${verb}`),
         ...['create', 'list'].map((verb) => `knowledge-bases ${verb}`),
@@ -38,7 +41,8 @@ describe('help', () => {
         ...['start', 'show', 'list'].map((verb) => `build ${verb}`),
         ...['approve', 'reject', 'show'].map((verb) => `review ${verb}`),
         ...['list', 'show', 'retry'].map((verb) => `jobs ${verb}`),
-        'usage report', 'audit list',
+        'usage report',
+        'audit list',
       ].sort(),
     )
   })
@@ -86,7 +90,11 @@ describe('exit codes and streams', () => {
     ['a noun without a verb', ['keys'], /Usage: operator keys/],
     ['an unknown option', ['keys', 'list', '--all'], /unknown option '--all'/],
     ['a missing argument', ['keys', 'revoke'], /missing required argument 'key'/],
-    ['values that do not fit, all at once', ['keys', 'issue', '--environment', 'prod', '--expires-in-days', '731'], /^--client is missing; --environment must be test or live; --expires-in-days must be a whole number from 1 to 730: see "npm run operator -- keys issue --help"\.$/m],
+    [
+      'values that do not fit, all at once',
+      ['keys', 'issue', '--environment', 'prod', '--expires-in-days', '731'],
+      /^--client is missing; --environment must be test or live; --expires-in-days must be a whole number from 1 to 730: see "npm run operator -- keys issue --help"\.$/m,
+    ],
     ['a day that does not exist', ['audit', 'list', '--from', '2026-02-30'], /--from must be a day like/],
   ])('%s ends with 2 and leaves standard output empty', async (_what, args, sentence) => {
     const { code, stdout, stderr } = await cli.run(...args)

@@ -10,7 +10,14 @@ import { everythingStored, openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
 
 let rig: OperatorRig
-const issuedSchema = z.object({ id: z.uuid(), key: z.string(), prefix: z.string(), environment: z.string(), scopes: z.array(z.string()), expires_at: z.coerce.date() })
+const issuedSchema = z.object({
+  id: z.uuid(),
+  key: z.string(),
+  prefix: z.string(),
+  environment: z.string(),
+  scopes: z.array(z.string()),
+  expires_at: z.coerce.date(),
+})
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
@@ -20,7 +27,15 @@ beforeAll(async () => {
   await createClient(rig.operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
   await createPlan(rig.operator, { name: 'beta' })
   await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
-  await grantEntitlement(rig.operator, { client: 'Advice Desk', environment: 'test', knowledgeBase: 'rules', plan: 'beta', languages: ['en'], jurisdictions: ['HS-M'], subjects: null })
+  await grantEntitlement(rig.operator, {
+    client: 'Advice Desk',
+    environment: 'test',
+    knowledgeBase: 'rules',
+    plan: 'beta',
+    languages: ['en'],
+    jurisdictions: ['HS-M'],
+    subjects: null,
+  })
 })
 afterAll(() => rig.close())
 
@@ -57,7 +72,18 @@ test('a key is printed once and stored nowhere: not in any table, list or audit 
 })
 
 test('for people the key stands alone on the first line', async () => {
-  const { code, stdout } = await rig.cli.run('keys', 'issue', '--client', 'Harbour Bank/Advice Desk', '--environment', 'test', '--expires-in-days', '1', '--scopes', 'none')
+  const { code, stdout } = await rig.cli.run(
+    'keys',
+    'issue',
+    '--client',
+    'Harbour Bank/Advice Desk',
+    '--environment',
+    'test',
+    '--expires-in-days',
+    '1',
+    '--scopes',
+    'none',
+  )
   expect(code).toBe(0)
   expect(keyIsWellFormed(stdout.split('\n')[0] ?? '')).toBe(true)
   expect(stdout).toContain('This is the only time the key is shown.')
@@ -65,7 +91,11 @@ test('for people the key stands alone on the first line', async () => {
 
 test('a key is refused to a client without an entitlement in that environment', async () => {
   const refused = await rig.cli.run('keys', 'issue', '--client', 'Advice Desk', '--environment', 'live')
-  expect(refused).toEqual({ code: 1, stdout: '', stderr: '"Advice Desk" has no entitlement in live: approve one with "operator entitlements grant" before issuing a key.\n' })
+  expect(refused).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: '"Advice Desk" has no entitlement in live: approve one with "operator entitlements grant" before issuing a key.\n',
+  })
 })
 
 test.each([0, 731, 1.5, Number.NaN])('a life of %d days is refused', async (expiresInDays) => {
@@ -78,7 +108,9 @@ test('a scope of another shape is refused', async () => {
 
 test('a rotated key and its successor work side by side until the overlap ends, and the successor inherits environment and scopes', async () => {
   const old = await issue({ scopes: ['retrieval:read', 'other:read'] })
-  const successor = issuedSchema.extend({ replaces: z.object({ id: z.uuid(), expires_at: z.coerce.date() }) }).parse(await rig.cli.json('keys', 'rotate', old.id, '--overlap-hours', '2'))
+  const successor = issuedSchema
+    .extend({ replaces: z.object({ id: z.uuid(), expires_at: z.coerce.date() }) })
+    .parse(await rig.cli.json('keys', 'rotate', old.id, '--overlap-hours', '2'))
   expect(successor).toMatchObject({ environment: 'test', scopes: ['retrieval:read', 'other:read'], replaces: { id: old.id } })
   expect([await accepted(old.key), await accepted(successor.key)]).toEqual([true, true])
   expect(Math.abs(successor.replaces.expires_at.getTime() - Date.now() - 2 * HOUR_MS)).toBeLessThan(HOUR_MS)

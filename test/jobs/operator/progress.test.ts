@@ -3,7 +3,11 @@ import { createProgress } from '#jobs/operator/progress.ts'
 import { cell, fields, table } from '#jobs/operator/table.ts'
 
 describe('progress', () => {
-  function recorded(isTTY: boolean): { readonly progress: ReturnType<typeof createProgress>; readonly written: () => string; readonly pass: (ms: number) => void } {
+  function recorded(isTTY: boolean): {
+    readonly progress: ReturnType<typeof createProgress>
+    readonly written: () => string
+    readonly pass: (ms: number) => void
+  } {
     let [text, clock] = ['', 0]
     const progress = createProgress({ isTTY, write: (part) => (text += part) }, () => clock)
     return { progress, written: () => text, pass: (ms) => (clock += ms) }
@@ -43,7 +47,9 @@ describe('tables', () => {
       { name: 'Straße', count: 7, at: new Date('2026-01-02T03:04:05.678Z'), hidden: 'x' },
       { name: 'a', count: null, at: null, hidden: 'y' },
     ]
-    expect(table(rows, { name: 'name', count: 'requests', at: 'at' }, 'none')).toBe('name    requests  at\nStraße         7  2026-01-02T03:04:05Z\na              –  –')
+    expect(table(rows, { name: 'name', count: 'requests', at: 'at' }, 'none')).toBe(
+      'name    requests  at\nStraße         7  2026-01-02T03:04:05Z\na              –  –',
+    )
     expect(table([], { name: 'name' }, 'Nothing here.')).toBe('Nothing here.')
   })
 
@@ -52,6 +58,8 @@ describe('tables', () => {
   })
 
   test('nested objects are indented under their name', () => {
-    expect(fields({ id: 1, limits: { exposure: { days: 30 }, rate: 5 }, none: {} })).toBe('id:     1\nlimits:\n  exposure:\n    days: 30\n  rate:     5\nnone:   {}')
+    expect(fields({ id: 1, limits: { exposure: { days: 30 }, rate: 5 }, none: {} })).toBe(
+      'id:     1\nlimits:\n  exposure:\n    days: 30\n  rate:     5\nnone:   {}',
+    )
   })
 })

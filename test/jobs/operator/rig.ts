@@ -47,7 +47,9 @@ export async function openRig(further: Readonly<Record<string, string>> = {}): P
 
 /** Every row of every table as text; byte columns as hex. */
 export async function everythingStored(owner: pg.Pool): Promise<string> {
-  const { rows: tables } = await owner.query<{ name: string }>("select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'")
+  const { rows: tables } = await owner.query<{ name: string }>(
+    "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",
+  )
   const texts: string[] = []
   for (const { name } of tables) {
     const { rows } = await owner.query<{ text: string | null }>(`select string_agg(stored::text, E'\\n') as text from ${name} as stored`)

@@ -26,10 +26,22 @@ beforeAll(async () => {
   const { operator } = rig
   await createPlan(operator, { name: 'beta', limits: { exposure: { window_days: 30, floors: { corpus: 3 } } } })
   await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
-  for (const [organization, client] of [['Bank', 'Desk'], ['Bank', 'Bot'], ['Fund', 'Desk']] as const) {
+  for (const [organization, client] of [
+    ['Bank', 'Desk'],
+    ['Bank', 'Bot'],
+    ['Fund', 'Desk'],
+  ] as const) {
     if (client !== 'Bot') await createOrganization(operator, { name: organization, serviceSecret: rig.serviceSecret })
     await createClient(operator, { organization, name: client })
-    await grantEntitlement(operator, { client: `${organization}/${client}`, environment: 'live', knowledgeBase: 'rules', plan: 'beta', languages: ['en'], jurisdictions: ['HS-M'], subjects: null })
+    await grantEntitlement(operator, {
+      client: `${organization}/${client}`,
+      environment: 'live',
+      knowledgeBase: 'rules',
+      plan: 'beta',
+      languages: ['en'],
+      jurisdictions: ['HS-M'],
+      subjects: null,
+    })
   }
 })
 afterAll(() => rig.close())
@@ -37,7 +49,12 @@ afterAll(() => rig.close())
 /** A finished request as gateway and ledger job leave it. */
 async function use(request: Request): Promise<void> {
   const { passages = [] } = request
-  const outcome = { decision: request.decision ?? null, result_count: passages.length, response_bytes: request.bytes ?? 0, query_embedding_tokens: request.tokens ?? null }
+  const outcome = {
+    decision: request.decision ?? null,
+    result_count: passages.length,
+    response_bytes: request.bytes ?? 0,
+    query_embedding_tokens: request.tokens ?? null,
+  }
   const served = passages.map((chunk, ordinal) => ({ chunk, document: randomUUID(), revision: randomUUID(), ordinal, total: 10 }))
   const id = randomUUID()
   await rig.owner.query(
@@ -72,18 +89,50 @@ describe('usage report', () => {
     expect(report).toEqual({
       by: 'client',
       rows: [
-        { group: 'Bank/Bot', requests: 1, charged: 1, answers: 1, abstentions: 0, refunds: 0, failures: 0, passages: 1, response_bytes: 1_500, query_embedding_tokens: null, requests_without_tokens: 1 },
-        { group: 'Bank/Desk', requests: 4, charged: 3, answers: 1, abstentions: 1, refunds: 1, failures: 1, passages: 2, response_bytes: 3_400, query_embedding_tokens: 21, requests_without_tokens: 0 },
+        {
+          group: 'Bank/Bot',
+          requests: 1,
+          charged: 1,
+          answers: 1,
+          abstentions: 0,
+          refunds: 0,
+          failures: 0,
+          passages: 1,
+          response_bytes: 1_500,
+          query_embedding_tokens: null,
+          requests_without_tokens: 1,
+        },
+        {
+          group: 'Bank/Desk',
+          requests: 4,
+          charged: 3,
+          answers: 1,
+          abstentions: 1,
+          refunds: 1,
+          failures: 1,
+          passages: 2,
+          response_bytes: 3_400,
+          query_embedding_tokens: 21,
+          requests_without_tokens: 0,
+        },
       ],
     })
   })
 
   test('the same requests by organization, knowledge base and UTC day', async () => {
     const [from, to] = [new Date('2026-03-01'), new Date('2026-03-04')]
-    const by = async (group: 'organization' | 'knowledge-base' | 'day'): Promise<unknown> => (await usageReport(rig.operator.database, group, from, to, 10)).map((row) => [row.group, row.requests, row.charged])
-    expect(await by('organization')).toEqual([['Bank', 5, 4], ['Fund', 1, 1]])
+    const by = async (group: 'organization' | 'knowledge-base' | 'day'): Promise<unknown> =>
+      (await usageReport(rig.operator.database, group, from, to, 10)).map((row) => [row.group, row.requests, row.charged])
+    expect(await by('organization')).toEqual([
+      ['Bank', 5, 4],
+      ['Fund', 1, 1],
+    ])
     expect(await by('knowledge-base')).toEqual([['rules', 6, 5]])
-    expect(await by('day')).toEqual([['2026-03-01', 2, 2], ['2026-03-02', 3, 2], ['2026-03-03', 1, 1]])
+    expect(await by('day')).toEqual([
+      ['2026-03-01', 2, 2],
+      ['2026-03-02', 3, 2],
+      ['2026-03-03', 1, 1],
+    ])
   })
 
   test('tokens that nobody reported are a dash for people, never a zero', async () => {
@@ -104,12 +153,25 @@ describe('exposure', () => {
   beforeAll(async () => {
     const base = (await rig.owner.query<{ id: string }>("select id from knowledge_bases where slug = 'rules'")).rows[0]?.id
     const [snapshot, source, build, version, projection, profile] = [randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID()]
-    await rig.owner.query("insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) values ($1, $2, 's', 'text/markdown', sha256('x'), 1)", [snapshot, base])
-    await rig.owner.query("insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')", [source, base, [snapshot]])
+    await rig.owner.query(
+      "insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) values ($1, $2, 's', 'text/markdown', sha256('x'), 1)",
+      [snapshot, base],
+    )
+    await rig.owner.query("insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')", [
+      source,
+      base,
+      [snapshot],
+    ])
     await rig.owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [build, base, source])
-    await rig.owner.query("insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, evaluation, passed) values ($1, $2, $3, 'active', 25, 1, '{}', '{}', true)", [version, base, build])
+    await rig.owner.query(
+      "insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, evaluation, passed) values ($1, $2, $3, 'active', 25, 1, '{}', '{}', true)",
+      [version, base, build],
+    )
     await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))", [projection, version])
-    await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [profile, projection])
+    await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [
+      profile,
+      projection,
+    ])
     await rig.owner.query('insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)', [base, version, profile])
     await rig.owner.query("insert into limit_epochs (organization_id, epoch, redis_run_id) select id, 4, 'run' from organizations where name = 'Bank'")
     await use({ client: 'Bank/Desk', at: now(31 * days), state: 'delivered', decision: 'answer', passages: ['old'] })
@@ -132,9 +194,13 @@ describe('exposure', () => {
     const released = await rig.cli.run('exposure', 'release', 'Bank', '--knowledge-base', 'rules', '--note', 'agreed bulk review')
     expect(released).toMatchObject({ code: 0, stderr: '' })
     expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([{ organization: 'Bank', distinct_passages: 0, state: 'open' }])
-    const { rows } = await rig.owner.query<{ epoch: string }>("select l.epoch from limit_epochs l join organizations o on o.id = l.organization_id where o.name = 'Bank'")
+    const { rows } = await rig.owner.query<{ epoch: string }>(
+      "select l.epoch from limit_epochs l join organizations o on o.id = l.organization_id where o.name = 'Bank'",
+    )
     expect(rows).toEqual([{ epoch: '5' }])
-    const trail = await rig.owner.query("select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk review' and (detail ->> 'distinct_passages')::int = 5")
+    const trail = await rig.owner.query(
+      "select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk review' and (detail ->> 'distinct_passages')::int = 5",
+    )
     expect(trail.rowCount).toBe(1)
     await use({ client: 'Bank/Bot', at: new Date(Date.now() + 1_000).toISOString(), state: 'delivered', decision: 'answer', passages: ['f'] })
     expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 1 }])

@@ -1,0 +1,257 @@
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, credentials, status } from '@grpc/grpc-js'
+import type { MethodDefinition } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { protoPath } from 'grpc-health-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, sha256, signManifest } from '#core/artifact/manifest.ts'
+import { connectSearchNode } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
+import { nodeEnvironment, spawnNode, startNode } from './node-process.ts'
+import type { NodeProcess } from './node-process.ts'
+import { bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact, TestFilters } from '#test/support/artifact.ts'
+
+const keys = signingKeys()
+const seed = 20_261
+const FILTERS: TestFilters = {
+  languages: ['en'],
+  jurisdictions: ['XA', 'XB'],
+  subjects: [],
+  any_subject: true,
+  verification_statuses: ['verified'],
+  in_force_on: '2025-06-01',
+}
+let store: string
+let artifact: TestArtifact
+let node: NodeProcess
+let client: SearchNodeClient
+
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'search-node-'))
+  const rows = testRows({ rows: 1_200, dimensions: 32, seed, traits: (n) => ({ jurisdiction: n % 4 === 0 ? 'XA' : 'XB' }) })
+  artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
+  node = await startNode(nodeEnvironment(store, keys.publicKeyDer))
+  client = connectSearchNode(node.address, credentials.createInsecure())
+  await prepare(client)
+})
+afterAll(async () => {
+  client.close()
+  await node.stop()
+  rmSync(store, { recursive: true, force: true })
+})
+
+const prepare = (to: SearchNodeClient, { projectionId, manifestDigest }: Pick<TestArtifact, 'projectionId' | 'manifestDigest'> = artifact) =>
+  to.call('PrepareVersion', { projection_id: projectionId, manifest_digest: manifestDigest }, 20_000)
+
+function bytesOf(vector: Float32Array): Buffer {
+  return Buffer.from(vector.slice().buffer)
+}
+
+function request(change: Partial<SearchRequest> = {}): SearchRequest {
+  return {
+    projection_id: artifact.projectionId,
+    query_vector: bytesOf(queryNear(artifact.rows, 7, seededRandom(seed))),
+    limit: 5,
+    filters: FILTERS,
+    ranking: { expansion: 64 },
+    ...change,
+  }
+}
+
+const search = (change: Partial<SearchRequest> = {}, to = client) => to.call('Search', request(change), 5_000)
+
+/** Files of an artifact that a process holds open or mapped. */
+function heldFiles(pid: number | undefined): string {
+  return readFileSync(`/proc/${pid}/maps`, 'utf8')
+}
+
+test('a search returns the whole best passages that brute force finds', async () => {
+  const random = seededRandom(seed)
+  for (let n = 0; n < 20; n++) {
+    const query = queryNear(artifact.rows, n * 50, random)
+    const reply = await search({ query_vector: bytesOf(query) })
+    expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(bruteForce(artifact.rows, query, FILTERS, 5).map(({ chunk_id }) => chunk_id))
+    const { record } = artifact.rows.find((row) => row.record.chunk_id === reply.passages[0]?.chunk_id) ?? {}
+    expect(reply.passages[0]).toMatchObject({
+      text: record?.text,
+      document: record?.document,
+      citation: record?.citation,
+      metadata: record?.metadata,
+      place: record?.place,
+    })
+    expect(reply).toMatchObject({ allowed: 1_200, plan: expect.stringMatching(/^(graph|exact)$/) })
+  }
+})
+
+test('two nodes answer with the same bytes', async () => {
+  const other = await startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: '2' }))
+  const otherClient = connectSearchNode(other.address, credentials.createInsecure())
+  await prepare(otherClient)
+  const random = seededRandom(seed)
+  for (let n = 0; n < 40; n++) {
+    const query_vector = bytesOf(queryNear(artifact.rows, n * 30, random))
+    const filters = { ...FILTERS, jurisdictions: n % 2 === 0 ? ['XA'] : ['XA', 'XB'] }
+    expect(JSON.stringify(await search({ query_vector, filters }, otherClient))).toBe(JSON.stringify(await search({ query_vector, filters })))
+  }
+  otherClient.close()
+  expect(await other.stop()).toBe(0)
+})
+
+test('a projection that was not prepared is FAILED_PRECONDITION', async () => {
+  await expect(search({ projection_id: '00000000-0000-4000-8000-000000000009' })).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+})
+
+const nan = new Float32Array(32).fill(0.1)
+nan[31] = Number.NaN
+test.each<[string, Partial<SearchRequest>]>([
+  ['a NaN in the query vector', { query_vector: bytesOf(nan) }],
+  ['an infinite query vector', { query_vector: bytesOf(new Float32Array(32).fill(Infinity)) }],
+  ['a query vector without direction', { query_vector: bytesOf(new Float32Array(32)) }],
+  ['a query vector of another length', { query_vector: bytesOf(new Float32Array(31).fill(1)) }],
+  ['a query vector cut within a number', { query_vector: Buffer.alloc(127, 1) }],
+  ['no query vector', { query_vector: Buffer.alloc(0) }],
+  ['a limit of 0', { limit: 0 }],
+  ['a limit above the bound', { limit: 101 }],
+  ['a projection id that is none', { projection_id: '../../etc' }],
+  ['a day that is none', { filters: { ...FILTERS, in_force_on: '2025-02-30' } }],
+  ['an expansion above the bound', { ranking: { expansion: 100_000 } }],
+])('%s is INVALID_ARGUMENT and does not repeat what was sent', async (_, change) => {
+  const error: unknown = await search(change).catch((caught: unknown) => caught)
+  expect(error).toMatchObject({ code: status.INVALID_ARGUMENT })
+  expect(String(error)).not.toContain('etc')
+})
+
+test('status names the loaded version, its digest, its leases and the queue', async () => {
+  expect(await client.call('GetStatus', {}, 2_000)).toEqual({
+    loaded: [{ projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest, leases: 0, state: 'loaded' }],
+    threads: 1,
+    queued: 0,
+    queue_max: 256,
+  })
+})
+
+test('preparing a loaded version again says so; under another digest it is DATA_LOSS and goes on serving', async () => {
+  expect(await prepare(client)).toEqual({ already_loaded: true, passages: 1_200 })
+  await expect(prepare(client, { ...artifact, manifestDigest: sha256('another') })).rejects.toMatchObject({ code: status.DATA_LOSS })
+  expect((await search()).passages).toHaveLength(5)
+})
+
+test('an artifact that is damaged in any way is DATA_LOSS and never mapped', async () => {
+  const rows = testRows({ rows: 60, dimensions: 16, seed })
+  const damaged = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer, name: 'damaged' })
+  const kept = join(store, 'kept')
+  cpSync(damaged.folder, kept, { recursive: true })
+  const path = (name: string): string => join(damaged.folder, name)
+  const flip = (name: string) => () => {
+    const bytes = readFileSync(path(name))
+    const at = Math.floor(bytes.length / 2)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    writeFileSync(path(name), bytes)
+  }
+  const faults: (() => void)[] = [
+    ...[...ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE].map(flip),
+    ...ARTIFACT_FILES.map((name) => () => truncateSync(path(name), statSync(path(name)).size - 1)),
+    () => appendFileSync(path('vectors.usearch'), '\0'),
+    () => writeFileSync(path('extra'), ''),
+    () => writeFileSync(path(SIGNATURE_FILE), signManifest(readFileSync(path(MANIFEST_FILE)), signingKeys().privateKeyDer)),
+    () => rmSync(damaged.folder, { recursive: true }),
+  ]
+  for (const fault of faults) {
+    fault()
+    await expect(prepare(client, damaged)).rejects.toMatchObject({ code: status.DATA_LOSS })
+    expect(heldFiles(node.child.pid)).not.toContain(damaged.projectionId)
+    rmSync(damaged.folder, { recursive: true, force: true })
+    cpSync(kept, damaged.folder, { recursive: true })
+  }
+  await expect(prepare(client, { ...damaged, manifestDigest: artifact.manifestDigest })).rejects.toMatchObject({ code: status.DATA_LOSS })
+  expect(await prepare(client, damaged)).toEqual({ already_loaded: false, passages: 60 })
+  expect(heldFiles(node.child.pid)).toContain(damaged.projectionId)
+  await client.call('ReleaseVersion', { projection_id: damaged.projectionId }, 5_000)
+})
+
+test('several versions are searched side by side, and a released one is unmapped while the other serves', async () => {
+  const second = await buildTestArtifact({ store, rows: testRows({ rows: 80, dimensions: 8, seed }), privateKeyDer: keys.privateKeyDer, name: 'second' })
+  await prepare(client, second)
+  const vector = bytesOf(new Float32Array(8).fill(1))
+  expect((await search({ projection_id: second.projectionId, query_vector: vector })).allowed).toBe(80)
+  expect((await search()).allowed).toBe(1_200)
+  expect(heldFiles(node.child.pid)).toContain(second.projectionId)
+  expect(await client.call('ReleaseVersion', { projection_id: second.projectionId }, 5_000)).toEqual({ was_loaded: true })
+  expect(heldFiles(node.child.pid)).not.toContain(second.projectionId)
+  expect(await client.call('ReleaseVersion', { projection_id: second.projectionId }, 5_000)).toEqual({ was_loaded: false })
+  await expect(search({ projection_id: second.projectionId, query_vector: vector })).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+  expect((await search()).passages).toHaveLength(5)
+})
+
+interface Health {
+  check(): Promise<string>
+  close(): void
+}
+
+function healthOf(address: string): Health {
+  const definition = loadSync(protoPath, { keepCase: true, enums: String, defaults: true })
+  const method = (definition['grpc.health.v1.Health'] as Record<string, MethodDefinition<object, { status: string }>>)['Check']
+  if (method === undefined) throw new Error('the health proto has no Check')
+  const channel = new Client(address, credentials.createInsecure())
+  return {
+    check: () =>
+      new Promise((resolve, reject) =>
+        channel.makeUnaryRequest(
+          method.path,
+          method.requestSerialize,
+          method.responseDeserialize,
+          { service: 'evidence.search.v1.SearchNode' },
+          { deadline: Date.now() + 2_000 },
+          (error, reply) => (error === null ? resolve(reply?.status ?? '') : reject(error)),
+        ),
+      ),
+    close: () => channel.close(),
+  }
+}
+
+test('on SIGTERM health fails first, searches are answered through the drain period, then the process ends with 0', async () => {
+  const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '700' }))
+  const [calls, health] = [connectSearchNode(draining.address, credentials.createInsecure()), healthOf(draining.address)]
+  await prepare(calls)
+  expect(await health.check()).toBe('SERVING')
+  draining.child.kill('SIGTERM')
+  await expect.poll(() => health.check(), { interval: 10 }).toBe('NOT_SERVING')
+  expect((await search({}, calls)).passages).toHaveLength(5)
+  const inFlight = Array.from({ length: 50 }, () => search({}, calls))
+  expect((await Promise.all(inFlight)).every(({ passages }) => passages.length === 5)).toBe(true)
+  expect(await draining.ended).toBe(0)
+  await expect(search({}, calls)).rejects.toMatchObject({ code: status.UNAVAILABLE })
+  calls.close()
+  health.close()
+})
+
+test('searches in flight when the drain period ends are still answered', async () => {
+  const stopping = await startNode(nodeEnvironment(store, keys.publicKeyDer))
+  const calls = connectSearchNode(stopping.address, credentials.createInsecure())
+  await prepare(calls)
+  const inFlight = Array.from({ length: 100 }, () => search({}, calls))
+  // On the same connection, so its reply means that all searches have arrived.
+  await calls.call('GetStatus', {}, 2_000)
+  stopping.child.kill('SIGTERM')
+  const outcomes = await Promise.allSettled(inFlight)
+  expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled').length).toBe(100)
+  expect(await stopping.ended).toBe(0)
+  calls.close()
+})
+
+test('a node with a faulty configuration names every fault, no value, and does not start', async () => {
+  const refused = spawnNode({ SEARCH_THREADS: 'many', SEARCH_LISTEN: 'nowhere', MANIFEST_PUBLIC_KEY: 'c2VjcmV0' })
+  expect(await refused.ended).toBe(1)
+  for (const name of ['ARTIFACT_STORE is missing', 'SEARCH_THREADS is not valid', 'SEARCH_LISTEN is not valid', 'MANIFEST_PUBLIC_KEY is not valid'])
+    expect(refused.output()).toContain(name)
+  expect(refused.output()).not.toMatch(/many|nowhere|c2VjcmV0/)
+})
+
+test('a node whose port is taken says so and ends', async () => {
+  const refused = spawnNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_LISTEN: node.address }))
+  expect(await refused.ended).toBe(1)
+  expect(refused.output()).toMatch(/cannot start.*EADDRINUSE|cannot start.*No address/)
+})

@@ -1,0 +1,149 @@
+import { credentials, ServerCredentials, status } from '@grpc/grpc-js'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLog } from '#core/log.ts'
+import { connectSearchNode } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
+import { NodeError } from '#search-node/node-error.ts'
+import { SearchPool } from '#search-node/pool.ts'
+import { createServer } from '#search-node/server.ts'
+import type { SearchServer } from '#search-node/server.ts'
+import { Versions } from '#search-node/versions.ts'
+import { heldLane } from './held-lane.ts'
+import type { HeldLane } from './held-lane.ts'
+
+const ID = '00000000-0000-4000-8000-000000000001'
+const lines: string[] = []
+let held: HeldLane
+let pool: SearchPool
+let server: SearchServer
+let client: SearchNodeClient
+
+/** The server over real gRPC, in front of one scoring thread that the test holds, with room for one waiting search. */
+beforeEach(async () => {
+  lines.length = 0
+  held = heldLane()
+  pool = new SearchPool([held.lane], 1)
+  const versions = new Versions({
+    artifactFolder: (projectionId) => projectionId,
+    verify: async (projectionId) => {
+      if (projectionId !== ID) throw projectionId.endsWith('2') ? new NodeError('DATA_LOSS', 'facets.bin is damaged.') : new Error('private cause')
+      const file = { bytes: 1, sha256: 'a'.repeat(64) }
+      return {
+        format: 1,
+        projection_id: ID,
+        version_id: ID,
+        passages: 7,
+        documents: 1,
+        embedding: { provider: 'local', model: 'test', dimensions: 8 },
+        index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
+        snapshots_digest: 'a'.repeat(64),
+        files: {
+          'vectors.usearch': file,
+          'vectors.f32': file,
+          'vectors.i8': file,
+          'passages.jsonl': file,
+          'passages.offsets': file,
+          'facets.json': file,
+          'facets.bin': file,
+        },
+      }
+    },
+    openEverywhere: async () => undefined,
+    closeEverywhere: async () => undefined,
+  })
+  server = createServer({ pool, versions, log: createLog('search-node', 'info', (line) => lines.push(line)) })
+  client = connectSearchNode(`127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`, credentials.createInsecure())
+  await client.call('PrepareVersion', { projection_id: ID, manifest_digest: Buffer.alloc(32) }, 2_000)
+})
+afterEach(async () => {
+  client.close()
+  await server.close(100)
+})
+
+function search(limit: number, timeoutMs = 5_000, signal?: AbortSignal) {
+  const filters = { languages: ['en'], jurisdictions: ['XA'], subjects: [], any_subject: true, verification_statuses: ['verified'], in_force_on: '' }
+  const request: SearchRequest = {
+    projection_id: ID,
+    query_vector: Buffer.from(new Float32Array(8).fill(1).buffer),
+    limit,
+    filters,
+    ranking: { expansion: 64 },
+  }
+  const outcome = client.call('Search', request, timeoutMs, signal)
+  outcome.catch(() => undefined)
+  return outcome
+}
+
+const leases = async (): Promise<number | undefined> => (await client.call('GetStatus', {}, 2_000)).loaded[0]?.leases
+
+test('a full queue is RESOURCE_EXHAUSTED at once, while the searches before it go on', async () => {
+  const before = [search(1), search(2)]
+  await expect.poll(() => pool.queued).toBe(1)
+  await expect(search(3)).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED })
+  expect(held.started).toEqual(['search 1'])
+  held.finish()
+  await expect.poll(() => held.started).toEqual(['search 1', 'search 2'])
+  held.finish()
+  await Promise.allSettled(before)
+})
+
+test('a deadline that passes in the queue is DEADLINE_EXCEEDED, and the search never reaches a thread', async () => {
+  const running = search(1)
+  await expect.poll(() => held.started).toEqual(['search 1'])
+  await expect(search(2, 50)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
+  await expect.poll(() => pool.queued).toBe(0)
+  held.finish()
+  await Promise.allSettled([running])
+  expect(held.started).toEqual(['search 1'])
+})
+
+test('a call cancelled in the queue is dropped; one that runs keeps its lease until the thread is done', async () => {
+  const [runningCaller, waitingCaller] = [new AbortController(), new AbortController()]
+  const running = search(1, 5_000, runningCaller.signal)
+  const waiting = search(2, 5_000, waitingCaller.signal)
+  await expect.poll(leases).toBe(2)
+  waitingCaller.abort()
+  runningCaller.abort()
+  await expect(waiting).rejects.toMatchObject({ code: status.CANCELLED })
+  await expect(running).rejects.toMatchObject({ code: status.CANCELLED })
+  await expect.poll(leases).toBe(1)
+  held.finish()
+  await expect.poll(leases).toBe(0)
+  expect(held.started).toEqual(['search 1'])
+})
+
+test('a release waits for the search that runs', async () => {
+  const running = search(1)
+  await expect.poll(leases).toBe(1)
+  const released = client.call('ReleaseVersion', { projection_id: ID }, 5_000)
+  await expect.poll(async () => (await client.call('GetStatus', {}, 2_000)).loaded[0]?.state).toBe('releasing')
+  await expect(search(2)).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+  held.finish()
+  await Promise.allSettled([running])
+  expect(await released).toEqual({ was_loaded: true })
+})
+
+test('a refused artifact is DATA_LOSS with the reason, and is logged', async () => {
+  await expect(client.call('PrepareVersion', { projection_id: ID.replace(/1$/, '2'), manifest_digest: Buffer.alloc(32) }, 2_000)).rejects.toMatchObject({
+    code: status.DATA_LOSS,
+    details: 'facets.bin is damaged.',
+  })
+  expect(lines.some((line) => line.includes('artifact refused') && line.includes('facets.bin'))).toBe(true)
+})
+
+test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async () => {
+  const failed = search(99)
+  await expect.poll(() => held.started).toEqual(['search 99'])
+  held.finish()
+  await expect(failed).rejects.toMatchObject({ code: status.INTERNAL, details: 'The search node failed; ask another node.' })
+  const refused = client.call('PrepareVersion', { projection_id: ID.replace(/1$/, '3'), manifest_digest: Buffer.alloc(32) }, 2_000)
+  await expect(refused).rejects.toMatchObject({ code: status.INTERNAL, details: expect.not.stringContaining('private') })
+  expect(lines.some((line) => line.includes('private cause'))).toBe(true)
+})
+
+test.each([
+  { projection_id: 'no id', manifest_digest: Buffer.alloc(32) },
+  { projection_id: ID, manifest_digest: Buffer.alloc(31) },
+])('a request to prepare that names no version is INVALID_ARGUMENT', async (request) => {
+  await expect(client.call('PrepareVersion', request, 2_000)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
+})

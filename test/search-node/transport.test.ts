@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { credentials, status } from '@grpc/grpc-js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clientCredentials, connectSearchNode } from '#core/rpc/search-node.ts'
+import type { TransportSettings } from '#core/rpc/search-node.ts'
+import { signingKeys } from '#test/support/artifact.ts'
+import { freePort, nodeEnvironment, spawnNode, startNode } from './node-process.ts'
+import type { NodeProcess } from './node-process.ts'
+
+const { publicKeyDer } = signingKeys()
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'search-transport-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function openssl(...parameters: string[]): void {
+  try {
+    execFileSync('openssl', parameters, { cwd: folder, stdio: 'pipe' })
+  } catch (error) {
+    throw new Error('This test makes certificates with the openssl command: install it and put it on the PATH.', { cause: error })
+  }
+}
+
+/** A certificate authority and, signed by it, a certificate that is good for 127.0.0.1. */
+function makeCertificates(name: string): { ca: string; cert: string; key: string } {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  openssl('req', '-x509', ...key, '-keyout', `${name}-ca.key`, '-out', `${name}-ca.pem`, '-subj', `/CN=${name} authority`, '-days', '2')
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    `${name}.key`,
+    '-out',
+    `${name}.pem`,
+    '-subj',
+    `/CN=${name}`,
+    '-days',
+    '2',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-CA',
+    `${name}-ca.pem`,
+    '-CAkey',
+    `${name}-ca.key`,
+  )
+  return { ca: join(folder, `${name}-ca.pem`), cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
+}
+
+const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({ SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key })
+const plain: TransportSettings = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' }
+
+async function threadsOf(node: NodeProcess, channel = credentials.createInsecure(), address = node.address): Promise<number> {
+  const client = connectSearchNode(address, channel)
+  try {
+    return (await client.call('GetStatus', {}, 3_000)).threads
+  } finally {
+    client.close()
+  }
+}
+
+test('plaintext on an address other than loopback is refused, with what to set', async () => {
+  const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_LISTEN: `0.0.0.0:${await freePort()}` }))
+  expect(await refused.ended).toBe(1)
+  expect(refused.output()).toMatch(/not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow/)
+})
+
+test('plaintext on an address other than loopback works once it is allowed', async () => {
+  const port = await freePort()
+  const node = await startNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_LISTEN: `0.0.0.0:${port}`, SEARCH_PLAINTEXT: 'allow' }))
+  expect(await threadsOf(node, credentials.createInsecure(), `127.0.0.1:${port}`)).toBe(1)
+  expect(await node.stop()).toBe(0)
+})
+
+test('half a mutual TLS configuration is refused', async () => {
+  const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_TLS_CERT: 'node.pem' }))
+  expect(await refused.ended).toBe(1)
+  expect(refused.output()).toMatch(/SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together/)
+})
+
+test('with mutual TLS a client of the same authority is served; one without a certificate, of another authority or in plaintext is not', async () => {
+  const [ours, theirs] = [makeCertificates('ours'), makeCertificates('theirs')]
+  const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(ours)))
+  expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
+  const refused = [
+    credentials.createSsl(readFileSync(ours.ca)),
+    credentials.createSsl(readFileSync(ours.ca), readFileSync(theirs.key), readFileSync(theirs.cert)),
+    clientCredentials(node.address, { ...plain, ...tls(theirs) }),
+    credentials.createInsecure(),
+  ]
+  for (const channel of refused)
+    await expect(threadsOf(node, channel)).rejects.toMatchObject({
+      code: expect.toSatisfy((code: status) => code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED),
+    })
+  expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
+  expect(await node.stop()).toBe(0)
+})
