@@ -15,7 +15,9 @@ export function newRequestId(): RequestId {
 
 /** 20 bytes of hex after `chk_`: derived from content and place, so an unchanged passage keeps its id across versions. */
 export function chunkId(place: readonly string[], text: string): string {
-  return `chk_${digestOf([...place, text]).toString('hex').slice(0, 40)}`
+  return `chk_${digestOf([...place, text])
+    .toString('hex')
+    .slice(0, 40)}`
 }
 
 /** A UUID (version 8, RFC 9562) that follows from its parts: the same parts always give the same id. */

@@ -31,8 +31,19 @@ export interface LedgerQueue {
 
 /** Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a batch. */
 export function createLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
-  const redis = new Redis(redisUrl, { maxRetriesPerRequest: 0, enableOfflineQueue: false, connectTimeout: BOUNDS.redisCommandTimeoutMs, retryStrategy: (times) => Math.min(times * 100, 2_000) })
-  const queue = new Queue<JobPayload>(LEDGER_QUEUE, { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, skipMetasUpdate: true, defaultJobOptions: LEDGER_JOB_OPTIONS })
+  const redis = new Redis(redisUrl, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    connectTimeout: BOUNDS.redisCommandTimeoutMs,
+    retryStrategy: (times) => Math.min(times * 100, 2_000),
+  })
+  const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
+    connection: redis,
+    prefix: QUEUE_PREFIX,
+    skipVersionCheck: true,
+    skipMetasUpdate: true,
+    defaultJobOptions: LEDGER_JOB_OPTIONS,
+  })
   const away = (error: Error): void => log.debug('ledger queue connection', { reason: error.message })
   redis.on('error', away)
   queue.on('error', away)

@@ -15,7 +15,9 @@ export function createLog(service: string, level: LogLevel, write: (line: string
   const rank = LOG_LEVELS.indexOf(level)
   function emit(at: LogLevel, event: string, fields: LogFields = {}, cause?: unknown): void {
     if (LOG_LEVELS.indexOf(at) > rank) return
-    write(`${JSON.stringify({ at: new Date().toISOString(), level: at, service, event, ...fields, ...(cause === undefined ? {} : { cause: describeCause(cause) }) })}\n`)
+    write(
+      `${JSON.stringify({ at: new Date().toISOString(), level: at, service, event, ...fields, ...(cause === undefined ? {} : { cause: describeCause(cause) }) })}\n`,
+    )
   }
   return {
     error: (event, fields, cause) => emit('error', event, fields, cause),

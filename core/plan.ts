@@ -12,7 +12,11 @@ export const planLimitsSchema = z.strictObject({
   max_top_k: count(BOUNDS.topKSchemaMax).default(5),
   /** Unicode code points. */
   max_query_characters: count(BOUNDS.queryCharactersMax).default(4_000),
-  max_response_bytes: z.int().min(BOUNDS.passageJsonBytesMax + 2_000).max(2_000_000).default(50_000),
+  max_response_bytes: z
+    .int()
+    .min(BOUNDS.passageJsonBytesMax + 2_000)
+    .max(2_000_000)
+    .default(50_000),
   requests_per_minute: count(1_000_000).default(10),
   concurrency: count(10_000).default(2),
   requests_per_day: count(1_000_000_000).default(250),

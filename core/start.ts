@@ -7,7 +7,9 @@ export async function startOrExplain(start: () => Promise<void>): Promise<void> 
   try {
     await start()
   } catch (error) {
-    process.stderr.write(error instanceof ConfigError || error instanceof OperatorError ? `${error.message}\n` : `The service could not start: ${describeCause(error)}\n`)
+    process.stderr.write(
+      error instanceof ConfigError || error instanceof OperatorError ? `${error.message}\n` : `The service could not start: ${describeCause(error)}\n`,
+    )
     process.exit(1)
   }
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { BOUNDS } from '#core/bounds.ts'
-import { readAccess, readValidDigests } from '#core/db/access.ts'
+import { listenForAccessChanges, readAccess, readValidDigests } from '#core/db/access.ts'
 import type { Access } from '#core/db/access.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/log.ts'
@@ -26,7 +26,12 @@ interface Entry {
   readonly access: Promise<Access | undefined>
 }
 
-export function openAccessCache(deps: { readonly database: Database; readonly databaseUrl: string; readonly environment: string; readonly log: Log }): AccessCache {
+export function openAccessCache(deps: {
+  readonly database: Database
+  readonly databaseUrl: string
+  readonly environment: string
+  readonly log: Log
+}): AccessCache {
   const { database, log } = deps
   const entries = new Map<string, Entry>()
   const listeners: (() => void)[] = []
@@ -88,7 +93,7 @@ function listenForChanges(databaseUrl: string, log: Log, changed: () => void): {
     next.on('notification', changed)
     try {
       await next.connect()
-      await next.query('listen access_changed')
+      await listenForAccessChanges(next)
       changed()
     } catch (error) {
       await next.end().catch(() => undefined)

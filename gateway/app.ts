@@ -35,7 +35,12 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     frameworkErrors: (_error, request, reply) => void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST'))),
   })
   // Each hook answers by itself before Fastify looks at the body: `parse` reads it, after authentication and in the open.
-  app.route({ method: 'POST', url: '/v1/retrieve', onRequest: (request: FastifyRequest, reply: FastifyReply) => answer(deps, request, reply, (exchange) => retrieve(deps, exchange)), handler: () => undefined })
+  app.route({
+    method: 'POST',
+    url: '/v1/retrieve',
+    onRequest: (request: FastifyRequest, reply: FastifyReply) => answer(deps, request, reply, (exchange) => retrieve(deps, exchange)),
+    handler: () => undefined,
+  })
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) await answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 })))
   })
@@ -114,7 +119,11 @@ function traceParent(exchange: Exchange): string | undefined {
 function refuseUnreadable(socket: Socket): void {
   if (!socket.writable) return void socket.destroy()
   const exchange = { requestId: crypto.randomUUID(), traceId: crypto.randomUUID() }
-  const reply: Reply = errorReply({ requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }, new ServiceError('INVALID_REQUEST'), undefined)
+  const reply: Reply = errorReply(
+    { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` },
+    new ServiceError('INVALID_REQUEST'),
+    undefined,
+  )
   const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${reply.status} Bad Request\r\n${headers.join('')}\r\n`), reply.body]))
 }

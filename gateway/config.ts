@@ -26,8 +26,22 @@ export const GATEWAY_VARIABLES = {
   SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
   SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
   LOG_LEVEL: SETTINGS.LOG_LEVEL,
-  GATEWAY_LISTEN: { schema: addressList.refine((list) => list.length === 1).transform((list) => list[0] ?? '').default('127.0.0.1:8080'), help: 'host:port of the public operation', fallback: '127.0.0.1:8080' },
-  GATEWAY_INTERNAL_LISTEN: { schema: addressList.refine((list) => list.length === 1).transform((list) => list[0] ?? '').default('127.0.0.1:8081'), help: 'host:port of health, readiness, metrics and OpenAPI; keep it off the public network', fallback: '127.0.0.1:8081' },
+  GATEWAY_LISTEN: {
+    schema: addressList
+      .refine((list) => list.length === 1)
+      .transform((list) => list[0] ?? '')
+      .default('127.0.0.1:8080'),
+    help: 'host:port of the public operation',
+    fallback: '127.0.0.1:8080',
+  },
+  GATEWAY_INTERNAL_LISTEN: {
+    schema: addressList
+      .refine((list) => list.length === 1)
+      .transform((list) => list[0] ?? '')
+      .default('127.0.0.1:8081'),
+    help: 'host:port of health, readiness, metrics and OpenAPI; keep it off the public network',
+    fallback: '127.0.0.1:8081',
+  },
   TRUSTED_PROXIES: { schema: optional(cidrs), help: 'CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas' },
   DRAIN_MS: { schema: wholeNumber(0, 120_000, 5_000), help: 'how long requests are still served after SIGTERM', fallback: '5000' },
 } as const satisfies Record<string, Variable<unknown>>

@@ -16,11 +16,27 @@ export function newGatewayMetrics(inFlight: () => number): GatewayMetrics {
   const [registry] = registers
   if (registry === undefined) throw new Error('no registry')
   collectDefaultMetrics({ register: registry })
-  const requests = new Counter({ name: 'evidence_requests_total', help: 'Finished exchanges by status, error code and decision.', labelNames: ['status', 'code', 'decision'], registers })
+  const requests = new Counter({
+    name: 'evidence_requests_total',
+    help: 'Finished exchanges by status, error code and decision.',
+    labelNames: ['status', 'code', 'decision'],
+    registers,
+  })
   const total = new Histogram({ name: 'evidence_request_seconds', help: 'From the request line to the reply.', buckets: SECONDS, registers })
-  const own = new Histogram({ name: 'evidence_gateway_own_seconds', help: 'Total less the time awaiting caller, Redis, Postgres, provider and search.', buckets: SECONDS, registers })
+  const own = new Histogram({
+    name: 'evidence_gateway_own_seconds',
+    help: 'Total less the time awaiting caller, Redis, Postgres, provider and search.',
+    buckets: SECONDS,
+    registers,
+  })
   const stages = new Histogram({ name: 'evidence_stage_seconds', help: 'Each stage.', labelNames: ['stage'], buckets: SECONDS, registers })
-  const waits = new Histogram({ name: 'evidence_wait_seconds', help: 'Time awaiting each outside party, per exchange.', labelNames: ['party'], buckets: SECONDS, registers })
+  const waits = new Histogram({
+    name: 'evidence_wait_seconds',
+    help: 'Time awaiting each outside party, per exchange.',
+    labelNames: ['party'],
+    buckets: SECONDS,
+    registers,
+  })
   new Gauge({
     name: 'evidence_requests_in_flight',
     help: 'Exchanges under way.',

@@ -62,7 +62,12 @@ function errorReplies(): Record<string, unknown> {
 export function openApiDocument(): unknown {
   return {
     openapi: '3.1.0',
-    info: { title: 'Evidence Retrieval Service', version: '1', description: 'Ranked, source-linked passages from an immutable, reviewed corpus version, with an explicit decision: answer or abstain. It never writes an answer itself.' },
+    info: {
+      title: 'Evidence Retrieval Service',
+      version: '1',
+      description:
+        'Ranked, source-linked passages from an immutable, reviewed corpus version, with an explicit decision: answer or abstain. It never writes an answer itself.',
+    },
     paths: {
       '/v1/retrieve': {
         post: {
@@ -74,7 +79,12 @@ export function openApiDocument(): unknown {
               in: 'header',
               required: false,
               description: 'Send when a request may be retried; reuse only for the same request.',
-              schema: { type: 'string', minLength: BOUNDS.idempotencyKeyCharactersMin, maxLength: BOUNDS.idempotencyKeyCharactersMax, pattern: '^[\\x21-\\x7e]+$' },
+              schema: {
+                type: 'string',
+                minLength: BOUNDS.idempotencyKeyCharactersMin,
+                maxLength: BOUNDS.idempotencyKeyCharactersMax,
+                pattern: '^[\\x21-\\x7e]+$',
+              },
             },
           ],
           requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(retrievalRequestSchema) } } },
@@ -89,6 +99,10 @@ export function openApiDocument(): unknown {
         },
       },
     },
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A key erk_<test|live>_… with the scope retrieval:read; used only from a server.' } } },
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A key erk_<test|live>_… with the scope retrieval:read; used only from a server.' },
+      },
+    },
   }
 }

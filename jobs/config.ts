@@ -3,7 +3,11 @@ import { optional, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/config.ts'
 import { SETTINGS } from '#core/settings.ts'
 
-const embedding = { schema: z.enum(['local', 'openai']).default('local'), help: 'provider that new builds embed with: local or openai', fallback: 'local' } as const
+const embedding = {
+  schema: z.enum(['local', 'openai']).default('local'),
+  help: 'provider that new builds embed with: local or openai',
+  fallback: 'local',
+} as const
 
 /** The job worker. */
 export const JOBS_VARIABLES = {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { BOUNDS } from '#core/bounds.ts'
 import { searchNodeService } from '#core/rpc/search-node.ts'
 import type { SearchReply } from '#core/rpc/search-node.ts'
 import { openMapping } from './search/mapping.ts'
@@ -17,9 +18,10 @@ export interface SearchTask {
 
 const mappings = new Map<string, Mapping>()
 
-/** Maps an artifact on this thread; idempotent. */
+/** Maps an artifact on this thread and searches it once, so that the first caller finds everything warm; idempotent. */
 export function open(artifact: ArtifactRef): void {
-  mappingOf(artifact)
+  const mapping = mappingOf(artifact)
+  encodeReply(runSearch(mapping, searchForFirstRow(mapping)))
 }
 
 /** @returns the reply as the wire carries it, so that the event loop only passes bytes on. */
@@ -32,6 +34,12 @@ export async function close(artifact: ArtifactRef): Promise<void> {
   mappings.get(artifact.projectionId)?.close()
   mappings.delete(artifact.projectionId)
   await collectGarbage()
+}
+
+function searchForFirstRow({ vectors, dimensions, facets: { facets } }: Mapping): SearchInput {
+  const vector = new Float32Array(vectors.read(Uint32Array.of(0)), 0, dimensions).slice()
+  const filters = { languages: facets.languages, jurisdictions: facets.jurisdictions, subjects: [], any_subject: true, verification_statuses: facets.statuses, in_force_on: '' }
+  return { vector, limit: 1, filters, expansion: BOUNDS.searchExpansionDefault }
 }
 
 /** A thread that piscina had to replace has nothing open yet: it opens what it is asked to search. */

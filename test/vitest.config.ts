@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+function wholeNumberOf(name: 'FC_SEED' | 'FC_RUNS'): number | null {
+  const given = process.env[name]
+  return given === undefined || given === '' ? null : Number.parseInt(given, 10)
+}
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
@@ -14,5 +17,12 @@ export default defineConfig({
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,
+    setupFiles: ['test/support/fast-check.ts'],
+    provide: { fastCheck: { seed: wholeNumberOf('FC_SEED'), runs: wholeNumberOf('FC_RUNS') } },
+    // A global setup runs before the root's: each project has its servers, and only a project with files to run starts them.
+    projects: [
+      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: ['test/contract/**'], globalSetup: ['test/support/setup.ts'] } },
+      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts'], globalSetup: ['test/support/setup.ts', 'test/contract/setup.ts'] } },
+    ],
   },
 })

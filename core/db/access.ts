@@ -80,6 +80,14 @@ const READ_ACCESS = `
 /** Keys that could still be valid; read at most every few seconds, and only while an address floods. */
 const VALID_DIGESTS = `select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2`
 
+/** The triggers of the access tables notify on this channel; it carries no payload. */
+const LISTEN = 'listen access_changed'
+
+/** @param connection that stays open: each notification on it means that some access changed. */
+export async function listenForAccessChanges(connection: Queryable): Promise<void> {
+  await connection.query(LISTEN)
+}
+
 /** @param digests of one key, under each pepper in use. */
 export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
   const { rows } = await database.query({ name: 'read-access', text: READ_ACCESS, values: [digests] })

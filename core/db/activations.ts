@@ -59,7 +59,10 @@ where knowledge_base_id = $1 and version_id = $4`
 /** @returns false when another version than the expected one is active. */
 export async function movePointer(client: Queryable, activation: ActivationRow, profileId: string): Promise<boolean> {
   const { knowledge_base_id: knowledgeBaseId, version_id: versionId, expected_version_id: expected } = activation
-  const { rowCount } = expected === null ? await client.query(FIRST_POINTER, [knowledgeBaseId, versionId, profileId]) : await client.query(MOVE_POINTER, [knowledgeBaseId, versionId, profileId, expected])
+  const { rowCount } =
+    expected === null
+      ? await client.query(FIRST_POINTER, [knowledgeBaseId, versionId, profileId])
+      : await client.query(MOVE_POINTER, [knowledgeBaseId, versionId, profileId, expected])
   return rowCount === 1
 }
 
@@ -83,7 +86,10 @@ const QUEUED = "select id from activations where state = 'queued' order by creat
 
 export async function queuedActivations(database: Queryable, limit: number): Promise<readonly string[]> {
   const { rows } = await database.query(QUEUED, [limit])
-  return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
+  return z
+    .array(z.object({ id: z.uuid() }))
+    .parse(rows)
+    .map((row) => row.id)
 }
 
 /** Between loading a version and making it active nobody may release it: activations share this lock, a release needs it alone. */

@@ -92,7 +92,10 @@ const UNFINISHED_BUILDS = "select id from builds where state in ('queued', 'runn
 
 export async function unfinishedBuilds(database: Queryable, limit: number): Promise<readonly string[]> {
   const { rows } = await database.query(UNFINISHED_BUILDS, [limit])
-  return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
+  return z
+    .array(z.object({ id: z.uuid() }))
+    .parse(rows)
+    .map((row) => row.id)
 }
 
 /** Builds whose projection a search node may have loaded for its evaluation a moment ago. */
@@ -100,5 +103,8 @@ const RECENT_BUILDS = "select id from builds where state = 'running' or updated_
 
 export async function recentBuilds(database: Queryable, withinMs: number): Promise<readonly string[]> {
   const { rows } = await database.query(RECENT_BUILDS, [withinMs])
-  return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
+  return z
+    .array(z.object({ id: z.uuid() }))
+    .parse(rows)
+    .map((row) => row.id)
 }

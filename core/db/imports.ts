@@ -35,7 +35,14 @@ limit 1`
 
 /** @returns the id of the snapshot, new or known. */
 export async function insertSnapshot(database: Queryable, knowledgeBaseId: string, snapshot: SourceSnapshot): Promise<string> {
-  const { rows } = await database.query(INSERT_SNAPSHOT, [snapshot.id, knowledgeBaseId, snapshot.sourceName, snapshot.mediaType, snapshot.sha256, snapshot.bytes])
+  const { rows } = await database.query(INSERT_SNAPSHOT, [
+    snapshot.id,
+    knowledgeBaseId,
+    snapshot.sourceName,
+    snapshot.mediaType,
+    snapshot.sha256,
+    snapshot.bytes,
+  ])
   return z.object({ id: z.uuid() }).parse(rows[0]).id
 }
 

@@ -7,7 +7,9 @@ export interface LimitEpoch {
   readonly redisRunId: string
 }
 
-const row = z.object({ epoch: z.coerce.number(), redis_run_id: z.string() }).transform(({ epoch, redis_run_id }): LimitEpoch => ({ epoch, redisRunId: redis_run_id }))
+const row = z
+  .object({ epoch: z.coerce.number(), redis_run_id: z.string() })
+  .transform(({ epoch, redis_run_id }): LimitEpoch => ({ epoch, redisRunId: redis_run_id }))
 
 /** One row per organization: which counters in Redis are valid, and which Redis process they were written to. */
 const READ_EPOCH = 'select epoch, redis_run_id from limit_epochs where organization_id = $1'

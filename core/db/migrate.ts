@@ -60,7 +60,8 @@ export async function assertSchemaCurrent(database: pg.Pool): Promise<void> {
   const { rows } = await database.query<{ newest: number }>(APPLIED)
   const newest = rows[0]?.newest ?? 0
   if (newest > newestMigration()) throw newerSchema(newest)
-  if (newest < newestMigration()) throw new OperatorError(`The database is at migration ${newest}, this code needs ${newestMigration()}: run "npm run operator -- migrate" first.`)
+  if (newest < newestMigration())
+    throw new OperatorError(`The database is at migration ${newest}, this code needs ${newestMigration()}: run "npm run operator -- migrate" first.`)
 }
 
 function newerSchema(newest: number): OperatorError {

@@ -24,7 +24,10 @@ export interface NewReservation {
   readonly inForceOn: string
 }
 
-export type ReservationInserted = { readonly status: 'inserted' } | { readonly status: 'conflict'; readonly originalRequestId: string } | { readonly status: 'epoch' }
+export type ReservationInserted =
+  | { readonly status: 'inserted' }
+  | { readonly status: 'conflict'; readonly originalRequestId: string }
+  | { readonly status: 'epoch' }
 
 /**
  * One statement, one commit: takes the organization's shared lock without waiting, checks that the epoch charged in Redis is still the
@@ -73,7 +76,26 @@ const FIND_OPEN_PAST_DEADLINE = `select id from reservations where state = 'open
 
 export async function insertReservation(database: Queryable, reservation: NewReservation, epoch: number): Promise<ReservationInserted> {
   const r = reservation
-  const values = [r.id, r.traceId, r.organizationId, r.clientId, r.environment, r.apiKeyId, r.entitlementId, r.planId, r.knowledgeBaseId, r.versionId, r.profileId, r.idempotencyDigest, r.fingerprint, r.fingerprintEpoch, r.admittedAtMs, r.deadlineAtMs, r.inForceOn, epoch]
+  const values = [
+    r.id,
+    r.traceId,
+    r.organizationId,
+    r.clientId,
+    r.environment,
+    r.apiKeyId,
+    r.entitlementId,
+    r.planId,
+    r.knowledgeBaseId,
+    r.versionId,
+    r.profileId,
+    r.idempotencyDigest,
+    r.fingerprint,
+    r.fingerprintEpoch,
+    r.admittedAtMs,
+    r.deadlineAtMs,
+    r.inForceOn,
+    epoch,
+  ]
   const { rowCount } = await database.query({ name: 'insert-reservation', text: INSERT, values })
   if (rowCount === 1) return { status: 'inserted' }
   const original = r.idempotencyDigest === null ? undefined : await findByIdempotency(database, r.clientId, r.environment, r.idempotencyDigest)

@@ -139,7 +139,10 @@ select p.id as projection_id, p.manifest_digest from wanted join projections p u
 
 export async function wantedProjections(database: Queryable): Promise<readonly WantedProjection[]> {
   const { rows } = await database.query(WANTED_PROJECTIONS)
-  return z.array(wantedSchema).parse(rows).map((row) => ({ projectionId: row.projection_id, manifestDigest: row.manifest_digest }))
+  return z
+    .array(wantedSchema)
+    .parse(rows)
+    .map((row) => ({ projectionId: row.projection_id, manifestDigest: row.manifest_digest }))
 }
 
 /**
@@ -158,5 +161,8 @@ select p.id from changed join corpus_versions v using (knowledge_base_id) join p
 
 export async function lingeringProjections(database: Queryable, withinMs: number): Promise<readonly string[]> {
   const { rows } = await database.query(LINGERING_PROJECTIONS, [withinMs])
-  return z.array(z.object({ id: z.uuid() })).parse(rows).map((row) => row.id)
+  return z
+    .array(z.object({ id: z.uuid() }))
+    .parse(rows)
+    .map((row) => row.id)
 }

@@ -19,14 +19,21 @@ const BACKOFF_MAX_MS = 1_000
 /** Any OpenAI-compatible embeddings endpoint. The retry budget is ours: bounded attempts, full jitter, one total deadline. */
 export function openAiEmbedder(options: OpenAiOptions): Embedder {
   const { model, dimensions } = options
-  const client = new OpenAI({ apiKey: options.apiKey, ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }), maxRetries: 0, timeout: options.timeoutMs, logLevel: 'off' })
+  const client = new OpenAI({
+    apiKey: options.apiKey,
+    ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
+    maxRetries: 0,
+    timeout: options.timeoutMs,
+    logLevel: 'off',
+  })
 
   async function once(texts: readonly string[], signal: AbortSignal): Promise<Embeddings> {
     const reply = await client.embeddings.create({ model, input: [...texts], dimensions, encoding_format: 'float' }, { signal })
     if (!Array.isArray(reply.data) || reply.data.length !== texts.length) throw new EmbeddingError('the provider sent another number of vectors than texts')
     const vectors = new Array<Float32Array<ArrayBuffer>>(texts.length)
     for (const item of reply.data) {
-      if (!Number.isInteger(item.index) || item.index < 0 || item.index >= texts.length || vectors[item.index] !== undefined) throw new EmbeddingError('the provider numbered its vectors wrongly')
+      if (!Number.isInteger(item.index) || item.index < 0 || item.index >= texts.length || vectors[item.index] !== undefined)
+        throw new EmbeddingError('the provider numbered its vectors wrongly')
       vectors[item.index] = unitVector(item.embedding, dimensions)
     }
     const reported: unknown = reply.usage?.prompt_tokens

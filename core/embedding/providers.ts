@@ -22,7 +22,9 @@ export function openEmbedder(wanted: EmbeddingSpace | EmbeddingSpace['provider']
   const provider = typeof wanted === 'string' ? wanted : wanted.provider
   const embedder = provider === 'local' ? localEmbedder() : remoteEmbedder(wanted, settings)
   if (typeof wanted !== 'string' && !sameSpace(embedder.space, wanted))
-    throw new OperatorError(`This release cannot embed into ${wanted.provider}/${wanted.model} with ${wanted.dimensions} dimensions: build the knowledge base again and activate the new version.`)
+    throw new OperatorError(
+      `This release cannot embed into ${wanted.provider}/${wanted.model} with ${wanted.dimensions} dimensions: build the knowledge base again and activate the new version.`,
+    )
   return embedder
 }
 

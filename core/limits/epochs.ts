@@ -95,7 +95,12 @@ async function countFromReservations(client: Queryable, organizationId: string, 
       minute: own.filter(({ admitted_ms }) => admitted_ms > minuteAgoMs).map(({ id, admitted_ms }) => ({ requestId: id, atMs: admitted_ms })),
       open: own
         .filter(({ state }) => state === 'open')
-        .map(({ id, admitted_ms, deadline_ms, idempotency_digest }) => ({ requestId: id, admittedAtMs: admitted_ms, deadlineMs: deadline_ms, idempotencyDigest: idempotency_digest ?? undefined })),
+        .map(({ id, admitted_ms, deadline_ms, idempotency_digest }) => ({
+          requestId: id,
+          admittedAtMs: admitted_ms,
+          deadlineMs: deadline_ms,
+          idempotencyDigest: idempotency_digest ?? undefined,
+        })),
     }
   })
   const byKnowledgeBase = Map.groupBy(served, (row) => row.knowledge_base_id)

@@ -56,9 +56,18 @@ export interface RebuiltCounters {
     readonly dayUsed: number
     readonly monthUsed: number
     readonly minute: readonly { readonly requestId: string; readonly atMs: number }[]
-    readonly open: readonly { readonly requestId: string; readonly admittedAtMs: number; readonly deadlineMs: number; readonly idempotencyDigest: Buffer | undefined }[]
+    readonly open: readonly {
+      readonly requestId: string
+      readonly admittedAtMs: number
+      readonly deadlineMs: number
+      readonly idempotencyDigest: Buffer | undefined
+    }[]
   }[]
-  readonly exposure: readonly { readonly scope: LimitScope; readonly windowMs: number; readonly served: readonly { readonly atMs: number; readonly passage: ServedPassage }[] }[]
+  readonly exposure: readonly {
+    readonly scope: LimitScope
+    readonly windowMs: number
+    readonly served: readonly { readonly atMs: number; readonly passage: ServedPassage }[]
+  }[]
 }
 
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
@@ -120,7 +129,15 @@ export function openLimiter(url: string, log: Log): Limiter {
         redis,
         'settleRequest',
         [keys.leases, keys.exposure, keys.flags],
-        [requestId, exposure.window_days * DAY_MS, exposure.document_share, exposure.floors.document, runMark(limits), keys.documentPrefix, ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total])],
+        [
+          requestId,
+          exposure.window_days * DAY_MS,
+          exposure.document_share,
+          exposure.floors.document,
+          runMark(limits),
+          keys.documentPrefix,
+          ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total]),
+        ],
       )
     },
     isReady: async (organizationId, epoch) => (await redis.exists(readyKey(organizationId, epoch))) === 1,
@@ -152,7 +169,16 @@ async function admit(redis: Redis, scope: LimitScope, request: AdmissionRequest)
   const reply = await run(
     redis,
     'admitRequest',
-    [keys.ready, keys.minute, keys.leases, keys.counts, keys.charge(request.requestId), keys.exposure, keys.flags, ...(request.idempotencyDigest === undefined ? [] : [keys.idempotency(request.idempotencyDigest)])],
+    [
+      keys.ready,
+      keys.minute,
+      keys.leases,
+      keys.counts,
+      keys.charge(request.requestId),
+      keys.exposure,
+      keys.flags,
+      ...(request.idempotencyDigest === undefined ? [] : [keys.idempotency(request.idempotencyDigest)]),
+    ],
     [
       request.requestId,
       limits.requests_per_minute,
@@ -171,7 +197,16 @@ async function admit(redis: Redis, scope: LimitScope, request: AdmissionRequest)
       request.originalRequestId ?? '',
     ],
   )
-  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId] = reply as [AdmissionStatus, number, number, number, number, number, number, string]
+  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId] = reply as [
+    AdmissionStatus,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    string,
+  ]
   return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId }
 }
 
@@ -185,13 +220,22 @@ async function install(redis: Redis, organizationId: string, epoch: number, coun
     const now = new Date()
     const day = Math.floor(now.getTime() / DAY_MS)
     const month = now.getUTCFullYear() * 12 + now.getUTCMonth() + 1
-    commands.push(['hset', keys.counts, `d${day}`, entitlement.dayUsed, `m${month}`, entitlement.monthUsed], ['pexpire', keys.counts, DAYS_COUNTS_ARE_KEPT * DAY_MS])
+    commands.push(
+      ['hset', keys.counts, `d${day}`, entitlement.dayUsed, `m${month}`, entitlement.monthUsed],
+      ['pexpire', keys.counts, DAYS_COUNTS_ARE_KEPT * DAY_MS],
+    )
     for (const entry of entitlement.minute) commands.push(['zadd', keys.minute, entry.atMs, entry.requestId])
     commands.push(['pexpire', keys.minute, 61_000])
     for (const open of entitlement.open) {
       const admitted = new Date(open.admittedAtMs)
       commands.push(['zadd', keys.leases, open.deadlineMs, open.requestId])
-      commands.push(['set', keys.charge(open.requestId), `d${Math.floor(open.admittedAtMs / DAY_MS)} m${admitted.getUTCFullYear() * 12 + admitted.getUTCMonth() + 1}`, 'PX', 600_000])
+      commands.push([
+        'set',
+        keys.charge(open.requestId),
+        `d${Math.floor(open.admittedAtMs / DAY_MS)} m${admitted.getUTCFullYear() * 12 + admitted.getUTCMonth() + 1}`,
+        'PX',
+        600_000,
+      ])
       if (open.idempotencyDigest !== undefined) commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', 600_000])
     }
     commands.push(['pexpire', keys.leases, BOUNDS.hardDeadlineMs + 1_000])
@@ -200,7 +244,11 @@ async function install(redis: Redis, organizationId: string, epoch: number, coun
     const keys = limitKeys(scope)
     // Every document is flagged; the next admission looks at each once and drops those below their mark.
     for (const { atMs, passage } of served) {
-      commands.push(['zadd', keys.exposure, atMs, passage.chunk], ['zadd', keys.documentPrefix + passage.document, atMs, `${passage.revision}:${passage.ordinal}`], ['hset', keys.flags, passage.document, passage.total])
+      commands.push(
+        ['zadd', keys.exposure, atMs, passage.chunk],
+        ['zadd', keys.documentPrefix + passage.document, atMs, `${passage.revision}:${passage.ordinal}`],
+        ['hset', keys.flags, passage.document, passage.total],
+      )
       commands.push(['pexpire', keys.documentPrefix + passage.document, windowMs])
     }
     commands.push(['pexpire', keys.exposure, windowMs], ['pexpire', keys.flags, windowMs])

@@ -10,7 +10,11 @@ import type { Limiter } from './limiter.ts'
  * follows: day, month and the idempotency key are given back, the minute slot never.
  * @returns "failed" when the cap was reached and the request stays charged; "not-open" when somebody else settled it.
  */
-export async function settleRefund(deps: { readonly database: Database; readonly limiter: Limiter }, requestId: string, outcome: Outcome): Promise<'refunded' | 'failed' | 'not-open'> {
+export async function settleRefund(
+  deps: { readonly database: Database; readonly limiter: Limiter },
+  requestId: string,
+  outcome: Outcome,
+): Promise<'refunded' | 'failed' | 'not-open'> {
   const settled = await inTransaction(deps.database, (client) => refundReservation(client, requestId, outcome))
   if (settled === undefined) return 'not-open'
   if (settled.state === 'failed') return 'failed'

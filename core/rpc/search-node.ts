@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ChannelCredentials, Metadata, ServerCredentials, credentials, loadPackageDefinition, status } from '@grpc/grpc-js'
-import type { Client, ClientUnaryCall, ServiceClientConstructor, ServiceDefinition, ServiceError as GrpcError } from '@grpc/grpc-js'
+import { Metadata, ServerCredentials, credentials, loadPackageDefinition, status } from '@grpc/grpc-js'
+import type { ChannelCredentials, Client, ClientUnaryCall, ServiceClientConstructor, ServiceDefinition, ServiceError as GrpcError } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { BOUNDS } from '#core/bounds.ts'
 
@@ -104,11 +104,19 @@ export function connectSearchNode(address: string, channelCredentials: ChannelCr
       new Promise((resolve, reject) => {
         const path = searchNodeService[method]
         if (path === undefined) throw new Error(`the proto names no method ${method}`)
-        const call: ClientUnaryCall = client.makeUnaryRequest(path.path, path.requestSerialize, path.responseDeserialize, request, new Metadata(), { deadline: Date.now() + timeoutMs }, (error, reply) => {
-          signal?.removeEventListener('abort', cancel)
-          if (error !== null || reply === undefined) reject(error ?? new Error('the search node sent nothing'))
-          else resolve(reply)
-        })
+        const call: ClientUnaryCall = client.makeUnaryRequest(
+          path.path,
+          path.requestSerialize,
+          path.responseDeserialize,
+          request,
+          new Metadata(),
+          { deadline: Date.now() + timeoutMs },
+          (error, reply?: Methods[typeof method]['reply']) => {
+            signal?.removeEventListener('abort', cancel)
+            if (error !== null || reply === undefined) reject(error ?? new Error('the search node sent nothing'))
+            else resolve(reply)
+          },
+        )
         const cancel = (): void => call.cancel()
         if (signal?.aborted === true) call.cancel()
         else signal?.addEventListener('abort', cancel, { once: true })
@@ -137,7 +145,8 @@ interface TlsFiles {
 function tlsFiles(settings: TransportSettings): TlsFiles | undefined {
   const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
   if (ca === undefined && cert === undefined && key === undefined) return undefined
-  if (ca === undefined || cert === undefined || key === undefined) throw new Error('Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.')
+  if (ca === undefined || cert === undefined || key === undefined)
+    throw new Error('Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.')
   return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
 }
 
@@ -146,7 +155,9 @@ function assertPlaintextAllowed(address: string, settings: TransportSettings): v
   const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
   const loopback = host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
   if (!loopback && settings.SEARCH_PLAINTEXT !== 'allow')
-    throw new Error(`${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.`)
+    throw new Error(
+      `${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.`,
+    )
 }
 
 export function clientCredentials(address: string, settings: TransportSettings): ChannelCredentials {

@@ -31,14 +31,30 @@ const EPOCH_PAUSE_MS = 25
  * `onDecision` learns how full the windows are, whatever comes of it.
  * @throws ServiceError REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits cannot be decided.
  */
-export async function admit(deps: AdmitDeps, exchange: Exchange, pinned: PinnedRequest, idempotencyKey: string | undefined, onDecision: (decision: AdmissionDecision) => void): Promise<Admission> {
+export async function admit(
+  deps: AdmitDeps,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  idempotencyKey: string | undefined,
+  onDecision: (decision: AdmissionDecision) => void,
+): Promise<Admission> {
   const { timings } = exchange
   const digest = idempotencyKey === undefined ? undefined : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
   const fingerprint = fingerprintOf(deps, pinned)
-  const original = digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
+  const original =
+    digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
-    const decision = await timings.wait('redis', deps.limiter.admit(scope, { requestId: exchange.requestId, limits: pinned.limits, corpusPassages: pinned.profile.passages, idempotencyDigest: digest, originalRequestId: original }))
+    const decision = await timings.wait(
+      'redis',
+      deps.limiter.admit(scope, {
+        requestId: exchange.requestId,
+        limits: pinned.limits,
+        corpusPassages: pinned.profile.passages,
+        idempotencyDigest: digest,
+        originalRequestId: original,
+      }),
+    )
     if (decision.status === 'epoch') {
       await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
       continue
@@ -117,7 +133,8 @@ const unwrapped = new WeakMap<Buffer, Buffer>()
 /** The organization's key for the query's fingerprint; without one nothing can be metered, so nothing is admitted. */
 function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerprint'] {
   const { fingerprintKey, organizationId } = pinned
-  if (fingerprintKey === undefined) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"') })
+  if (fingerprintKey === undefined)
+    throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"') })
   const { wrapped, epoch } = fingerprintKey
   const key = unwrapped.get(wrapped) ?? unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret)
   unwrapped.set(wrapped, key)

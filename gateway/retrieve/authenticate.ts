@@ -26,7 +26,8 @@ export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): 
   if (deps.failures.isSpent(exchange.address) && !(await timings.wait('postgres', deps.access.isKnown(digests)))) throw new ServiceError('INVALID_API_KEY')
   const access = await timings.wait('postgres', deps.access.read(digests))
   if (access === undefined) deps.failures.count(exchange.address)
-  if (access === undefined || access.environment !== deps.environment || access.revoked_at !== null || access.expires_at.getTime() <= Date.now()) throw new ServiceError('INVALID_API_KEY')
+  if (access === undefined || access.environment !== deps.environment || access.revoked_at !== null || access.expires_at.getTime() <= Date.now())
+    throw new ServiceError('INVALID_API_KEY')
   if (!access.scopes.includes(RETRIEVAL_SCOPE)) throw new ServiceError('SCOPE_FORBIDDEN')
   return access
 }

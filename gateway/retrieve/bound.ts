@@ -47,12 +47,21 @@ function resultOf(passage: FoundPassage): Result {
       effective_at: document.effective_at,
     },
     citation: { label: citation.label, source_anchor: citation.source_anchor, source_snapshot_id: citation.source_snapshot_id },
-    metadata: { language: metadata.language, jurisdiction: metadata.jurisdiction, verification_status: metadata.verification_status as Result['metadata']['verification_status'] },
+    metadata: {
+      language: metadata.language,
+      jurisdiction: metadata.jurisdiction,
+      verification_status: metadata.verification_status as Result['metadata']['verification_status'],
+    },
   }
 }
 
 function encode(ids: ReplyIds, pinned: PinnedRequest, query: EmbeddedQuery, abstention: Abstention, results: readonly string[]): Buffer {
-  const head = JSON.stringify({ request_id: ids.requestId, knowledge_base: pinned.knowledgeBase, version: pinned.profile.version_id, retrieval_profile: pinned.profile.id } satisfies Partial<RetrievalResponse>)
+  const head = JSON.stringify({
+    request_id: ids.requestId,
+    knowledge_base: pinned.knowledgeBase,
+    version: pinned.profile.version_id,
+    retrieval_profile: pinned.profile.id,
+  } satisfies Partial<RetrievalResponse>)
   const tail = JSON.stringify({ trace_id: ids.traceId, abstention } satisfies Partial<RetrievalResponse>)
   const usage = JSON.stringify({ query_embedding_tokens: query.tokens, result_count: results.length })
   const text = `${head.slice(0, -1)},"results":[${results.join(',')}],${tail.slice(1, -1)},"usage":${usage.slice(0, -1)},"response_bytes":`

@@ -14,6 +14,7 @@ export function entitle(access: Access, request: RetrievalRequest): ActiveEntitl
   const entitlement = access.entitlements.find((candidate) => candidate.knowledge_base === request.knowledge_base)
   if (entitlement === undefined || !entitlement.active || entitlement.active_profile === null) throw new ServiceError('ENTITLEMENT_INACTIVE')
   const { max_query_characters: charactersMax } = entitlement.limits
-  if (countCharacters(request.query) > charactersMax) throw new ServiceError('INVALID_REQUEST', { details: [{ path: 'query', message: `must hold at most ${charactersMax} characters` }] })
+  if (countCharacters(request.query) > charactersMax)
+    throw new ServiceError('INVALID_REQUEST', { details: [{ path: 'query', message: `must hold at most ${charactersMax} characters` }] })
   return { ...entitlement, active_profile: entitlement.active_profile }
 }

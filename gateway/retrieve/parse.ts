@@ -44,7 +44,7 @@ function readBody(incoming: IncomingMessage): Promise<Buffer> {
     const chunks: Buffer[] = []
     let bytes = 0
     const timer = setTimeout(() => finish(invalid('(body)', 'must arrive without pauses')), BOUNDS.bodyReadTimeoutMs)
-    function finish(error?: unknown): void {
+    function finish(error?: Error): void {
       clearTimeout(timer)
       incoming.off('data', take).off('end', finish).off('error', finish).off('close', closed)
       if (error === undefined) resolve(Buffer.concat(chunks, bytes))

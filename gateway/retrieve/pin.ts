@@ -54,7 +54,10 @@ export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Na
       in_force_on: profile.parameters.in_force_only ? inForceOn : '',
     },
     inForceOn,
-    fingerprintKey: access.fingerprint_epoch === null || access.fingerprint_wrapped === null ? undefined : { epoch: access.fingerprint_epoch, wrapped: access.fingerprint_wrapped },
+    fingerprintKey:
+      access.fingerprint_epoch === null || access.fingerprint_wrapped === null
+        ? undefined
+        : { epoch: access.fingerprint_epoch, wrapped: access.fingerprint_wrapped },
   }
   return Object.freeze(facts) as PinnedRequest
 }

@@ -1,4 +1,5 @@
-import { ServiceError, toServiceError } from '#core/errors.ts'
+import { toServiceError } from '#core/errors.ts'
+import type { ServiceError } from '#core/errors.ts'
 import type { LedgerQueue } from '#core/ledger-queue.ts'
 import { settleRefund, undelivered } from '#core/limits/refund.ts'
 import { recordAbandoned } from '#core/db/reservations.ts'

@@ -21,7 +21,15 @@ export interface RecordDeps {
  * Commits the outcome to the reservation, then ends the lease and counts the exposure. After this, and only then, may the reply go out.
  * @throws ServiceError INTERNAL_UNAVAILABLE when the reservation is no longer open: it was refunded as overdue.
  */
-export async function record(deps: RecordDeps, exchange: Exchange, pinned: PinnedRequest, admission: Admission, query: EmbeddedQuery, abstention: Abstention, reply: BoundedReply): Promise<void> {
+export async function record(
+  deps: RecordDeps,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  admission: Admission,
+  query: EmbeddedQuery,
+  abstention: Abstention,
+  reply: BoundedReply,
+): Promise<void> {
   const served = reply.served.map((passage) => ({
     chunk: passage.chunk_id,
     document: passage.document.id,

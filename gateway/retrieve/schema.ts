@@ -27,7 +27,10 @@ export const retrievalRequestSchema = z.strictObject({
     })
     .optional(),
   top_k: z.int().min(1).max(BOUNDS.topKSchemaMax).optional().meta({ description: 'Clamped to the cap of the plan; absent means the cap.' }),
-  profile: z.union([z.literal('active'), z.uuid()]).optional().meta({ description: 'active, or the id of an explicitly entitled retrieval profile.' }),
+  profile: z
+    .union([z.literal('active'), z.uuid()])
+    .optional()
+    .meta({ description: 'active, or the id of an explicitly entitled retrieval profile.' }),
 })
 export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
 
@@ -76,7 +79,9 @@ export const resultSchema = z.strictObject({
 export type Result = z.infer<typeof resultSchema>
 
 export const abstentionSchema = z.strictObject({
-  decision: z.enum(['answer', 'abstain']).meta({ description: 'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.' }),
+  decision: z
+    .enum(['answer', 'abstain'])
+    .meta({ description: 'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.' }),
   signal: z.string(),
   threshold: z.number(),
   observed_value: z.number().meta({ description: '0 when no passage remains.' }),

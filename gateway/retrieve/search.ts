@@ -33,7 +33,11 @@ function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[]
   if (passages.length > pinned.topK) throw new Error('the search node returned more passages than asked for')
   let previous = 1
   for (const { metadata, score } of passages) {
-    if (!filters.languages.includes(metadata.language) || !filters.jurisdictions.includes(metadata.jurisdiction) || !filters.verification_statuses.includes(metadata.verification_status))
+    if (
+      !filters.languages.includes(metadata.language) ||
+      !filters.jurisdictions.includes(metadata.jurisdiction) ||
+      !filters.verification_statuses.includes(metadata.verification_status)
+    )
       throw new Error('the search node returned a passage outside the pinned filters')
     if (!(score >= 0 && score <= previous)) throw new Error('the search node returned scores out of order')
     previous = score

@@ -87,8 +87,15 @@ export function readPlan(path: string): unknown {
 
 async function issueKeys(operator: Operator, client: string, state: DemoState): Promise<DemoKeys> {
   const peppers = parsePeppers(state.secrets.KEY_PEPPERS)
-  const issue = (environment: 'live' | 'test', scopes?: readonly string[]): ReturnType<typeof issueKeyFor> => issueKeyFor(operator, { client, environment, peppers, ...(scopes === undefined ? {} : { scopes }) })
-  const [valid, noScope, expired, revoked, wrongEnvironment] = [await issue('live'), await issue('live', ['usage:read']), await issue('live'), await issue('live'), await issue('test')]
+  const issue = (environment: 'live' | 'test', scopes?: readonly string[]): ReturnType<typeof issueKeyFor> =>
+    issueKeyFor(operator, { client, environment, peppers, ...(scopes === undefined ? {} : { scopes }) })
+  const [valid, noScope, expired, revoked, wrongEnvironment] = [
+    await issue('live'),
+    await issue('live', ['usage:read']),
+    await issue('live'),
+    await issue('live'),
+    await issue('test'),
+  ]
   await expireKey(operator.database, expired.id, 0)
   await revokeKeyNow(operator, revoked.id)
   return { valid: valid.key, no_scope: noScope.key, expired: expired.key, revoked: revoked.key, wrong_environment: wrongEnvironment.key }

@@ -22,7 +22,13 @@ const namedKnowledgeBase = z.object({ knowledge_base: z.object({ slug: z.string(
 
 /** The invented regulator's rulebook that comes with the project. */
 export function builtInCorpus(): DemoCorpus {
-  return { slug: 'hsfa-rulebook', title: 'Rulebook of the Halden Straits Financial Authority', source: join(RULEBOOK, 'rulebook'), mappingFile: undefined, questionsFile: join(RULEBOOK, 'questions.jsonl') }
+  return {
+    slug: 'hsfa-rulebook',
+    title: 'Rulebook of the Halden Straits Financial Authority',
+    source: join(RULEBOOK, 'rulebook'),
+    mappingFile: undefined,
+    questionsFile: join(RULEBOOK, 'questions.jsonl'),
+  }
 }
 
 /**
@@ -38,11 +44,18 @@ export function corpusAt(path: string): DemoCorpus {
   const builtIn = join(MAPPINGS, `${name}.json`)
   const mappingFile = existsSync(own) ? own : existsSync(builtIn) ? builtIn : undefined
   if (mappingFile === undefined && (folder !== source || existsSync(join(folder, 'corpus.jsonl'))))
-    throw new OperatorError(`${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, language and jurisdiction are (jobs/mappings has examples).`)
+    throw new OperatorError(
+      `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, language and jurisdiction are (jobs/mappings has examples).`,
+    )
   const named = mappingFile === undefined ? undefined : namedKnowledgeBase.parse(JSON.parse(readFileSync(mappingFile, 'utf8'))).knowledge_base
   const questions = join(folder, 'questions.jsonl')
   return {
-    slug: named?.slug ?? `own-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '')}`.slice(0, 63),
+    slug:
+      named?.slug ??
+      `own-${name
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9]+/g, '-')
+        .replaceAll(/^-|-$/g, '')}`.slice(0, 63),
     title: named?.title ?? name,
     source,
     mappingFile,
@@ -53,8 +66,14 @@ export function corpusAt(path: string): DemoCorpus {
 /** SHA-256 over everything a build of the corpus reads. */
 export function corpusDigest(corpus: DemoCorpus): string {
   const folder = statSync(corpus.source).isDirectory()
-  const sources = folder ? readdirSync(corpus.source, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(md|jsonl)$/.test(name)).sort().map((name) => join(corpus.source, name)) : [corpus.source]
+  const sources = folder
+    ? readdirSync(corpus.source, { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(md|jsonl)$/.test(name))
+        .sort()
+        .map((name) => join(corpus.source, name))
+    : [corpus.source]
   const hash = createHash('sha256')
-  for (const file of [...sources, corpus.mappingFile, corpus.questionsFile]) if (file !== undefined && statSync(file).isFile()) hash.update(createHash('sha256').update(readFileSync(file)).digest())
+  for (const file of [...sources, corpus.mappingFile, corpus.questionsFile])
+    if (file !== undefined && statSync(file).isFile()) hash.update(createHash('sha256').update(readFileSync(file)).digest())
   return hash.digest('hex')
 }

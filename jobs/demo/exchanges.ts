@@ -31,7 +31,11 @@ export async function exchange(baseUrl: string, key: string, body: RetrieveBody)
 }
 
 /** The first of the candidates that is decided so; undefined when none is. */
-export async function firstDecided(decision: 'answer' | 'abstain', candidates: readonly string[], ask: (query: string) => Promise<Exchanged>): Promise<string | undefined> {
+export async function firstDecided(
+  decision: 'answer' | 'abstain',
+  candidates: readonly string[],
+  ask: (query: string) => Promise<Exchanged>,
+): Promise<string | undefined> {
   for (const query of candidates) {
     const { reply } = await ask(query)
     if (reply.abstention?.decision === decision) return query
@@ -53,7 +57,9 @@ export function describeExchange({ status, reply }: Exchanged): string {
   if (abstention === undefined) return `   → ${status}`
   const relation = abstention.observed_value >= abstention.threshold ? '≥' : '<'
   const head = `   → ${status} ${abstention.decision}: ${abstention.signal} ${abstention.observed_value.toFixed(3)} ${relation} threshold ${abstention.threshold.toFixed(3)}, ${results.length} passage(s)`
-  const passages = results.map(({ text, score, citation }, index) => `     ${index + 1}. ${citation.label}  (${score.toFixed(3)})  ${citation.source_anchor}\n        ${shorten(text)}`)
+  const passages = results.map(
+    ({ text, score, citation }, index) => `     ${index + 1}. ${citation.label}  (${score.toFixed(3)})  ${citation.source_anchor}\n        ${shorten(text)}`,
+  )
   return [head, ...passages].join('\n')
 }
 

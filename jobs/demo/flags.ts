@@ -24,14 +24,38 @@ export function demoFlags(args: readonly string[]): DemoFlags {
     .description('Runs the whole service on this machine: Postgres, Redis, gateway, search node and job worker, with a corpus built, reviewed and activated.')
     .option('--once', 'end after the exchanges were shown', false)
     .option('--port <port>', 'port of the public operation (default: a free one)', portNumber)
-    .option('--corpus <path>', 'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or with Markdown files (default: the built-in rulebook)')
+    .option(
+      '--corpus <path>',
+      'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or with Markdown files (default: the built-in rulebook)',
+    )
     .option('--ready-file <path>', 'when ready, write what a caller needs as JSON to this file')
     .option('--data-dir <path>', 'where everything is kept; a second start with the same folder does not build again', '.data/demo')
     .option('--plan <path>', 'a JSON file with limits for the caller, e.g. {"requests_per_minute": 600}; the rest is the default plan')
-    .option('--query <text>', 'ask this instead of the built-in questions (repeatable)', (text: string, all: readonly string[]) => [...all, text], [] as readonly string[])
+    .option(
+      '--query <text>',
+      'ask this instead of the built-in questions (repeatable)',
+      (text: string, all: readonly string[]) => [...all, text],
+      [] as readonly string[],
+    )
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })
-  const options = command.opts<{ once: boolean; port?: number; corpus?: string; readyFile?: string; dataDir: string; plan?: string; query: readonly string[] }>()
-  return { once: options.once, port: options.port, corpus: options.corpus, readyFile: options.readyFile, dataDir: options.dataDir, plan: options.plan, queries: options.query }
+  const options = command.opts<{
+    once: boolean
+    port?: number
+    corpus?: string
+    readyFile?: string
+    dataDir: string
+    plan?: string
+    query: readonly string[]
+  }>()
+  return {
+    once: options.once,
+    port: options.port,
+    corpus: options.corpus,
+    readyFile: options.readyFile,
+    dataDir: options.dataDir,
+    plan: options.plan,
+    queries: options.query,
+  }
 }

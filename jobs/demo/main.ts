@@ -58,7 +58,8 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const operator: Operator = { database, actor: ACTOR }
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
   const digest = corpusDigest(corpus)
-  if (state.built_from[corpus.slug] === digest && (await activePointer(database, base.id)) !== undefined) steps.note(`${corpus.title}: the active version is built from this source already`)
+  if (state.built_from[corpus.slug] === digest && (await activePointer(database, base.id)) !== undefined)
+    steps.note(`${corpus.title}: the active version is built from this source already`)
   else {
     const progress = createProgress(process.stderr)
     const { report } = await publish({ operator, store, redisUrl: redis.url }, { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' }, progress)
@@ -72,11 +73,26 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   if (served === undefined) throw new OperatorError(`${corpus.slug} has no active version: remove ${flags.dataDir} and start again.`)
   const { languages, jurisdictions } = served.facets
   const entitled = { knowledgeBase: corpus.slug, languages, jurisdictions }
-  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, { ...entitled, application: 'partner', limits: flags.plan === undefined ? {} : readPlan(flags.plan) })
+  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, {
+    ...entitled,
+    application: 'partner',
+    limits: flags.plan === undefined ? {} : readPlan(flags.plan),
+  })
   const { valid: ownKey } = await ensureCaller(operator, state, { ...entitled, application: 'demo', limits: { requests_per_minute: 600 } })
   writeState(stateFile, state)
 
-  const shown = await showExchanges({ baseUrl: gateway.baseUrl, apiKey, ownKey, corpus, sampleTexts: await firstTexts(join(store.artifactFolder(served.projection_id), 'passages.jsonl')), queries: flags.queries, facets: { languages, jurisdictions } }, (text) => steps.print(text))
+  const shown = await showExchanges(
+    {
+      baseUrl: gateway.baseUrl,
+      apiKey,
+      ownKey,
+      corpus,
+      sampleTexts: await firstTexts(join(store.artifactFolder(served.projection_id), 'passages.jsonl')),
+      queries: flags.queries,
+      facets: { languages, jurisdictions },
+    },
+    (text) => steps.print(text),
+  )
   const ready = {
     base_url: gateway.baseUrl,
     internal_url: gateway.internalUrl,

@@ -30,14 +30,25 @@ export interface Publication {
 const WAIT_SECONDS = 1_800
 
 /** Import → build → evaluate → review → activate: the road of a corpus version, walked over the queues as an operator would. */
-export async function publish({ operator, store, redisUrl }: PublishDeps, publication: Publication, progress: Progress): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
+export async function publish(
+  { operator, store, redisUrl }: PublishDeps,
+  publication: Publication,
+  progress: Progress,
+): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
   const { knowledgeBase, source, mappingFile, questionsFile, embedding } = publication
-  const imported = await importCorpus(operator, { knowledgeBase, source, mapping: mappingFile, store, onProgress: (stage, done, total) => progress.update(stage, done, total) })
+  const imported = await importCorpus(operator, {
+    knowledgeBase,
+    source,
+    mapping: mappingFile,
+    store,
+    onProgress: (stage, done, total) => progress.update(stage, done, total),
+  })
   return withQueues(redisUrl, async (open) => {
     const started = await startBuild(operator, { import: imported.id, questions: questionsFile, embedding, store }, (id) => enqueueBuild(open('build'), id))
     const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)
     const { version_id: versionId } = built
-    if (versionId === null || built.passed !== true) throw new OperatorError(`The candidate did not pass its evaluation, so it was not activated: see "operator review show ${versionId ?? ''}".`)
+    if (versionId === null || built.passed !== true)
+      throw new OperatorError(`The candidate did not pass its evaluation, so it was not activated: see "operator review show ${versionId ?? ''}".`)
     await reviewVersion(operator, { version: versionId, verdict: 'approved', reviewer: operator.actor, note: 'The evaluation passed; approved for local use.' })
     const asked = await requestActivation(operator, versionId, (id) => enqueueActivation(open('activate'), id))
     await waitForActivation(operator.database, asked.id, WAIT_SECONDS, progress)

@@ -51,7 +51,13 @@ export async function startSearchNode(settings: StackSettings, name = 'search-no
     const service = await startService({
       name,
       script: 'search-node/main.ts',
-      environment: { ...settings.environment, ARTIFACT_STORE: storeUrl(settings), MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY, SEARCH_LISTEN: address, DRAIN_MS: '200' },
+      environment: {
+        ...settings.environment,
+        ARTIFACT_STORE: storeUrl(settings),
+        MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+        SEARCH_LISTEN: address,
+        DRAIN_MS: '200',
+      },
       logFile: logFileOf(settings, name),
       ready: async () => (await client.call('GetStatus', {}, STATUS_TIMEOUT_MS)).threads > 0,
     })

@@ -18,7 +18,8 @@ export function newSteps(output: { write(text: string): unknown }): Steps {
   let stopping: Promise<never> | undefined
 
   async function stopAll(exitCode: number): Promise<never> {
-    for (const undo of undos.reverse()) await undo().catch((error: unknown) => output.write(`${error instanceof Error ? error.message : 'a process did not stop'}\n`))
+    for (const undo of undos.reverse())
+      await undo().catch((error: unknown) => output.write(`${error instanceof Error ? error.message : 'a process did not stop'}\n`))
     process.exit(exitCode)
   }
   const steps: Steps = {

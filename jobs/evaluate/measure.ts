@@ -1,4 +1,4 @@
-import { DEFAULT_THRESHOLD, UNANSWERABLE_ANSWERED_MAX, fitThreshold, isAnswered } from './threshold.ts'
+import { UNANSWERABLE_ANSWERED_MAX, fitThreshold, isAnswered } from './threshold.ts'
 
 export const EVALUATION_TOP_K = 5
 export const RECALL_MIN = 0.9
@@ -45,6 +45,8 @@ export interface QuestionSource {
   readonly kind: Evaluation['kind']
   readonly sha256: string | null
   readonly unknownRelevant: readonly string[]
+  /** For a set without unanswerable questions. */
+  readonly defaultThreshold: number
 }
 
 /** Pure arithmetic over what was asked; the same questions and scores always give the same evaluation. */
@@ -52,7 +54,7 @@ export function measure(asked: readonly AskedQuestion[], source: QuestionSource)
   const answerable = asked.filter((question) => question.relevant > 0)
   const unanswerable = asked.filter((question) => question.relevant === 0)
   const fitted = unanswerable.length > 0
-  const threshold = fitted ? fitThreshold(answerable.map(topScore), unanswerable.map(topScore)) : DEFAULT_THRESHOLD
+  const threshold = fitted ? fitThreshold(answerable.map(topScore), unanswerable.map(topScore)) : source.defaultThreshold
   const reaches = (question: AskedQuestion): boolean => isAnswered(question.topScore, threshold)
   const recall = mean(answerable.map((question) => question.found / question.relevant))
   const wronglyAnswered = unanswerable.filter(reaches)

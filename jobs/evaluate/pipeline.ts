@@ -16,6 +16,7 @@ import type { KnownItem } from './known-items.ts'
 import { measure } from './measure.ts'
 import type { AskedQuestion, Evaluation } from './measure.ts'
 import { passagesIn } from './passages.ts'
+import { DEFAULT_THRESHOLD } from './threshold.ts'
 import { parseQuestions } from './questions.ts'
 import type { Question } from './questions.ts'
 
@@ -48,19 +49,20 @@ export interface Evaluated {
 export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const prepared = await prepareOnLiveNodes(input.nodes, input.projection, input.signal)
   if (prepared.loaded.length === 0) throw new NoSearchNodeError(prepared.failed.map(({ address, reason }) => `${address} ${reason}`))
+  const defaultThreshold = DEFAULT_THRESHOLD[input.embedder.space.provider]
   const context = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
   if (input.questionsSha256 === undefined) {
     const items = await sampleKnownItems(passagesIn(join(input.artifactFolder, 'passages.jsonl')), input.projection.projectionId, input.day)
     if (items.length === 0) throw new OperatorError('No passage is verified and in force today, so there is nothing to evaluate: check the dates and statuses of the import, or build with a question set.')
     const answers = await askAll(items.map((item) => item.question), context)
     const asked = items.map((item, at) => judgeKnownItem(item, answers[at] ?? []))
-    return { asked, evaluation: measure(asked, { kind: 'known items', sha256: null, unknownRelevant: [] }) }
+    return { asked, evaluation: measure(asked, { kind: 'known items', sha256: null, unknownRelevant: [], defaultThreshold }) }
   }
   const questions = await readQuestions(input.store, input.questionsSha256)
   const answers = await askAll(questions, context)
   const sources = await sourcesOf(input.artifactFolder, questions, answers)
   const asked = questions.map((question, at) => judge(question, answers[at] ?? [], sources.ofPassage))
-  return { asked, evaluation: measure(asked, { kind: 'question set', sha256: input.questionsSha256, unknownRelevant: sources.unknownRelevant }) }
+  return { asked, evaluation: measure(asked, { kind: 'question set', sha256: input.questionsSha256, unknownRelevant: sources.unknownRelevant, defaultThreshold }) }
 }
 
 /** Passing over it: search nodes may come back, so the build tries again. */
@@ -107,7 +109,7 @@ function judge(question: Question, answer: readonly FoundPassage[], sourceOf: Re
   return { id: question.id, relevant: question.relevant.length, found: question.relevant.filter((id) => sections.has(id)).length, topScore: answer[0]?.score ?? 0 }
 }
 
-/** The passage itself counts, or one with the same text. */
+/** The passage itself counts, or one with the same text: rules repeat themselves from part to part. */
 function judgeKnownItem({ question, text }: KnownItem, answer: readonly FoundPassage[]): AskedQuestion {
   const found = answer.some((passage) => passage.chunk_id === question.id || passage.text === text)
   return { id: question.id, relevant: 1, found: found ? 1 : 0, topScore: answer[0]?.score ?? 0 }

@@ -45,13 +45,17 @@ async function scoreEverything(shape: CorpusShape, artifact: BenchArtifact, quer
     chunkIds.push(record.chunk_id)
   }
   const best = SELECTIVITIES.map(() => queries.map((): Near[] => []))
+  const groups = Array.from({ length: queries.length / GROUP }, (_, at) => queries.slice(at * GROUP, (at + 1) * GROUP))
+  const scores = new Float64Array(GROUP)
   const { dimensions } = artifact.manifest.embedding
   for (const { firstRow, vectors } of vectorBlocks(artifact)) {
     for (let at = 0; at < vectors.length; at += dimensions) {
       const row = firstRow + at / dimensions
-      for (const [number, query] of queries.entries()) {
-        const score = dot(vectors, at, query.vector)
-        for (const [s, allowed] of allowedBy.entries()) if (allowed[row] === 1) keep(best[s]?.[number] ?? [], row, score)
+      for (const [number, group] of groups.entries()) {
+        scoreGroup(vectors, at, group, scores)
+        for (const [s, allowed] of allowedBy.entries()) {
+          if (allowed[row] === 1) for (let q = 0; q < GROUP; q++) keep(best[s]?.[number * GROUP + q] ?? [], row, scores[q] ?? 0)
+        }
       }
     }
     await nextTurn()
@@ -70,15 +74,21 @@ function keep(nearest: Near[], row: number, score: number): void {
   if (nearest.length > K) nearest.pop()
 }
 
-function dot(vectors: Float32Array, at: number, query: Float32Array): number {
+/** Several queries share the reading of a row: half the time of one by one. */
+const GROUP = 4
+
+function scoreGroup(vectors: Float32Array, at: number, queries: readonly Query[], scores: Float64Array): void {
+  const [first, second, third, fourth] = queries.map((query) => query.vector)
+  if (first === undefined || second === undefined || third === undefined || fourth === undefined) throw new Error(`queries are scored in groups of ${GROUP}`)
   let [a, b, c, e] = [0, 0, 0, 0]
-  for (let d = 0; d < query.length; d += 4) {
-    a += (vectors[at + d] ?? 0) * (query[d] ?? 0)
-    b += (vectors[at + d + 1] ?? 0) * (query[d + 1] ?? 0)
-    c += (vectors[at + d + 2] ?? 0) * (query[d + 2] ?? 0)
-    e += (vectors[at + d + 3] ?? 0) * (query[d + 3] ?? 0)
+  for (let d = 0; d < first.length; d++) {
+    const value = vectors[at + d] ?? 0
+    a += value * (first[d] ?? 0)
+    b += value * (second[d] ?? 0)
+    c += value * (third[d] ?? 0)
+    e += value * (fourth[d] ?? 0)
   }
-  return a + b + c + e
+  scores.set([a, b, c, e])
 }
 
 /** Share of the exact five that were found, over all compared queries. */

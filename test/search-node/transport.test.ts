@@ -11,6 +11,7 @@ import { freePort, nodeEnvironment, spawnNode, startNode } from './node-process.
 import type { NodeProcess } from './node-process.ts'
 
 const { publicKeyDer } = signingKeys()
+const OPENSSL = 'openssl'
 let folder: string
 
 beforeAll(() => {
@@ -20,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function openssl(...parameters: string[]): void {
   try {
-    execFileSync('openssl', parameters, { cwd: folder, stdio: 'pipe' })
+    execFileSync(OPENSSL, parameters, { cwd: folder, stdio: 'pipe' })
   } catch (error) {
     throw new Error('This test makes certificates with the openssl command: install it and put it on the PATH.', { cause: error })
   }

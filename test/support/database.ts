@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { createDatabaseIfAbsent, dropDatabase } from '#core/db/provision.ts'
 import { TEMPLATE_DATABASE } from './setup.ts'
+import type { RunServers } from './setup.ts'
 
 export interface TestDatabase {
   /** Owns the schema: for what a test arranges or inspects beyond the services' rights. */
@@ -20,9 +21,8 @@ function withDatabase(url: string, name: string): string {
   return changed.href
 }
 
-/** A migrated, empty database of its own: call it once in a test file's `beforeAll`. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const servers = inject('servers')
+/** A migrated, empty database of its own: call it once in a test file's `beforeAll`. A global setup passes the servers, which only tests can inject. */
+export async function createTestDatabase(servers: RunServers = inject('servers')): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
   await createDatabaseIfAbsent(maintenanceUrl, name, TEMPLATE_DATABASE)

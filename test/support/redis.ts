@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { startRedis } from '#jobs/demo/redis.ts'
 import type { LocalRedis } from '#jobs/demo/redis.ts'
+import type { RunServers } from './setup.ts'
 
 const DATABASES = 64
 /** Database 0 holds which of the others are taken. */
@@ -33,8 +34,7 @@ async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): P
  * An empty logical database of the run's Redis. Commands that reach across databases (FLUSHALL, CONFIG, SHUTDOWN,
  * CLIENT KILL) need `startOwnRedis` instead.
  */
-export async function createTestRedis(): Promise<TestRedis> {
-  const port = inject('servers').redisPort
+export async function createTestRedis({ redisPort: port }: Pick<RunServers, 'redisPort'> = inject('servers')): Promise<TestRedis> {
   const urlOf = (database: number): string => `redis://127.0.0.1:${port}/${database}`
   const database = await withRedis(urlOf(0), async (client) => {
     for (let candidate = 1; candidate < DATABASES; candidate++) if ((await client.sadd(TAKEN, candidate)) === 1) return candidate

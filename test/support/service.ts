@@ -1,29 +1,25 @@
-import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openArtifactStore } from '#core/artifact/store.ts'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
-import type { KeyEnvironment } from '#core/keys.ts'
-import { createLog } from '#core/log.ts'
-import { parsePeppers } from '#core/settings.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
-import { publish } from '#jobs/demo/publish.ts'
 import type { LocalService } from '#jobs/demo/processes.ts'
+import { publish } from '#jobs/demo/publish.ts'
+import type { Publication } from '#jobs/demo/publish.ts'
 import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/demo/stack.ts'
 import type { LocalGateway, LocalSearchNode, StackSettings } from '#jobs/demo/stack.ts'
-import { grantEntitlement, setEntitlementActive } from '#jobs/operator/actions/entitlements.ts'
-import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
-import type { Operator } from '#jobs/operator/actions/operator.ts'
-import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
-import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { freePort } from '#jobs/demo/tether.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { KNOWLEDGE_BASE, connectToService } from './caller.ts'
+import type { ServiceAccess, ServiceConnection } from './caller.ts'
 import { createTestDatabase } from './database.ts'
 import type { TestDatabase } from './database.ts'
-import { ask } from './http.ts'
-import type { Answer, AskOptions } from './http.ts'
 import { createTestRedis } from './redis.ts'
 import { testSecrets } from './secrets.ts'
+import type { RunServers } from './setup.ts'
+
+export { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from './caller.ts'
+export type { Caller, CallerOptions } from './caller.ts'
 
 export interface ServiceOptions {
   readonly gateways?: number
@@ -33,119 +29,89 @@ export interface ServiceOptions {
   readonly embedding?: 'local' | 'openai'
   /** Further variables for every process. */
   readonly environment?: Readonly<Record<string, string>>
-}
-
-export interface CallerOptions {
-  /** Any of the plan's fields; by default rates and allowances that no test exhausts by accident. */
-  readonly limits?: object
-  readonly languages?: readonly string[]
-  readonly jurisdictions?: readonly string[]
-  readonly subjects?: readonly string[] | null
-  readonly scopes?: readonly string[]
-  readonly environment?: KeyEnvironment
-  readonly active?: boolean
-  /** Another application of an organization that exists. */
-  readonly organization?: string
-}
-
-/** One client of the service with a key of its own. */
-export interface Caller {
-  readonly key: string
-  readonly keyId: string
-  readonly organization: string
-  readonly client: string
-  /** `client/environment/knowledge base`, as the operator's actions name it. */
-  readonly entitlement: string
-  readonly entitlementId: string
-  /** A request with this caller's key and knowledge base; fields that are given win. */
-  ask(body?: object, options?: AskOptions): Promise<Answer>
+  /** Only a global setup passes them: tests have them injected. */
+  readonly servers?: RunServers
 }
 
 /** The real service on the demo corpus: every process, its own database, store and Redis database. */
-export interface TestService {
-  readonly settings: StackSettings
+export interface TestService extends Omit<ServiceConnection, 'gateways' | 'searchNodes' | 'close'> {
   readonly database: TestDatabase
-  readonly owner: Database
-  readonly operator: Operator
   readonly gateways: readonly LocalGateway[]
   readonly searchNodes: readonly LocalSearchNode[]
   readonly jobs: LocalService
-  readonly versionId: string
-  newCaller(options?: CallerOptions): Promise<Caller>
+  /** Makes another knowledge base and takes a corpus to its active version. @returns the version. */
+  publish(publication: Publication & { readonly title: string }): Promise<string>
+  /** For another process. */
+  access(): ServiceAccess
   /** Stops with the rest. */
   add<T extends { stop(): Promise<unknown> }>(process: T): T
   stop(): Promise<void>
 }
 
-export const KNOWLEDGE_BASE = 'hsfa-rulebook'
-/** Answered by COB-M 2.1 of the demo rulebook, language en, jurisdiction HS-M, subject conduct. */
-export const ANSWERED_QUERY = 'How many days does a retail client have to cancel a distance contract during the cooling-off period?'
-/** On a topic that the demo rulebook lacks. */
-export const ABSTAINED_QUERY = 'How much may an unsophisticated backer pledge to a crowdfunding campaign in one year?'
-const GENEROUS = { requests_per_minute: 100_000, concurrency: 1_000, requests_per_day: 1_000_000, requests_per_month: 10_000_000, exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } } }
+const UNHEARD = { update: () => undefined, end: () => undefined }
 
 export async function startTestService(options: ServiceOptions = {}): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-service-'))
-  const database = await createTestDatabase()
-  const redis = options.redisUrl === undefined ? await createTestRedis() : undefined
-  const settings: StackSettings = { folder, serviceUrl: database.serviceUrl, redisUrl: options.redisUrl ?? redis?.url ?? '', keyEnvironment: 'live', secrets: testSecrets(), environment: options.environment ?? {} }
-  const log = createLog('test', 'silent')
-  const owner = openDatabase(database.ownerUrl, log, 4, 20_000)
-  const operator: Operator = { database: openDatabase(database.operatorUrl, log, 4, 20_000), actor: 'test' }
-  const processes: { stop(): Promise<unknown> }[] = []
-
-  async function stop(): Promise<void> {
-    for (const process of processes.toReversed()) await process.stop()
-    await Promise.all([owner.end(), operator.database.end()])
-    await database.drop()
-    await redis?.release()
-    rmSync(folder, { recursive: true, force: true })
+  const database = await createTestDatabase(options.servers)
+  const redis = options.redisUrl === undefined ? await createTestRedis(options.servers) : undefined
+  const settings: StackSettings = {
+    folder,
+    serviceUrl: database.serviceUrl,
+    redisUrl: options.redisUrl ?? redis?.url ?? '',
+    keyEnvironment: 'live',
+    secrets: testSecrets(),
+    environment: options.environment ?? {},
   }
+  const processes: { stop(): Promise<unknown> }[] = []
   const add = <T extends { stop(): Promise<unknown> }>(process: T): T => {
     processes.push(process)
     return process
   }
+  let connection: ServiceConnection | undefined
+  async function stop(): Promise<void> {
+    await Promise.all(processes.map((process) => process.stop()))
+    await connection?.close()
+    await database.drop()
+    await redis?.release()
+    rmSync(folder, { recursive: true, force: true })
+  }
   try {
-    const searchNodes = await Promise.all(Array.from({ length: options.searchNodes ?? 1 }, async (_, index) => add(await startSearchNode(settings, `search-node-${index}`))))
-    const addresses = searchNodes.map(({ address }) => address)
-    const jobs = add(await startJobs(settings, addresses))
-    const gateways = await Promise.all(Array.from({ length: options.gateways ?? 1 }, async (_, index) => add(await startGateway(settings, addresses, `gateway-${index}`))))
-    const corpus = builtInCorpus()
-    await createKnowledgeBase(operator, { slug: KNOWLEDGE_BASE, title: corpus.title })
-    const { versionId } = await publish({ operator, store: openArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl }, { ...corpus, knowledgeBase: KNOWLEDGE_BASE, embedding: options.embedding ?? 'local' }, { update: () => undefined, end: () => undefined })
-    return { settings, database, owner, operator, gateways, searchNodes, jobs, versionId, add, stop, newCaller: (callerOptions) => newCaller(operator, settings, gateways, callerOptions) }
+    const { gateways, searchNodes, jobs } = await startProcesses(settings, options, add)
+    const access: ServiceAccess = {
+      settings,
+      ownerUrl: database.ownerUrl,
+      operatorUrl: database.operatorUrl,
+      gateways: gateways.map(({ baseUrl, internalUrl, logFile }) => ({ baseUrl, internalUrl, logFile })),
+      searchNodes: searchNodes.map(({ address, logFile }) => ({ address, logFile })),
+      versionId: '',
+    }
+    const { operator, ...connected } = (connection = connectToService(access))
+    const publishNew: TestService['publish'] = async ({ title, ...publication }) => {
+      await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
+      return (await publish({ operator, store: openArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl }, publication, UNHEARD)).versionId
+    }
+    const versionId = await publishNew({ ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding: options.embedding ?? 'local' })
+    return { ...connected, operator, database, gateways, searchNodes, jobs, versionId, publish: publishNew, access: () => ({ ...access, versionId }), add, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function newCaller(operator: Operator, settings: StackSettings, gateways: readonly LocalGateway[], options: CallerOptions = {}): Promise<Caller> {
-  const name = `t-${randomUUID()}`
-  const environment = options.environment ?? 'live'
-  const organization = options.organization ?? name
-  if (options.organization === undefined) await createOrganization(operator, { name, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
-  await createClient(operator, { organization, name })
-  await createPlan(operator, { name, limits: { ...GENEROUS, ...options.limits } })
-  const granted = await grantEntitlement(operator, {
-    client: name,
-    environment,
-    knowledgeBase: KNOWLEDGE_BASE,
-    plan: name,
-    languages: options.languages ?? ['en'],
-    jurisdictions: options.jurisdictions ?? ['HS-M', 'HS-F'],
-    subjects: options.subjects ?? null,
-  })
-  const entitlement = `${name}/${environment}/${KNOWLEDGE_BASE}`
-  if (options.active === false) await setEntitlementActive(operator, entitlement, false)
-  const issued = await issueKeyFor(operator, { client: name, environment, peppers: parsePeppers(settings.secrets.KEY_PEPPERS), ...(options.scopes === undefined ? {} : { scopes: options.scopes }) })
-  return {
-    key: issued.key,
-    keyId: issued.id,
-    organization,
-    client: name,
-    entitlement,
-    entitlementId: granted.id,
-    ask: (body = {}, askOptions = {}) => ask(gateways[0]?.baseUrl ?? '', { query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE, ...body }, { key: issued.key, ...askOptions }),
-  }
+interface Processes {
+  readonly gateways: readonly LocalGateway[]
+  readonly searchNodes: readonly LocalSearchNode[]
+  readonly jobs: LocalService
+}
+
+/** All at once: a gateway is ready only when a search node answers, and nobody waits for anybody else. */
+async function startProcesses(settings: StackSettings, options: ServiceOptions, add: <T extends { stop(): Promise<unknown> }>(process: T) => T): Promise<Processes> {
+  const ports = await Promise.all(Array.from({ length: options.searchNodes ?? 1 }, () => freePort()))
+  const addresses = ports.map((port) => `127.0.0.1:${port}`)
+  const searchNodes = ports.map(async (port, index) => add(await startSearchNode(settings, `search-node-${index}`, port)))
+  const jobs = startJobs(settings, addresses).then(add)
+  const gateways = Array.from({ length: options.gateways ?? 1 }, async (_, index) => add(await startGateway(settings, addresses, `gateway-${index}`)))
+  // Until all have come up or failed: what failed is thrown only when everything that runs is known, and so will be stopped.
+  await Promise.allSettled([...searchNodes, jobs, ...gateways])
+  return { searchNodes: await Promise.all(searchNodes), jobs: await jobs, gateways: await Promise.all(gateways) }
 }

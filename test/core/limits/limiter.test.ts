@@ -30,7 +30,14 @@ afterAll(async () => {
 })
 
 async function newScope(): Promise<LimitScope> {
-  const scope = { organizationId: randomUUID(), epoch: 1, entitlementId: randomUUID(), knowledgeBaseId: randomUUID(), clientId: randomUUID(), environment: 'live' }
+  const scope = {
+    organizationId: randomUUID(),
+    epoch: 1,
+    entitlementId: randomUUID(),
+    knowledgeBaseId: randomUUID(),
+    clientId: randomUUID(),
+    environment: 'live',
+  }
   await redis.set(limitKeys(scope).ready, '1')
   return scope
 }
@@ -38,10 +45,22 @@ function plan(limits: object = {}): PlanLimits {
   return planLimitsSchema.parse({ requests_per_minute: 1_000, concurrency: 1_000, ...limits })
 }
 function ask(scope: LimitScope, limits: PlanLimits, more: { requestId?: string; digest?: Buffer; corpusPassages?: number } = {}): Promise<AdmissionDecision> {
-  return limiter.admit(scope, { requestId: more.requestId ?? randomUUID(), limits, corpusPassages: more.corpusPassages ?? 100_000, idempotencyDigest: more.digest, originalRequestId: undefined })
+  return limiter.admit(scope, {
+    requestId: more.requestId ?? randomUUID(),
+    limits,
+    corpusPassages: more.corpusPassages ?? 100_000,
+    idempotencyDigest: more.digest,
+    originalRequestId: undefined,
+  })
 }
 function passages(document: string, from: number, count: number, total = 1_000): ServedPassage[] {
-  return Array.from({ length: count }, (_, index) => ({ chunk: `${document}-${from + index}`, document, revision: `r-${document}`, ordinal: from + index, total }))
+  return Array.from({ length: count }, (_, index) => ({
+    chunk: `${document}-${from + index}`,
+    document,
+    revision: `r-${document}`,
+    ordinal: from + index,
+    total,
+  }))
 }
 const digestOf = (key: string): Buffer => createHash('sha256').update(key).digest()
 const statuses = async (scope: LimitScope, limits: PlanLimits, times: number): Promise<string[]> => {
@@ -149,7 +168,10 @@ describe('taking back', () => {
 describe('extraction exposure', () => {
   it('past the soft mark the rate tightens, past the hard mark it stops, and both count distinct passages', async () => {
     const scope = await newScope()
-    const limits = plan({ requests_per_minute: 10, exposure: { soft_share: 0.1, hard_share: 0.2, floors: { corpus: 1, document: 1_000, run: 1_000 }, run: 1_000 } })
+    const limits = plan({
+      requests_per_minute: 10,
+      exposure: { soft_share: 0.1, hard_share: 0.2, floors: { corpus: 1, document: 1_000, run: 1_000 }, run: 1_000 },
+    })
     const corpus = { corpusPassages: 100 }
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 9))
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 9))
@@ -179,7 +201,12 @@ describe('extraction exposure', () => {
   it('the share of one document stops it, until the window moves', async () => {
     const scope = await newScope()
     const limits = plan({ exposure: { document_share: 0.5, floors: { document: 2 } } })
-    await limiter.settle(scope, randomUUID(), limits, [...passages('a', 0, 1, 20), ...passages('a', 2, 1, 20), ...passages('a', 4, 1, 20), ...passages('a', 6, 1, 20)])
+    await limiter.settle(scope, randomUUID(), limits, [
+      ...passages('a', 0, 1, 20),
+      ...passages('a', 2, 1, 20),
+      ...passages('a', 4, 1, 20),
+      ...passages('a', 6, 1, 20),
+    ])
     expect((await ask(scope, limits)).status).toBe('admitted')
     for (let ordinal = 8; ordinal < 20; ordinal += 2) await limiter.settle(scope, randomUUID(), limits, passages('a', ordinal, 1, 20))
     expect((await ask(scope, limits)).status).toBe('exposure')
@@ -204,7 +231,15 @@ describe('installed counters', () => {
     const requestId = randomUUID()
     const now = Date.now()
     await limiter.install(scope.organizationId, 9, {
-      entitlements: [{ scope, dayUsed: 4, monthUsed: 7, minute: [{ requestId, atMs: now }], open: [{ requestId, admittedAtMs: now, deadlineMs: now + 5_000, idempotencyDigest: digestOf('d') }] }],
+      entitlements: [
+        {
+          scope,
+          dayUsed: 4,
+          monthUsed: 7,
+          minute: [{ requestId, atMs: now }],
+          open: [{ requestId, admittedAtMs: now, deadlineMs: now + 5_000, idempotencyDigest: digestOf('d') }],
+        },
+      ],
       exposure: [{ scope, windowMs: 86_400_000, served: passages('a', 0, 6).map((passage) => ({ atMs: now, passage })) }],
     })
     const limits = plan({ concurrency: 1 })
@@ -222,7 +257,9 @@ it('the limiter answers nothing while the store is away, and says so at once', a
   try {
     await sleep(50)
     expect(lost.runId()).toBeUndefined()
-    await expect(lost.admit(await newScope(), { requestId: randomUUID(), limits: plan(), corpusPassages: 1, idempotencyDigest: undefined, originalRequestId: undefined })).rejects.toThrow()
+    await expect(
+      lost.admit(await newScope(), { requestId: randomUUID(), limits: plan(), corpusPassages: 1, idempotencyDigest: undefined, originalRequestId: undefined }),
+    ).rejects.toThrow()
   } finally {
     lost.close()
   }

@@ -19,8 +19,9 @@ function pinnedWith(bytesMax: number): PinnedRequest {
   return stand as PinnedRequest
 }
 
-const passage = fc.record({ text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }), title: fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }) }).map(
-  ({ text, title }): FoundPassage => ({
+const passage = fc
+  .record({ text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }), title: fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }) })
+  .map(({ text, title }): FoundPassage => ({
     chunk_id: 'chk_00ff',
     text,
     score: 0.5,
@@ -36,8 +37,7 @@ const passage = fc.record({ text: fc.string({ unit: 'grapheme', minLength: 1, ma
     citation: { label: 'A 1', source_anchor: 'https://rules.example/a#1', source_snapshot_id: randomUUID() },
     metadata: { language: 'en', jurisdiction: 'HS-M', verification_status: 'verified' },
     place: { ordinal: 0, document_passages: 1 },
-  }),
-)
+  }))
 
 it('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {
   fc.assert(
@@ -71,7 +71,9 @@ it('an abstention carries no passage', () => {
 })
 
 it('an answer of which not one passage fits is a failure, never an empty answer', () => {
-  expect(() => bound(ids, pinnedWith(2_000), query, [{ ...fixed, text: 'ü'.repeat(4_000) }], answer)).toThrow(expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }))
+  expect(() => bound(ids, pinnedWith(2_000), query, [{ ...fixed, text: 'ü'.repeat(4_000) }], answer)).toThrow(
+    expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
+  )
 })
 
 const [fixed] = fc.sample(passage, { numRuns: 1, seed: 7 }) as [FoundPassage]

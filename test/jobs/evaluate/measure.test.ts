@@ -3,9 +3,8 @@ import { measure } from '#jobs/evaluate/measure.ts'
 import type { AskedQuestion } from '#jobs/evaluate/measure.ts'
 import { parseQuestions } from '#jobs/evaluate/questions.ts'
 import { renderReport } from '#jobs/evaluate/report.ts'
-import { DEFAULT_THRESHOLD } from '#jobs/evaluate/threshold.ts'
 
-const source = { kind: 'question set', sha256: 'ab'.repeat(32), unknownRelevant: [] } as const
+const source = { kind: 'question set', sha256: 'ab'.repeat(32), unknownRelevant: [], defaultThreshold: 0.25 } as const
 
 /** Ten questions, counted by hand: recall (1 + 1 + 1/2 + 1 + 0) / 5 = 0.7; threshold midway between 0.50 and 0.40; three of five answered. */
 const asked: readonly AskedQuestion[] = [
@@ -50,9 +49,9 @@ describe('an evaluation', () => {
   test('takes the default threshold and says so where there is nothing unanswerable to fit on', () => {
     const evaluation = measure(
       asked.filter((question) => question.relevant > 0),
-      { kind: 'known items', sha256: null, unknownRelevant: [] },
+      { kind: 'known items', sha256: null, unknownRelevant: [], defaultThreshold: 0.25 },
     )
-    expect(evaluation).toMatchObject({ kind: 'known items', threshold: DEFAULT_THRESHOLD, threshold_fitted: false, answered_unanswerable_share: null })
+    expect(evaluation).toMatchObject({ kind: 'known items', threshold: 0.25, threshold_fitted: false, answered_unanswerable_share: null })
   })
 })
 

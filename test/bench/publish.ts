@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { beginAttempt, insertBuild, succeedBuild } from '#core/db/builds.ts'
+import { insertImport, insertSnapshot } from '#core/db/imports.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import { insertVersion } from '#core/db/versions.ts'
+import { TOP_SCORE_SIGNAL, profileParametersSchema } from '#core/profile.ts'
+import { parsePeppers } from '#core/settings.ts'
+import { requestActivation } from '#jobs/operator/actions/activations.ts'
+import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
+import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
+import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { reviewVersion } from '#jobs/operator/actions/reviews.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
+import { waitForActivation } from '#jobs/operator/wait.ts'
+import { enqueueActivation } from '#jobs/queues.ts'
+import type { BenchArtifact } from './artifact.ts'
+import { FACETS, SNAPSHOT_ID } from './corpus.ts'
+import type { Installation } from './installation.ts'
+
+export const KNOWLEDGE_BASE = 'bench'
+export const EXPANSION = 64
+const NAME = 'bench'
+const ACTIVATION_SECONDS = 120
+/** Every limit is decided, none refuses. Documents have 20 passages, so a run of 40 neighbours never comes about. */
+const LIMITS = {
+  requests_per_minute: 1_000_000,
+  concurrency: 10_000,
+  requests_per_day: 1_000_000_000,
+  requests_per_month: 1_000_000_000,
+  exposure: { floors: { corpus: 1_000_000_000, document: 1_000_000 } },
+}
+
+/**
+ * Makes the artifact the active version of a knowledge base: the rows that a build would have left, then review and activation as an
+ * operator does them, over the queue, with the search node loading it.
+ */
+export async function publishArtifact({ owner, operator, settings }: Installation, artifact: BenchArtifact): Promise<void> {
+  const { id: knowledgeBaseId } = await createKnowledgeBase(operator, { slug: KNOWLEDGE_BASE, title: 'Invented regulations' })
+  const snapshot = { id: SNAPSHOT_ID, sourceName: NAME, mediaType: 'application/x-ndjson', sha256: '0'.repeat(64), bytes: 0 }
+  const importId = randomUUID()
+  await insertSnapshot(owner, knowledgeBaseId, snapshot)
+  await insertImport(owner, { id: importId, knowledgeBaseId, mapping: {}, snapshotIds: [SNAPSHOT_ID], report: {} })
+  await insertBuild(owner, { id: artifact.buildId, knowledgeBaseId, importId, parameters: {} })
+  const attempt = (await beginAttempt(owner, artifact.buildId)) ?? 0
+  await inTransaction(owner, async (client) => {
+    await succeedBuild(client, { buildId: artifact.buildId, attempt })
+    await insertVersion(client, {
+      id: artifact.versionId,
+      knowledgeBaseId,
+      buildId: artifact.buildId,
+      passages: artifact.manifest.passages,
+      documents: artifact.manifest.documents,
+      facets: FACETS,
+      evaluation: {},
+      passed: true,
+      projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
+      profile: { id: randomUUID(), parameters: profileParametersSchema.parse({ expansion: EXPANSION }), signal: TOP_SCORE_SIGNAL, threshold: 0 },
+    })
+  })
+  await reviewVersion(operator, { version: artifact.versionId, verdict: 'approved', reviewer: NAME, note: 'An invented corpus for measurements.' })
+  await withQueues(settings.redisUrl, async (open) => {
+    const asked = await requestActivation(operator, artifact.versionId, (id) => enqueueActivation(open('activate'), id))
+    await waitForActivation(operator.database, asked.id, ACTIVATION_SECONDS, { update: () => undefined, end: () => undefined })
+  })
+}
+
+/** One client entitled to everything. @returns its key. */
+export async function admitCaller({ operator, settings }: Installation): Promise<string> {
+  await createOrganization(operator, { name: NAME, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
+  await createClient(operator, { organization: NAME, name: NAME })
+  await createPlan(operator, { name: NAME, limits: LIMITS })
+  const { languages, jurisdictions } = FACETS
+  await grantEntitlement(operator, {
+    client: NAME,
+    environment: settings.keyEnvironment,
+    knowledgeBase: KNOWLEDGE_BASE,
+    plan: NAME,
+    languages,
+    jurisdictions,
+    subjects: null,
+  })
+  return (await issueKeyFor(operator, { client: NAME, environment: settings.keyEnvironment, peppers: parsePeppers(settings.secrets.KEY_PEPPERS) })).key
+}

@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import type { ServiceAccess } from '#test/support/caller.ts'
+import { startProvider } from '#test/support/provider.ts'
+import { startTestService } from '#test/support/service.ts'
+import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './corpus.ts'
+
+export interface SharedService extends ServiceAccess {
+  /** Of the embedding provider that the mixed knowledge base was built with. */
+  readonly providerUrl: string
+  readonly providerTokens: number
+}
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    service: SharedService
+  }
+}
+
+/** Short, so that a test of a provider that hangs is short; long enough for a loaded machine to answer in. */
+const PROVIDER_TIMEOUT_MS = 2_500
+
+/** One service for all contract tests: each makes callers of its own, so they do not meet. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const provider = await startProvider()
+  const running: { stop(): Promise<void> }[] = [provider]
+  const teardown = async (): Promise<void> => {
+    for (const part of running.toReversed()) await part.stop()
+  }
+  try {
+    const service = await startTestService({
+      searchNodes: 2,
+      servers: project.getProvidedContext().servers,
+      environment: {
+        OPENAI_BASE_URL: provider.baseUrl,
+        OPENAI_API_KEY: 'a-key-of-the-test-provider',
+        OPENAI_DIMENSIONS: String(provider.dimensions),
+        OPENAI_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
+        LOG_LEVEL: 'debug',
+      },
+    })
+    running.push(service)
+    const source = writeMixedCorpus(join(service.settings.folder, 'mixed'))
+    await service.publish({ knowledgeBase: MIXED_KNOWLEDGE_BASE, title: 'Mixed', source, mappingFile: undefined, questionsFile: undefined, embedding: 'openai' })
+    project.provide('service', { ...service.access(), providerUrl: provider.baseUrl, providerTokens: provider.tokensPerText })
+    return teardown
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { KeyEnvironment } from '#core/keys.ts'
+import { createLog } from '#core/log.ts'
+import { parsePeppers } from '#core/settings.ts'
+import type { StackSettings } from '#jobs/demo/stack.ts'
+import { grantEntitlement, setEntitlementActive } from '#jobs/operator/actions/entitlements.ts'
+import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
+import type { Operator } from '#jobs/operator/actions/operator.ts'
+import { createClient, createOrganization } from '#jobs/operator/actions/organizations.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { ask } from './http.ts'
+import type { Answer, AskOptions } from './http.ts'
+
+export interface CallerOptions {
+  /** Any of the plan's fields; by default rates and allowances that no test exhausts by accident. */
+  readonly limits?: object
+  readonly knowledgeBase?: string
+  readonly languages?: readonly string[]
+  readonly jurisdictions?: readonly string[]
+  readonly subjects?: readonly string[] | null
+  readonly scopes?: readonly string[]
+  readonly environment?: KeyEnvironment
+  readonly active?: boolean
+  /** Another application of an organization that exists. */
+  readonly organization?: string
+}
+
+/** One client of the service with a key of its own. */
+export interface Caller {
+  readonly key: string
+  readonly keyId: string
+  readonly organization: string
+  readonly client: string
+  /** `client/environment/knowledge base`, as the operator's actions name it. */
+  readonly entitlement: string
+  readonly entitlementId: string
+  /** A request with this caller's key and knowledge base; fields that are given win. */
+  ask(body?: object, options?: AskOptions): Promise<Answer>
+}
+
+/** What another process needs to use a running service as operator and as caller; plain values only. */
+export interface ServiceAccess {
+  readonly settings: StackSettings
+  readonly ownerUrl: string
+  readonly operatorUrl: string
+  readonly gateways: readonly { readonly baseUrl: string; readonly internalUrl: string; readonly logFile: string }[]
+  readonly searchNodes: readonly { readonly address: string; readonly logFile: string }[]
+  readonly versionId: string
+}
+
+/** A running service in an operator's and a caller's hands. */
+export interface ServiceConnection extends ServiceAccess {
+  /** Owns the schema: for what a test arranges or inspects beyond the operator's rights. */
+  readonly owner: Database
+  readonly operator: Operator
+  newCaller(options?: CallerOptions): Promise<Caller>
+  close(): Promise<void>
+}
+
+export const KNOWLEDGE_BASE = 'hsfa-rulebook'
+/** Answered by COB-M 2.1 of the demo rulebook, language en, jurisdiction HS-M, subject conduct. */
+export const ANSWERED_QUERY = 'How many days does a retail client have to cancel a distance contract during the cooling-off period?'
+/** On a topic that the demo rulebook lacks. */
+export const ABSTAINED_QUERY = 'How much may an unsophisticated backer pledge to a crowdfunding campaign in one year?'
+const GENEROUS = { requests_per_minute: 100_000, concurrency: 1_000, requests_per_day: 1_000_000, requests_per_month: 10_000_000, exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } } }
+
+const STATEMENT_TIMEOUT_MS = 20_000
+const CONNECTIONS_MAX = 4
+
+export function connectToService(access: ServiceAccess): ServiceConnection {
+  const log = createLog('test', 'silent')
+  const owner = openDatabase(access.ownerUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
+  const operator: Operator = { database: openDatabase(access.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS), actor: 'test' }
+  const baseUrl = access.gateways[0]?.baseUrl ?? ''
+  return {
+    ...access,
+    owner,
+    operator,
+    newCaller: (options) => newCaller(operator, access.settings, baseUrl, options),
+    close: async () => {
+      await Promise.all([owner.end(), operator.database.end()])
+    },
+  }
+}
+
+async function newCaller(operator: Operator, settings: StackSettings, baseUrl: string, options: CallerOptions = {}): Promise<Caller> {
+  const name = `t-${randomUUID()}`
+  const { environment = 'live', organization = name, knowledgeBase = KNOWLEDGE_BASE } = options
+  if (options.organization === undefined) await createOrganization(operator, { name, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
+  await createClient(operator, { organization, name })
+  await createPlan(operator, { name, limits: { ...GENEROUS, ...options.limits } })
+  const granted = await grantEntitlement(operator, {
+    client: name,
+    environment,
+    knowledgeBase,
+    plan: name,
+    languages: options.languages ?? ['en'],
+    jurisdictions: options.jurisdictions ?? ['HS-M', 'HS-F'],
+    subjects: options.subjects ?? null,
+  })
+  const entitlement = `${name}/${environment}/${knowledgeBase}`
+  if (options.active === false) await setEntitlementActive(operator, entitlement, false)
+  const issued = await issueKeyFor(operator, { client: name, environment, peppers: parsePeppers(settings.secrets.KEY_PEPPERS), ...(options.scopes === undefined ? {} : { scopes: options.scopes }) })
+  return {
+    key: issued.key,
+    keyId: issued.id,
+    organization,
+    client: name,
+    entitlement,
+    entitlementId: granted.id,
+    ask: (body = {}, askOptions = {}) => ask(baseUrl, { query: ANSWERED_QUERY, knowledge_base: knowledgeBase, ...body }, { key: issued.key, ...askOptions }),
+  }
+}

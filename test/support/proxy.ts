@@ -1,0 +1,114 @@
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+
+/** pass: bytes flow. stall: connections stay up and nothing flows any more. cut: every connection is reset, new ones too. */
+type Mode = 'pass' | 'stall' | 'cut'
+
+export interface Tripped {
+  /** Resolves when the watched bytes were seen and the mode has changed. */
+  readonly seen: Promise<void>
+}
+
+/** A TCP proxy between a service and what it depends on, to lose the dependency without stopping it for others. */
+export interface FaultProxy {
+  readonly port: number
+  /** The given URL with the proxy's host and port. */
+  through(url: string): string
+  set(mode: Mode): void
+  /**
+   * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`; with `after: 'delivery'` it still reaches
+   * the server, and only the answer is lost.
+   */
+  trip(mode: Exclude<Mode, 'pass'>, bytes: string, after?: 'sight' | 'delivery'): Tripped
+  stop(): Promise<void>
+}
+
+interface Pair {
+  readonly client: Socket
+  readonly server: Socket
+}
+
+interface Watch {
+  readonly mode: Exclude<Mode, 'pass'>
+  readonly bytes: string
+  readonly after: 'sight' | 'delivery'
+  readonly seen: () => void
+}
+
+export async function startFaultProxy(target: { readonly host: string; readonly port: number }): Promise<FaultProxy> {
+  const pairs = new Set<Pair>()
+  let mode: Mode = 'pass'
+  let watch: Watch | undefined
+
+  function set(next: Mode): void {
+    mode = next
+    for (const { client, server } of pairs) {
+      for (const socket of [client, server]) {
+        if (next === 'stall') socket.pause()
+        else if (next === 'cut') socket.resetAndDestroy()
+        else socket.resume()
+      }
+    }
+  }
+  function onClientBytes({ server }: Pair, chunk: Buffer): void {
+    if (watch === undefined || !chunk.includes(watch.bytes)) {
+      server.write(chunk)
+      return
+    }
+    const { mode: next, after, seen } = watch
+    watch = undefined
+    if (after === 'sight') {
+      set(next)
+      seen()
+      return
+    }
+    // The server's answer shows that it did what it was told; the answer itself goes nowhere.
+    server.removeAllListeners('data')
+    server.write(chunk)
+    server.once('data', () => {
+      set(next)
+      seen()
+    })
+  }
+  const listener = createServer((client) => {
+    if (mode === 'cut') return void client.resetAndDestroy()
+    const server = connect(target.port, target.host)
+    const pair = { client, server }
+    pairs.add(pair)
+    client.on('data', (chunk) => onClientBytes(pair, chunk))
+    server.on('data', (chunk) => void client.write(chunk))
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        pairs.delete(pair)
+        other.destroy()
+      })
+    }
+    if (mode === 'stall') for (const socket of [client, server]) socket.pause()
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const { port } = listener.address() as AddressInfo
+  return {
+    port,
+    through: (url) => {
+      const changed = new URL(url)
+      changed.hostname = '127.0.0.1'
+      changed.port = String(port)
+      return changed.href
+    },
+    set,
+    trip: (next, bytes, after = 'sight') => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      watch = { mode: next, bytes, after, seen: resolve }
+      return { seen: promise }
+    },
+    stop: () => {
+      const closed = new Promise<void>((resolve) => listener.close(() => resolve()))
+      set('cut')
+      return closed
+    },
+  }
+}
