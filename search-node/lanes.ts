@@ -34,17 +34,20 @@ export function startLane(): Lane {
   }
 }
 
-/** The thread that hashes artifacts. It exists only while there is something to verify. */
+/** The thread that hashes artifacts. It ends when there was nothing to verify for a while. */
 export interface Verifier {
   verify(task: VerifyTask): Promise<Verified>
   end(): Promise<void>
 }
+
+const VERIFIER_IDLE_MS = 10_000
 
 export function startVerifier(): Verifier {
   const thread = new Piscina({
     filename: fileURLToPath(new URL('verify-worker.ts', import.meta.url)),
     name: 'verify',
     minThreads: 0,
+    idleTimeout: VERIFIER_IDLE_MS,
     maxThreads: 1,
     concurrentTasksPerWorker: 1,
     maxQueue: 64,

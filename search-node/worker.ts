@@ -38,7 +38,14 @@ export async function close(artifact: ArtifactRef): Promise<void> {
 
 function searchForFirstRow({ vectors, dimensions, facets: { facets } }: Mapping): SearchInput {
   const vector = new Float32Array(vectors.read(Uint32Array.of(0)), 0, dimensions).slice()
-  const filters = { languages: facets.languages, jurisdictions: facets.jurisdictions, subjects: [], any_subject: true, verification_statuses: facets.statuses, in_force_on: '' }
+  const filters = {
+    languages: facets.languages,
+    jurisdictions: facets.jurisdictions,
+    subjects: [],
+    any_subject: true,
+    verification_statuses: facets.statuses,
+    in_force_on: '',
+  }
   return { vector, limit: 1, filters, expansion: BOUNDS.searchExpansionDefault }
 }
 

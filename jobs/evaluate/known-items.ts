@@ -26,7 +26,7 @@ export async function sampleKnownItems(passages: AsyncIterable<PassageRecord>, s
     const sentence = sentenceOf(passage.text)
     if (sentence === undefined) continue
     const at = chosen.findIndex((other) => rank < other.rank)
-    const question = { id: passage.chunk_id, text: questionOf(passage.heading, extract), relevant: [passage.source_id], filters: undefined }
+    const question = { id: passage.chunk_id, text: questionOf(passage.heading, sentence), relevant: [passage.source_id], filters: undefined }
     chosen.splice(at === -1 ? chosen.length : at, 0, { rank, item: { question, text: passage.text } })
     if (chosen.length > BOUNDS.evaluationSampleMax) chosen.pop()
   }
@@ -38,8 +38,8 @@ function isServed(passage: PassageRecord, day: string): boolean {
 }
 
 /** Heading first, as people name what they look for; cut to the length a caller may send. */
-function questionOf(heading: string, extract: string): string {
-  return [...`${heading} ${extract}`.trim()].slice(-BOUNDS.queryCharactersMax).join('')
+function questionOf(heading: string, sentence: string): string {
+  return [...`${heading} ${sentence}`.trim()].slice(-BOUNDS.queryCharactersMax).join('')
 }
 
 const segmenter = new Intl.Segmenter('und', { granularity: 'sentence' })

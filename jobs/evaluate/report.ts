@@ -32,7 +32,7 @@ ${lists(evaluation)}
 function factsOf(evaluation: Evaluation): readonly (readonly [string, string])[] {
   const unanswerable = evaluation.answered_unanswerable_share
   return [
-    ['Questions', evaluation.kind === 'known items' ? 'known items: heading and opening words of each sampled passage' : `question set ${evaluation.question_set ?? ''}`],
+    ['Questions', evaluation.kind === 'known items' ? 'known items: heading and one sentence of each sampled passage' : `question set ${evaluation.question_set ?? ''}`],
     ['Asked', `${evaluation.questions}: ${evaluation.answerable} answerable, ${evaluation.unanswerable} unanswerable`],
     ['Recall@5', percent(evaluation.recall_at_5)],
     ['Threshold', `${evaluation.threshold.toFixed(4)} (${evaluation.threshold_fitted ? 'fitted on this set' : 'default: nothing unanswerable to fit on'})`],

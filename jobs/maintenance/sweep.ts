@@ -24,18 +24,19 @@ export interface Swept {
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const settled = await settleOverdue(deps)
   const lost = await reservationsWithoutEntry(deps.database, BOUNDS.ledgerJobLostAfterMs, BOUNDS.sweepBatchMax)
-  const appended = lost.length === 0 ? 0 : await appendLedgerEntries(deps.database, lost)
+  const due = [...settled, ...lost]
+  const appended = due.length === 0 ? 0 : await appendLedgerEntries(deps.database, due)
   if (lost.length < BOUNDS.sweepBatchMax) await moveWatermark(deps.database, BOUNDS.ledgerWatermarkTrailMs)
-  if (settled + appended > 0) deps.log.info('swept', { settled, appended })
-  return { settled, appended }
+  if (due.length > 0) deps.log.info('swept', { settled: settled.length, appended })
+  return { settled: settled.length, appended }
 }
 
 /** One that cannot be settled now stays open for the next sweep and does not hold up the others. */
-async function settleOverdue({ database, settle, log }: SweepDeps): Promise<number> {
-  let settled = 0
+async function settleOverdue({ database, settle, log }: SweepDeps): Promise<readonly string[]> {
+  const settled: string[] = []
   for (const id of await findOpenPastDeadline(database, BOUNDS.sweepBatchMax)) {
     try {
-      if ((await settle(id)) !== 'not-open') settled++
+      if ((await settle(id)) !== 'not-open') settled.push(id)
     } catch (error) {
       log.warn('reservation could not be settled', { request_id: id }, error)
     }

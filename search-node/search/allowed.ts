@@ -8,6 +8,8 @@ export interface Allowed {
   /** Bit row % 32 of word row / 32. */
   readonly bits: Uint32Array
   readonly count: number
+  /** Stretches of neighbouring allowed rows. */
+  readonly runs: number
 }
 
 /** The filters that were last used; least recently used goes first. Bounded, one a thread and version. */
@@ -58,7 +60,7 @@ function computeAllowed(filters: Filters, passages: number, table: FacetTable): 
   if (!filters.any_subject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, table))
   intersect(bits, union(filters.verification_statuses, statuses, subjectsAt + subjects.length, passages, table))
   if (filters.in_force_on !== '') keepInForce(bits, dayNumber(filters.in_force_on), table)
-  return { bits, count: popCount(bits) }
+  return { bits, count: popCount(bits), runs: countRuns(bits) }
 }
 
 /** Values that the version does not hold allow nothing. */
@@ -86,6 +88,18 @@ function keepInForce(bits: Uint32Array, day: number, { inForceFrom, inForceTo }:
       if ((inForceFrom[row] ?? 0) > day || day >= (inForceTo[row] ?? 0)) bits[word] = (bits[word] ?? 0) & ~lowest
     }
   }
+}
+
+/** Rows whose predecessor is not allowed. */
+function countRuns(bits: Uint32Array): number {
+  let before = 0
+  return popCount(
+    bits.map((word) => {
+      const starts = word & ~((word << 1) | before)
+      before = word >>> 31
+      return starts
+    }),
+  )
 }
 
 function popCount(bits: Uint32Array): number {

@@ -48,7 +48,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
 function dense(mapping: Mapping, query: Float32Array, allowed: Allowed, { limit, expansion }: SearchInput): Ranked {
   if (allowed.count === 0) return { plan: 'exact', rows: [] }
   const needed = Math.min(limit, allowed.count)
-  const input: PlanInput = { passages: mapping.passages, dimensions: mapping.dimensions, allowed: allowed.count, limit: needed, expansion }
+  const input: PlanInput = { passages: mapping.passages, dimensions: mapping.dimensions, allowed: allowed.count, runs: allowed.runs, limit: needed, expansion }
   let plan = firstPlan(input)
   while (plan.kind === 'graph') {
     const answer = approximateRows(mapping.index, query, plan.neighbours, allowed.bits, needed, limit + GRAPH_SPARE)

@@ -39,6 +39,8 @@ export interface InstallationOptions {
   readonly dimensions: number
   readonly state: DemoState
   readonly queries: readonly Query[]
+  /** Further variables for the service's processes. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export async function install(options: InstallationOptions, steps: Steps): Promise<Installation> {
@@ -64,7 +66,13 @@ export async function install(options: InstallationOptions, steps: Steps): Promi
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets: state.secrets,
-    environment: { OPENAI_BASE_URL: provider.baseUrl, OPENAI_API_KEY: 'bench', OPENAI_MODEL: MODEL, OPENAI_DIMENSIONS: String(options.dimensions) },
+    environment: {
+      ...options.environment,
+      OPENAI_BASE_URL: provider.baseUrl,
+      OPENAI_API_KEY: 'bench',
+      OPENAI_MODEL: MODEL,
+      OPENAI_DIMENSIONS: String(options.dimensions),
+    },
   }
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   steps.watch(searchNode)

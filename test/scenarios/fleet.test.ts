@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parsePeppers } from '#core/settings.ts'
 import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
 import type { Answer } from '#test/support/http.ts'
-import { startTestService } from '#test/support/service.ts'
+import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
 import { remaining, settledBooks } from './books.ts'
 import type { Book } from './books.ts'
 import { startTestProvider } from './provider.ts'
 import type { TestProvider } from './provider.ts'
+import { until } from './until.ts'
 
 const REQUESTS = 200
 const CONCURRENCY = 2
@@ -18,7 +20,6 @@ let service: TestService
 beforeAll(async () => {
   provider = await startTestProvider()
   service = await startTestService({ gateways: 2, searchNodes: 2, embedding: 'openai', environment: provider.environment })
-  provider.delayMs = 15
 }, 60_000)
 afterAll(async () => {
   await service?.stop()
@@ -46,6 +47,7 @@ it('200 requests at once under a concurrency of 2, over two gateways and two key
   const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: 1_000 } })
   const send = await fourRoads(caller)
   provider.resetOverlap()
+  provider.delayMs = 250
   const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => send(n)))
   const delivered = answers.filter(({ status }) => status === 200)
   const refused = answers.filter(({ status }) => status !== 200)
@@ -63,6 +65,7 @@ it('200 callers that keep asking get exactly the rate of one minute admitted, ov
   const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: rate } })
   const send = await fourRoads(caller)
   provider.resetOverlap()
+  provider.delayMs = 15
   const beganMs = performance.now()
   async function askUntilAnswered(n: number): Promise<Answer | undefined> {
     for (;;) {
@@ -71,6 +74,7 @@ it('200 callers that keep asking get exactly the rate of one minute admitted, ov
       expect(answer.error().error.code).toBe('RATE_LIMITED')
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       if (remaining(answer.headers).minute === 0) return undefined
+      await sleep(150 + 2 * n)
     }
   }
   const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => askUntilAnswered(n)))
@@ -95,4 +99,28 @@ it('one Idempotency-Key sent to both gateways under both keys at once is answere
   const books = await settledBooks(service.owner, caller.entitlementId)
   assertBooksMatch(books, delivered)
   expect(remaining((await send(1)).headers).day).toBe(1_000_000 - 2)
+})
+
+it('a caller who hangs up during the embedding has the provider call aborted and stays charged, and the lease ends with the work', async () => {
+  const caller = await service.newCaller({ limits: { concurrency: 1 } })
+  const query = `${ANSWERED_QUERY} `
+  const held = provider.hold(query)
+  const hangUp = new AbortController()
+  const abandoned = caller.ask({ query }, { signal: hangUp.signal })
+  await held.arrived
+  expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
+  hangUp.abort()
+  await expect(abandoned).rejects.toThrow()
+  await held.hungUp
+  held.release()
+  const next = await until('the lease has ended', 5_000, async () => {
+    const answer = await caller.ask()
+    return answer.status === 200 && answer
+  })
+  expect(remaining(next.headers).day).toBe(1_000_000 - 2)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
+    { entry: 'failed', charged: true },
+    { entry: 'delivered', charged: true },
+  ])
 })

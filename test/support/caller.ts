@@ -38,6 +38,8 @@ export interface Caller {
   readonly entitlementId: string
   /** A request with this caller's key and knowledge base; fields that are given win. */
   ask(body?: object, options?: AskOptions): Promise<Answer>
+  /** The body as it is given: text, bytes, anything that becomes JSON, or none at all. */
+  send(body: unknown, options?: AskOptions): Promise<Answer>
 }
 
 /** What another process needs to use a running service as operator and as caller; plain values only. */
@@ -111,5 +113,6 @@ async function newCaller(operator: Operator, settings: StackSettings, baseUrl: s
     entitlement,
     entitlementId: granted.id,
     ask: (body = {}, askOptions = {}) => ask(baseUrl, { query: ANSWERED_QUERY, knowledge_base: knowledgeBase, ...body }, { key: issued.key, ...askOptions }),
+    send: (body, askOptions = {}) => ask(baseUrl, body, { key: issued.key, ...askOptions }),
   }
 }

@@ -1,8 +1,9 @@
+import { fork } from 'node:child_process'
 import type { Command } from 'commander'
 import { describe, expect, test, vi } from 'vitest'
 import { ConfigError } from '#core/config.ts'
 import { createProgram } from '#jobs/operator/program.ts'
-import { commandLine } from './cli.ts'
+import { MAIN, commandLine } from './cli.ts'
 
 function leaves(command: Command, path: readonly string[] = []): { readonly path: string; readonly command: Command }[] {
   return command.commands.flatMap((child) => {
@@ -100,6 +101,12 @@ describe('exit codes and streams', () => {
     const { code, stdout, stderr } = await cli.run(...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(sentence)
+  })
+
+  test('started with a channel to its parent, as npm run starts it, it still ends by itself', async () => {
+    const child = fork(MAIN, ['--help'], { silent: true })
+    child.stdout?.resume()
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
   })
 
   test('a missing variable ends with 1 and names it without any value', async () => {

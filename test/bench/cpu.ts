@@ -1,0 +1,79 @@
+import { readFileSync, readdirSync } from 'node:fs'
+
+/** CPU time by part of the service, in milliseconds since the parts began. `others` is whatever else the machine did. */
+export type CpuTimes = Readonly<Record<CpuPart, number>>
+
+export const CPU_PARTS = ['gateway', 'search node', 'jobs', 'Postgres', 'Redis', 'provider', 'load generator', 'others'] as const
+export type CpuPart = (typeof CPU_PARTS)[number]
+
+/** Linux counts in hundredths of a second (USER_HZ) on every common architecture. */
+const TICK_MS = 10
+
+const PART_OF_COMMAND: readonly (readonly [RegExp, CpuPart])[] = [
+  [/gateway\/main\.ts/, 'gateway'],
+  [/search-node\/main\.ts/, 'search node'],
+  [/jobs\/main\.ts/, 'jobs'],
+  [/bench\/provider\.ts/, 'provider'],
+  [/redis-server|valkey-server/, 'Redis'],
+  [/postgres/, 'Postgres'],
+]
+
+interface Process {
+  readonly pid: number
+  readonly parent: number
+  readonly ms: number
+}
+
+/** Reads /proc for this process and everything it started. @returns undefined where there is no /proc. */
+export function cpuTimes(): CpuTimes | undefined {
+  try {
+    const processes = readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => readProcess(Number(name)) ?? [])
+    const times = { gateway: 0, 'search node': 0, jobs: 0, Postgres: 0, Redis: 0, provider: 0, 'load generator': 0, others: 0 }
+    for (const process of descendants(processes)) times[partOf(process.pid)] += process.ms
+    times.others = busyMs() - Object.values(times).reduce((sum, ms) => sum + ms, 0)
+    return times
+  } catch {
+    return undefined
+  }
+}
+
+export function cpuBetween(before: CpuTimes | undefined, after: CpuTimes | undefined): CpuTimes | undefined {
+  if (before === undefined || after === undefined) return undefined
+  const times = { ...after }
+  for (const part of CPU_PARTS) times[part] -= before[part]
+  return times
+}
+
+function readProcess(pid: number): Process | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The command's name, in brackets, may hold spaces.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { pid, parent: Number(fields[1]), ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS }
+  } catch {
+    return undefined
+  }
+}
+
+function descendants(processes: readonly Process[]): readonly Process[] {
+  const ours = new Set([process.pid])
+  for (let size = 0; size < ours.size;) {
+    size = ours.size
+    for (const { pid, parent } of processes) if (ours.has(parent)) ours.add(pid)
+  }
+  return processes.filter(({ pid }) => ours.has(pid))
+}
+
+function partOf(pid: number): CpuPart {
+  if (pid === process.pid) return 'load generator'
+  const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  return PART_OF_COMMAND.find(([pattern]) => pattern.test(command))?.[1] ?? 'others'
+}
+
+/** All that the machine's cores did: user, nice, system, interrupts. */
+function busyMs(): number {
+  const [, user, nice, system, , , hard, soft] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/\s+/).map(Number)
+  return ((user ?? 0) + (nice ?? 0) + (system ?? 0) + (hard ?? 0) + (soft ?? 0)) * TICK_MS
+}

@@ -1,0 +1,64 @@
+import type { Selectivity } from './corpus.ts'
+import type { Query } from './queries.ts'
+import type { Road } from './roads.ts'
+
+/** What a number of clients saw that each ask one question after the other without a pause. */
+export interface Load {
+  readonly answered: number
+  readonly failed: number
+  /** The first failure's message. */
+  readonly failure: string | undefined
+  readonly elapsedMs: number
+  /** Of every answer, unordered. */
+  readonly latenciesMs: readonly number[]
+}
+
+export interface LoadOptions {
+  readonly queries: readonly Query[]
+  readonly selectivity: Selectivity
+  readonly clients: number
+  readonly ms: number
+  /** Number of the first question: each slice goes on where another ended. */
+  readonly from: number
+}
+
+export async function drive(road: Road, { queries, selectivity, clients, ms, from }: LoadOptions): Promise<Load> {
+  const latenciesMs: number[] = []
+  let next = from
+  let failed = 0
+  let failure: string | undefined
+  const began = performance.now()
+  async function client(): Promise<void> {
+    for (let at = performance.now(); at - began < ms;) {
+      const query = queries[next++ % queries.length]
+      if (query === undefined) throw new Error('there are no questions')
+      try {
+        await road.ask(query, selectivity)
+        latenciesMs.push(performance.now() - at)
+      } catch (error) {
+        failed++
+        failure ??= error instanceof Error ? error.message : 'an unknown failure'
+      }
+      at = performance.now()
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  return { answered: latenciesMs.length, failed, failure, elapsedMs: performance.now() - began, latenciesMs }
+}
+
+/** Asks each of the questions once, a few at a time. @returns what was found, in their order. */
+export async function askOnce(road: Road, queries: readonly Query[], selectivity: Selectivity): Promise<readonly (readonly string[])[]> {
+  const found: (readonly string[])[] = []
+  const waiting = queries.entries()
+  async function client(): Promise<void> {
+    for (const [at, query] of waiting) found[at] = (await road.ask(query, selectivity)).chunkIds()
+  }
+  await Promise.all(Array.from({ length: 8 }, client))
+  return found
+}
+
+/** @param share 0.5 is the median. Nearest rank; 0 when there is nothing. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0
+}

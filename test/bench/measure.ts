@@ -1,0 +1,135 @@
+import { cpuBetween, cpuTimes, CPU_PARTS } from './cpu.ts'
+import type { CpuTimes } from './cpu.ts'
+import { SELECTIVITIES } from './corpus.ts'
+import type { Selectivity } from './corpus.ts'
+import { logEnd, meanWaits, readGatewayTimes, readWaits } from './gateway-log.ts'
+import type { Installation } from './installation.ts'
+import { untilSettled } from './ledger.ts'
+import { drive, percentile } from './load.ts'
+import type { Load } from './load.ts'
+import type { Query } from './queries.ts'
+import { ROADS } from './roads.ts'
+import type { Road, RoadName } from './roads.ts'
+
+export const CLIENTS = [1, 8, 32] as const
+
+/** One road under one load. */
+export interface RoadResult {
+  readonly answered: number
+  readonly failed: number
+  readonly failure: string | null
+  readonly per_second: number
+  readonly p50_ms: number
+  readonly p99_ms: number
+}
+
+/** What only the full path has. */
+export interface GatewayResult {
+  readonly own_p50_ms: number
+  readonly own_p99_ms: number
+  /** Mean milliseconds a request spent on the gateway itself (`own`) and awaiting each party. */
+  readonly mean_ms: Readonly<Record<string, number>>
+  /** From the last reply to the last ledger entry. */
+  readonly settled_after_ms: number
+  /** CPU milliseconds per request by part; null where the system does not tell. */
+  readonly cpu_ms: Readonly<Record<string, number>> | null
+}
+
+export interface Cell {
+  readonly selectivity: Selectivity['name']
+  readonly clients: number
+  readonly roads: Readonly<Record<RoadName, RoadResult>>
+  readonly gateway: GatewayResult
+}
+
+export interface MeasureOptions {
+  readonly installation: Installation
+  readonly roads: readonly Road[]
+  readonly queries: readonly Query[]
+  /** Measured time of each cell and road. */
+  readonly seconds: number
+  readonly onCell: (cell: Cell) => void
+}
+
+/** Roads take turns in slices, so that whatever else the machine does meets all of them. */
+const SLICES = 2
+const WARM_UP_SHARE = 0.1
+
+export async function measureAll(options: MeasureOptions): Promise<readonly Cell[]> {
+  const cells: Cell[] = []
+  for (const selectivity of SELECTIVITIES) {
+    for (const clients of CLIENTS) {
+      const cell = await measureCell(options, selectivity, clients)
+      cells.push(cell)
+      options.onCell(cell)
+    }
+  }
+  return cells
+}
+
+interface GatewaySlice {
+  readonly ownMs: readonly number[]
+  readonly meanMs: Readonly<Record<string, number>>
+  readonly settledMs: number
+  readonly cpu: CpuTimes | undefined
+}
+
+async function measureCell(options: MeasureOptions, selectivity: Selectivity, clients: number): Promise<Cell> {
+  const { queries, seconds, roads, installation } = options
+  const loads: Record<RoadName, Load[]> = { raw: [], grpc: [], full: [] }
+  const slices: GatewaySlice[] = []
+  const sliceMs = (seconds * 1_000) / SLICES
+  for (let slice = 0; slice < SLICES; slice++) {
+    for (const road of roads) {
+      const load = { queries, selectivity, clients, from: Math.floor((slice * queries.length) / SLICES) }
+      await drive(road, { ...load, ms: sliceMs * WARM_UP_SHARE })
+      const measured = (): Promise<Load> => drive(road, { ...load, ms: sliceMs })
+      if (road.name === 'full') slices.push(await observed(installation, async () => void loads.full.push(await measured())))
+      else loads[road.name].push(await measured())
+    }
+  }
+  const resultOf = (name: RoadName): RoadResult => roadResult(loads[name])
+  const [raw, grpc, full] = ROADS.map(resultOf)
+  if (raw === undefined || grpc === undefined || full === undefined) throw new Error('a road is missing')
+  return { selectivity: selectivity.name, clients, roads: { raw, grpc, full }, gateway: gatewayResult(slices, full.answered) }
+}
+
+/** One slice of the full path with what the gateway's log, its metrics, the ledger and the system say about it. */
+async function observed({ gateway, owner }: Installation, slice: () => Promise<void>): Promise<GatewaySlice> {
+  await untilSettled(owner)
+  const [waitsBefore, logFrom, cpuBefore] = [await readWaits(gateway.internalUrl), logEnd(gateway.logFile), cpuTimes()]
+  await slice()
+  const logTo = logEnd(gateway.logFile)
+  const { ms: settledMs } = await untilSettled(owner)
+  const cpu = cpuBetween(cpuBefore, cpuTimes())
+  const waitsAfter = await readWaits(gateway.internalUrl)
+  return { ownMs: readGatewayTimes(gateway.logFile, logFrom, logTo).ownMs, meanMs: meanWaits(waitsBefore, waitsAfter), settledMs, cpu }
+}
+
+function roadResult(loads: readonly Load[]): RoadResult {
+  const sum = (value: (load: Load) => number): number => loads.reduce((total, load) => total + value(load), 0)
+  const latencies = loads.flatMap((load) => load.latenciesMs)
+  return {
+    answered: sum((load) => load.answered),
+    failed: sum((load) => load.failed),
+    failure: loads.find((load) => load.failure !== undefined)?.failure ?? null,
+    per_second: sum((load) => load.answered) / (sum((load) => load.elapsedMs) / 1_000),
+    p50_ms: percentile(latencies, 0.5),
+    p99_ms: percentile(latencies, 0.99),
+  }
+}
+
+function gatewayResult(slices: readonly GatewaySlice[], answered: number): GatewayResult {
+  const ownMs = slices.flatMap((slice) => slice.ownMs)
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+  const parties = Object.keys(slices[0]?.meanMs ?? {})
+  const cpu = slices.flatMap((slice) => slice.cpu ?? [])
+  return {
+    own_p50_ms: percentile(ownMs, 0.5),
+    own_p99_ms: percentile(ownMs, 0.99),
+    mean_ms: Object.fromEntries(parties.map((party) => [party, mean(slices.map((slice) => slice.meanMs[party] ?? 0))])),
+    settled_after_ms: Math.max(...slices.map((slice) => slice.settledMs)),
+    cpu_ms:
+      cpu.length === 0 ? null : Object.fromEntries(CPU_PARTS.map((part) => [part, cpu.reduce((sum, times) => sum + times[part], 0) / Math.max(1, answered)])),
+  }
+}

@@ -1,0 +1,52 @@
+import type { Bar, Recall } from './bars.ts'
+import type { Cell } from './measure.ts'
+
+const HEAD = ['selectivity', 'clients', 'raw q/s', 'gRPC q/s', 'full q/s', 'full/raw', 'full p50', 'full p99', 'own p50', 'recall@5 raw/gRPC/full', 'settled after']
+
+function rowOf(cell: Cell, recall: Recall): readonly string[] {
+  const { raw, grpc, full } = cell.roads
+  const recalls = recall[cell.selectivity]
+  return [
+    cell.selectivity,
+    String(cell.clients),
+    raw.per_second.toFixed(0),
+    grpc.per_second.toFixed(0),
+    full.per_second.toFixed(0),
+    (full.per_second / raw.per_second).toFixed(2),
+    `${full.p50_ms.toFixed(1)} ms`,
+    `${full.p99_ms.toFixed(1)} ms`,
+    `${cell.gateway.own_p50_ms.toFixed(2)} ms`,
+    [recalls.raw, recalls.grpc, recalls.full].map((value) => value.toFixed(3)).join(' / '),
+    `${cell.gateway.settled_after_ms.toFixed(0)} ms`,
+  ]
+}
+
+export function renderTable(cells: readonly Cell[], recall: Recall): string {
+  return aligned([HEAD, ...cells.map((cell) => rowOf(cell, recall))])
+}
+
+/** Where a request's time goes with one client, and the processors' time with most. */
+export function renderShares(cells: readonly Cell[]): string {
+  const [alone] = cells.filter((cell) => cell.clients === 1)
+  const crowded = cells.filter((cell) => cell.selectivity === 'unfiltered').at(-1)
+  const lines: string[] = []
+  if (alone !== undefined) lines.push(`One client, unfiltered, mean ms a request: ${shares(alone.gateway.mean_ms)}`)
+  if (crowded !== undefined && crowded.gateway.cpu_ms !== null)
+    lines.push(`${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`)
+  return lines.join('\n')
+}
+
+function shares(ms: Readonly<Record<string, number>>): string {
+  return Object.entries(ms)
+    .map(([name, value]) => `${name} ${value.toFixed(2)}`)
+    .join(', ')
+}
+
+export function renderBars(bars: readonly Bar[]): string {
+  return aligned(bars.map((bar) => [bar.met ? 'pass' : 'MISS', bar.name, `wanted ${bar.wanted}`, `measured ${bar.measured}`]))
+}
+
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+}

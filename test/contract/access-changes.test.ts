@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { parsePeppers } from '#core/settings.ts'
+import { startGateway } from '#jobs/demo/stack.ts'
+import { changeEntitlement, setEntitlementActive } from '#jobs/operator/actions/entitlements.ts'
+import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/keys.ts'
+import { setClientSuspended, setOrganizationSuspended } from '#jobs/operator/actions/organizations.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { newCaller, service } from './service.ts'
+
+/** The contract's bound on how long a change may take to reach every gateway. */
+const EFFECT_MS = 5_000
+const { operator, owner } = service
+
+async function becomes(caller: Caller, status: number, code?: string): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const answer = await caller.ask()
+        return [answer.status, answer.status === 200 ? undefined : answer.error().error.code]
+      },
+      { timeout: EFFECT_MS, interval: 50 },
+    )
+    .toEqual([status, code])
+}
+
+async function served(caller: Caller): Promise<void> {
+  expect((await caller.ask()).status).toBe(200)
+}
+
+describe('Keys: changes take effect within 5 s', () => {
+  it('revocation', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    await revokeKeyNow(operator, caller.keyId)
+    await becomes(caller, 401, 'INVALID_API_KEY')
+  })
+
+  it('revocation, even when the notification of it is lost', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    const session = await owner.connect()
+    try {
+      // Triggers do not fire for a replica: nobody is notified.
+      await session.query("set session_replication_role = 'replica'")
+      await session.query('update api_keys set revoked_at = now() where id = $1', [caller.keyId])
+    } finally {
+      session.release(true)
+    }
+    await becomes(caller, 401, 'INVALID_API_KEY')
+  })
+
+  it('expiry of a key that was in use', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [caller.keyId])
+    await becomes(caller, 401, 'INVALID_API_KEY')
+  })
+
+  it('deactivation of the entitlement, and its return', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    await setEntitlementActive(operator, caller.entitlement, false)
+    await becomes(caller, 403, 'ENTITLEMENT_INACTIVE')
+    await setEntitlementActive(operator, caller.entitlement, true)
+    await becomes(caller, 200)
+  })
+
+  it('narrowing of the entitlement', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    await changeEntitlement(operator, caller.entitlement, { jurisdictions: ['HS-F'] })
+    await expect.poll(async () => (await caller.ask({ filters: { jurisdiction: ['HS-M'] } })).status, { timeout: EFFECT_MS }).toBe(403)
+  })
+
+  it('another plan', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    await createPlan(operator, { name: `${caller.client} narrow`, limits: { max_top_k: 1 } })
+    await changeEntitlement(operator, caller.entitlement, { plan: `${caller.client} narrow` })
+    await expect.poll(async () => (await caller.ask()).retrieved().usage.result_count, { timeout: EFFECT_MS }).toBe(1)
+  })
+
+  it('suspension of the client and of the organization', async () => {
+    const caller = await newCaller()
+    await served(caller)
+    await setClientSuspended(operator, caller.client, true)
+    await becomes(caller, 403, 'ENTITLEMENT_INACTIVE')
+    await setClientSuspended(operator, caller.client, false)
+    await becomes(caller, 200)
+    await setOrganizationSuspended(operator, caller.organization, true)
+    await becomes(caller, 403, 'ENTITLEMENT_INACTIVE')
+  })
+})
+
+describe('Keys: two peppers at once while rotating', () => {
+  it('a gateway with a new pepper first knows the keys of the old one, and those of the new', async () => {
+    const { secrets } = service.settings
+    const next = `next:${randomBytes(32).toString('base64')}`
+    const caller = await newCaller()
+    const addresses = service.searchNodes.map(({ address }) => address)
+    const rotating = await startGateway({ ...service.settings, secrets: { ...secrets, KEY_PEPPERS: `${next},${secrets.KEY_PEPPERS}` } }, addresses, 'gateway-rotating')
+    try {
+      const issued = await issueKeyFor(operator, { client: caller.client, environment: 'live', peppers: parsePeppers(next) })
+      expect((await caller.ask({}, { baseUrl: rotating.baseUrl })).status).toBe(200)
+      expect((await caller.ask({}, { baseUrl: rotating.baseUrl, key: issued.key })).status).toBe(200)
+      expect((await caller.ask({}, { key: issued.key })).status).toBe(401)
+    } finally {
+      await rotating.stop()
+    }
+  })
+})
+
+describe('Keys: the audit trail', () => {
+  it('issue, rotation and revocation, and each entitlement or plan change, append to it', async () => {
+    const caller = await newCaller()
+    const rotated = await rotateKey(operator, { key: caller.keyId, peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+    await revokeKeyNow(operator, caller.keyId)
+    await setEntitlementActive(operator, caller.entitlement, false)
+    await changeEntitlement(operator, caller.entitlement, { languages: ['de'] })
+    const about = [`key:${caller.keyId}`, `key:${rotated.id}`, `entitlement:${caller.entitlementId}`]
+    const { rows } = await owner.query<{ action: string; actor: string }>('select action, actor from audit where subject = any($1) order by id', [about])
+    expect(rows.map(({ action }) => action)).toEqual(['entitlement.grant', 'key.issue', 'key.rotate', 'key.revoke', 'entitlement.deactivate', 'entitlement.change'])
+    expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(['test']))
+    const plans = await owner.query("select from audit where action = 'plan.create' and detail ->> 'name' = $1", [caller.client])
+    expect(plans.rowCount).toBe(1)
+  })
+
+  it.each(['audit', 'ledger'])("the services' role can neither change nor delete rows of %s", async (table) => {
+    const { default: pg } = await import('pg')
+    const client = new pg.Client({ connectionString: service.settings.serviceUrl })
+    await client.connect()
+    try {
+      for (const statement of [`update ${table} set ${table === 'audit' ? "actor = 'x'" : 'charged = false'}`, `delete from ${table}`, `truncate ${table}`])
+        await expect(client.query(statement)).rejects.toThrow(/permission denied/)
+    } finally {
+      await client.end()
+    }
+  })
+})

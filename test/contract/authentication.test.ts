@@ -1,0 +1,141 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { expireKey } from '#core/db/keys.ts'
+import { issueKey } from '#core/keys.ts'
+import { parsePeppers } from '#core/settings.ts'
+import { revokeKeyNow } from '#jobs/operator/actions/keys.ts'
+import type { Caller } from '#test/support/caller.ts'
+import type { Answer, AskOptions } from '#test/support/http.ts'
+import { newCaller, service } from './service.ts'
+import { withoutIds } from './without-ids.ts'
+
+/** Every way in which a key can be no good; the refusals must be the same to the byte, apart from ids. */
+const FAULTY: Readonly<Record<string, AskOptions>> = {
+  'no Authorization header': { key: undefined },
+  'an empty Authorization header': { headers: { authorization: '' } },
+  'a scheme alone': { headers: { authorization: 'Bearer' } },
+  'a scheme and a space': { headers: { authorization: 'Bearer ' } },
+  'basic credentials': { headers: { authorization: 'Basic dXNlcjpwYXNzd29yZA==' } },
+  'a key that is not one': { key: 'password' },
+  'a key with a letter too few': {},
+  'a key with a letter too many': {},
+  'a wrong checksum': {},
+  'another case': {},
+  'an unknown key': {},
+  'a revoked key': {},
+  'an expired key': {},
+  'a key of the other environment': {},
+  'a key of the other environment, relabelled': {},
+  'a very long key': { key: 'e'.repeat(5_000) },
+  'two keys in one header': {},
+}
+
+let caller: Caller
+const refusals = new Map<string, Answer>()
+beforeAll(async () => {
+  caller = await newCaller()
+  const [revoked, expired, test] = [await newCaller(), await newCaller(), await newCaller({ environment: 'test' })]
+  await revokeKeyNow(service.operator, revoked.keyId)
+  await expireKey(service.operator.database, expired.keyId, 0)
+  const { key } = caller
+  const unknown = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 1) })
+  const options: Record<string, AskOptions> = {
+    ...FAULTY,
+    'a key with a letter too few': { key: key.slice(0, -1) },
+    'a key with a letter too many': { key: `${key}a` },
+    'a wrong checksum': { key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` },
+    'another case': { key: key.toUpperCase() },
+    'an unknown key': { key: unknown.secret },
+    'a revoked key': { key: revoked.key },
+    'an expired key': { key: expired.key },
+    'a key of the other environment': { key: test.key },
+    'a key of the other environment, relabelled': { key: test.key.replace('_test_', '_live_') },
+    'two keys in one header': { headers: { authorization: `Bearer ${key}, Bearer ${key}` } },
+  }
+  for (const [name, option] of Object.entries(options)) refusals.set(name, await caller.ask({}, { key: undefined, ...option }))
+})
+
+describe('Authentication: 401 INVALID_API_KEY', () => {
+  it.each(Object.keys(FAULTY))('%s', (name) => {
+    const refusal = refusals.get(name)
+    expect([refusal?.status, refusal?.error().error.code]).toEqual([401, 'INVALID_API_KEY'])
+  })
+
+  it('all refusals are identical, apart from ids', () => {
+    expect(new Set([...refusals.values()].map(withoutIds)).size).toBe(1)
+  })
+
+  it('a reply names the scheme and nothing else', () => {
+    expect(refusals.get('an unknown key')?.headers.get('www-authenticate')).toBe('Bearer')
+  })
+})
+
+describe('Authentication: bearer keys', () => {
+  it.each(['bearer', 'BEARER', 'Bearer'])('the scheme is written in any case: %s', async (scheme) => {
+    expect((await caller.ask({}, { headers: { authorization: `${scheme} ${caller.key}` } })).status).toBe(200)
+  })
+
+  it('a key is erk_<test|live>_ with at least 160 random bits and a CRC-32, in base 62', () => {
+    expect(caller.key).toMatch(/^erk_live_[0-9A-Za-z]{33}$/)
+    expect(27 * Math.log2(62)).toBeGreaterThan(160)
+  })
+
+  it('two Authorization headers are refused, whichever of them is good', async () => {
+    const twice = await caller.ask({}, { key: undefined, headers: { authorization: [`Bearer ${caller.key}`, `Bearer ${caller.key}`] } })
+    expect([twice.status, twice.error().error.code]).toEqual([400, 'INVALID_REQUEST'])
+  })
+
+  it('a key in the query string or the body is no key', async () => {
+    expect((await caller.ask({}, { key: undefined, path: `/v1/retrieve?access_token=${caller.key}` })).status).toBe(401)
+    expect((await caller.ask({ api_key: caller.key }, { key: undefined })).status).toBe(401)
+  })
+
+  it('only the HMAC, the name of the pepper and a short prefix of a key are stored', async () => {
+    const { rows } = await service.owner.query<{ row: string; prefix: string; octets: number }>(
+      "select api_keys::text || encode(digest, 'escape') as row, prefix, octet_length(digest) as octets from api_keys where id = $1",
+      [caller.keyId],
+    )
+    expect(rows[0]?.octets).toBe(32)
+    expect(caller.key.startsWith(rows[0]?.prefix ?? '-')).toBe(true)
+    expect(rows[0]?.prefix.length).toBeLessThan(16)
+    expect(rows[0]?.row).not.toContain(caller.key.slice(13))
+  })
+})
+
+describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
+  it.each([[['usage:read']], [['retrieval']], [['RETRIEVAL:READ']]])('a key without the scope retrieval:read, but with %j', async (scopes) => {
+    const narrow = await newCaller({ scopes })
+    const answer = await narrow.ask()
+    expect([answer.status, answer.error().error.code]).toEqual([403, 'SCOPE_FORBIDDEN'])
+  })
+
+  it('further scopes do no harm', async () => {
+    const wide = await newCaller({ scopes: ['usage:read', 'retrieval:read'] })
+    expect((await wide.ask()).status).toBe(200)
+  })
+
+  it('a revoked key without the scope is a 401: nothing is told about it', async () => {
+    const narrow = await newCaller({ scopes: ['usage:read'] })
+    await revokeKeyNow(service.operator, narrow.keyId)
+    await expect.poll(async () => (await narrow.ask()).status, { timeout: 5_000 }).toBe(401)
+  })
+})
+
+describe('Authentication: environments', () => {
+  it('a key is scoped to one client and one environment', async () => {
+    const test = await newCaller({ environment: 'test' })
+    expect(test.key).toMatch(/^erk_test_/)
+    expect((await test.ask()).status).toBe(401)
+  })
+
+  it('an entitlement of the test environment is none in the live one', async () => {
+    const other = await newCaller({ environment: 'test' })
+    const { rows } = await service.owner.query<{ client_id: string }>('select client_id from api_keys where id = $1', [other.keyId])
+    const live = issueKey('live', parsePeppers(service.settings.secrets.KEY_PEPPERS)[0] ?? { name: '', secret: Buffer.alloc(0) })
+    await service.owner.query(
+      `insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at) values (gen_random_uuid(), $1, 'live', $2, $3, $4, '{retrieval:read}', now() + interval '1 day')`,
+      [rows[0]?.client_id, live.digest, live.pepperName, live.prefix],
+    )
+    const answer = await other.ask({}, { key: live.secret })
+    expect([answer.status, answer.error().error.code]).toEqual([403, 'ENTITLEMENT_INACTIVE'])
+  })
+})

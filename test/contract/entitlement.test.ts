@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { addEntitledProfile } from '#jobs/operator/actions/entitlements.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import type { Caller } from '#test/support/caller.ts'
+import type { Answer } from '#test/support/http.ts'
+import { FRENCH_QUERY, FUTURE_QUERY, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY, PROVISIONAL_QUERY, SUPERSEDED_QUERY, WITHDRAWN_QUERY } from './corpus.ts'
+import { newCaller, service } from './service.ts'
+import { withoutIds } from './without-ids.ts'
+
+function outcome(answer: Answer): readonly [number, string] {
+  return [answer.status, answer.status === 200 ? answer.retrieved().abstention.decision : answer.error().error.code]
+}
+
+describe('Entitle: the knowledge base is active for this client', () => {
+  it('an unknown slug, an inactive one, one of somebody else and one with nothing to serve answer identically, to the byte apart from ids', async () => {
+    const [caller, inactive] = [await newCaller(), await newCaller({ active: false })]
+    const empty = `empty-${randomUUID().slice(0, 8)}`
+    await createKnowledgeBase(service.operator, { slug: empty, title: 'Nothing yet' })
+    const [mayUseEmpty] = [await newCaller({ knowledgeBase: empty })]
+    const answers = [
+      await inactive.ask(),
+      await caller.ask({ knowledge_base: 'no-such-knowledge-base' }),
+      await caller.ask({ knowledge_base: MIXED_KNOWLEDGE_BASE }),
+      await caller.ask({ knowledge_base: empty }),
+      await mayUseEmpty.ask(),
+    ]
+    for (const answer of answers) expect(outcome(answer)).toEqual([403, 'ENTITLEMENT_INACTIVE'])
+    expect(new Set(answers.map(withoutIds)).size).toBe(1)
+  })
+
+  it('an inactive entitlement fails before anything is charged', async () => {
+    const inactive = await newCaller({ active: false })
+    await inactive.ask()
+    const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [inactive.entitlementId])
+    expect(rowCount).toBe(0)
+  })
+})
+
+describe('Narrow: filters only ever narrow the entitlement', () => {
+  let caller: Caller
+  beforeAll(async () => {
+    caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en', 'fr', 'pt-BR'], jurisdictions: ['XA', 'XB'], subjects: ['alpha', 'beta'] })
+  })
+
+  it.each([
+    ['language outside the entitlement', { language: ['de'] }],
+    ['language that is no code', { language: ['english please'] }],
+    ['one language inside and one outside', { language: ['en', 'de'] }],
+    ['jurisdiction outside the entitlement', { jurisdiction: ['XC'] }],
+    ['jurisdiction that no corpus has', { jurisdiction: ['nowhere'] }],
+    ['subject outside the entitlement', { subject: ['gamma'] }],
+    ['subject in another case: slugs are compared as they are', { subject: ['Alpha'] }],
+  ])('403 FILTER_FORBIDDEN for a %s', async (_, filters) => {
+    expect(outcome(await caller.ask({ filters }))).toEqual([403, 'FILTER_FORBIDDEN'])
+  })
+
+  it('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {
+    const narrow = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en'], jurisdictions: ['XA'], subjects: ['alpha'] })
+    const held = [{ language: ['fr'] }, { jurisdiction: ['XB'] }, { subject: ['beta'] }]
+    const notHeld = [{ language: ['is'] }, { jurisdiction: ['XZ'] }, { subject: ['omega'] }]
+    const answers = await Promise.all([...held, ...notHeld].map((filters) => narrow.ask({ filters })))
+    for (const answer of answers) expect(outcome(answer)).toEqual([403, 'FILTER_FORBIDDEN'])
+    expect(new Set(answers.map(withoutIds)).size).toBe(1)
+  })
+
+  it('with every subject entitled, one that the knowledge base does not define is still forbidden, not "no evidence"', async () => {
+    const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
+    expect(outcome(await every.ask({ filters: { subject: ['alfa'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
+    expect(outcome(await every.ask({ filters: { subject: ['alpha'] } }))[0]).toBe(200)
+  })
+
+  it.each(['fr', 'FR', 'Fr'])('language codes are compared in canonical form: %s', async (code) => {
+    const { results } = (await caller.ask({ query: FRENCH_QUERY, filters: { language: [code] } })).retrieved()
+    expect(results.map(({ metadata }) => metadata.language)).toEqual(['fr'])
+  })
+
+  it.each(['pt-BR', 'PT-br', 'pt-br'])('language codes with a region too: %s', async (code) => {
+    expect(outcome(await caller.ask({ filters: { language: [code] } }))[0]).toBe(200)
+  })
+
+  it('a language does not stand for its regions, nor a region for its language', async () => {
+    expect(outcome(await caller.ask({ filters: { language: ['pt'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
+    expect(outcome(await caller.ask({ filters: { language: ['en-GB'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
+  })
+
+  it.each(['XA', 'xa', 'Xa'])('jurisdiction codes are compared in canonical form: %s', async (code) => {
+    const { results } = (await caller.ask({ query: FRENCH_QUERY, filters: { jurisdiction: [code] } })).retrieved()
+    expect(results.length).toBeGreaterThan(0)
+    for (const { metadata } of results) expect(metadata.jurisdiction).toBe('XA')
+  })
+
+  it('values within one list are alternatives, lists combine', async () => {
+    const found = async (filters: object): Promise<readonly string[]> => (await caller.ask({ query: FRENCH_QUERY, filters })).retrieved().results.map(({ document }) => document.title)
+    expect(await found({ language: ['fr', 'pt-BR'] })).toContain('Code des huîtres')
+    expect(await found({ language: ['fr'], subject: ['beta'], jurisdiction: ['XA'] })).toEqual(['Code des huîtres'])
+    expect(await found({ language: ['fr'], subject: ['alpha'] })).toEqual([])
+    expect(await found({ language: ['fr'], jurisdiction: ['XB'] })).toEqual([])
+  })
+
+  it('without filters the whole entitlement is searched and nothing else', async () => {
+    const french = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['fr'], jurisdictions: ['XA'] })
+    const reply = (await french.ask({ query: 'dredging of silted harbour basins' })).retrieved()
+    expect(reply.abstention.decision).toBe('abstain')
+    expect((await french.ask({ query: FRENCH_QUERY })).retrieved().results.map(({ metadata }) => metadata.language)).toEqual(['fr'])
+  })
+
+  it('an entitlement of named subjects leaves out passages without one; an entitlement of all has them', async () => {
+    const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
+    const titles = async (asking: Caller): Promise<readonly string[]> => (await asking.ask({ query: NO_SUBJECT_QUERY })).retrieved().results.map(({ document }) => document.title)
+    expect(await titles(every)).toContain('Customs of the Tower')
+    expect(await titles(caller)).not.toContain('Customs of the Tower')
+  })
+
+  it('filters never change the decision rule or its threshold', async () => {
+    const [wide, narrow] = [(await caller.ask({ query: FRENCH_QUERY })).retrieved(), (await caller.ask({ query: FRENCH_QUERY, filters: { language: ['en'] } })).retrieved()]
+    expect([narrow.abstention.threshold, narrow.abstention.signal]).toEqual([wide.abstention.threshold, wide.abstention.signal])
+  })
+
+  it('a forbidden filter is refused before anything is charged', async () => {
+    const fresh = await newCaller()
+    await fresh.ask({ filters: { language: ['de'] } })
+    const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [fresh.entitlementId])
+    expect(rowCount).toBe(0)
+  })
+})
+
+/** A further profile of the version that is active, with other parameters. */
+async function addProfile(knowledgeBase: string, parameters: object, threshold: number): Promise<string> {
+  const id = randomUUID()
+  await service.owner.query(
+    `insert into retrieval_profiles (id, projection_id, parameters, signal, threshold)
+     select $1, p.projection_id, p.parameters || $3, p.signal, $4 from active_versions a join retrieval_profiles p on p.id = a.profile_id join knowledge_bases b on b.id = a.knowledge_base_id where b.slug = $2`,
+    [id, knowledgeBase, JSON.stringify(parameters), threshold],
+  )
+  return id
+}
+
+describe('Narrow: profile', () => {
+  it('the id of an explicitly entitled profile selects it, with its threshold, written in any case', async () => {
+    const caller = await newCaller()
+    const id = await addProfile('hsfa-rulebook', {}, 1)
+    await addEntitledProfile(service.operator, caller.entitlement, id)
+    for (const written of [id, id.toUpperCase()]) {
+      const reply = (await caller.ask({ profile: written })).retrieved()
+      expect([reply.retrieval_profile, reply.abstention.threshold, reply.abstention.decision]).toEqual([id, 1, 'abstain'])
+    }
+  })
+
+  it('a profile that is not entitled, one of another knowledge base and one that does not exist are refused alike', async () => {
+    const caller = await newCaller()
+    const ids = [await addProfile('hsfa-rulebook', {}, 0.5), await addProfile(MIXED_KNOWLEDGE_BASE, {}, 0.5), randomUUID()]
+    const answers = await Promise.all(ids.map((profile) => caller.ask({ profile })))
+    for (const answer of answers) expect(outcome(answer)).toEqual([403, 'FILTER_FORBIDDEN'])
+    expect(new Set(answers.map(withoutIds)).size).toBe(1)
+  })
+
+  it('the id of the active profile is "active" and not a grant: by its id it must be entitled like any other', async () => {
+    const caller = await newCaller()
+    const { retrieval_profile: id } = (await caller.ask()).retrieved()
+    expect(outcome(await caller.ask({ profile: id }))).toEqual([403, 'FILTER_FORBIDDEN'])
+  })
+})
+
+describe('Only verified passages in force are served', () => {
+  const everything = { knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en'], jurisdictions: ['XA'] }
+  async function titlesFor(caller: Caller, body: object): Promise<readonly string[]> {
+    const { results } = (await caller.ask({ top_k: 5, ...body })).retrieved()
+    return results.map(({ document }) => document.title)
+  }
+
+  it('a provisional passage is not served', async () => {
+    expect(await titlesFor(await newCaller(everything), { query: PROVISIONAL_QUERY })).not.toContain('Consultation on Seaweed')
+  })
+
+  it('a withdrawn passage is not served', async () => {
+    expect(await titlesFor(await newCaller(everything), { query: WITHDRAWN_QUERY })).not.toContain('Whalebone Tariffs')
+  })
+
+  it("the demo's consultation draft is not served either", async () => {
+    const { results } = (await (await newCaller()).ask({ query: 'Within how many minutes is a tokenised deposit redeemed at face value?' })).retrieved()
+    for (const { citation } of results) expect(citation.label).not.toMatch(/^TKD-F/)
+  })
+
+  it('a superseded revision is not served, its successor is', async () => {
+    const { results } = (await (await newCaller(everything)).ask({ query: SUPERSEDED_QUERY })).retrieved()
+    for (const { text } of results) expect(text).not.toContain('ancient pilotage ordinance')
+    const successor = (await (await newCaller(everything)).ask({ query: 'radar, transponder and licensed pilot of a pilot boat' })).retrieved()
+    expect(successor.results[0]?.text).toContain('radar')
+  })
+
+  it('a revision that is yet to take effect is not served', async () => {
+    expect(await titlesFor(await newCaller(everything), { query: FUTURE_QUERY })).not.toContain('Lighthouse Statute')
+  })
+
+  it('a profile that says otherwise serves provisional passages, marked so', async () => {
+    const caller = await newCaller(everything)
+    const id = await addProfile(MIXED_KNOWLEDGE_BASE, { verification_statuses: ['verified', 'provisional'] }, 0.1)
+    await addEntitledProfile(service.operator, caller.entitlement, id)
+    const { results } = (await caller.ask({ query: PROVISIONAL_QUERY, profile: id })).retrieved()
+    expect(results[0]).toMatchObject({ document: { title: 'Consultation on Seaweed' }, metadata: { verification_status: 'provisional' } })
+  })
+})

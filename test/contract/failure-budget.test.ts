@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { issueKey } from '#core/keys.ts'
+import { newCaller } from './service.ts'
+import { withoutIds } from './without-ids.ts'
+
+/** An address of this file's own, so that no other test's failures count here, nor these there. */
+const FLOODING = '127.0.0.77'
+const OTHER = '127.0.0.78'
+
+function unknownKey(): string {
+  return issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 2) }).secret
+}
+
+describe('Keys: a budget of failures per address', () => {
+  it('past it unknown keys are refused alike, while known ones keep passing', async () => {
+    const caller = await newCaller()
+    const first = await caller.ask({}, { key: unknownKey(), from: FLOODING })
+    for (let sent = 1; sent < BOUNDS.failedKeysPerAddressPerMinute + 10; sent++) {
+      const refusal = await caller.ask({}, { key: unknownKey(), from: FLOODING })
+      expect(withoutIds(refusal)).toBe(withoutIds(first))
+    }
+    expect((await caller.ask({}, { from: FLOODING })).status).toBe(200)
+    expect((await caller.ask({}, { from: OTHER })).status).toBe(200)
+  })
+
+  it('a key issued while its address floods passes too', async () => {
+    const caller = await newCaller()
+    await expect.poll(async () => (await caller.ask({}, { from: FLOODING })).status, { timeout: 5_000 }).toBe(200)
+  })
+})

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import type { Answer } from '#test/support/http.ts'
+import { newCaller } from './service.ts'
+
+let caller: Caller
+beforeAll(async () => {
+  caller = await newCaller()
+})
+
+function pathsRefused(answer: Answer): readonly string[] {
+  expect(answer.status).toBe(400)
+  expect(answer.error().error.code).toBe('INVALID_REQUEST')
+  return [...new Set((answer.error().error.details ?? []).map(({ path }) => path))]
+}
+
+async function refusedAt(body: object): Promise<readonly string[]> {
+  return pathsRefused(await caller.ask(body))
+}
+
+async function accepted(body: object): Promise<void> {
+  expect((await caller.ask(body)).status).toBe(200)
+}
+
+const ASTRAL = '\u{1F30A}'
+const NOT_A_STRING: readonly (readonly [string, unknown])[] = [
+  ['absent', undefined],
+  ['null', null],
+  ['a number', 5],
+  ['a boolean', true],
+  ['a list', ['capital']],
+  ['an object', { text: 'capital' }],
+]
+const NOT_A_LIST: readonly (readonly [string, unknown])[] = [
+  ['null', null],
+  ['a string', 'en'],
+  ['an object', { 0: 'en' }],
+  ['a list with a number', ['en', 1]],
+  ['a list with null', [null]],
+  ['a list in a list', [['en']]],
+  ['a list with an empty string', ['']],
+]
+
+describe('Retrieval request: query', () => {
+  it.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, query) => {
+    expect(await refusedAt({ query })).toEqual(['query'])
+  })
+
+  it.each([
+    ['ASCII', 'a'],
+    ['two UTF-16 units and four bytes a character', ASTRAL],
+  ])('has at most 4,000 characters, counted as code points: %s', async (_, character) => {
+    // Escapes would exceed the body limit; as UTF-8, 4,000 characters of four bytes fit it.
+    await accepted({ query: character.repeat(4_000) })
+    expect(await refusedAt({ query: character.repeat(4_001) })).toEqual(['query'])
+  })
+
+  it.each([
+    ['empty', ''],
+    ['spaces', '   '],
+    ['line ends and tabs', '\n\t\r'],
+    ['no-break and ideographic spaces', '\u00A0\u3000'],
+  ])('is not blank: refused when %s', async (_, query) => {
+    expect(await refusedAt({ query })).toEqual(['query'])
+  })
+
+  it('has no NUL', async () => {
+    expect(await refusedAt({ query: 'capital\u0000ratio' })).toEqual(['query'])
+  })
+
+  it.each([
+    ['high', String.raw`capital \ud83c ratio`],
+    ['low', String.raw`capital \udf0a ratio`],
+    ['low before high', String.raw`\udf0a\ud83c`],
+    ['high at the end', String.raw`capital \ud83c`],
+  ])('has no lone surrogate: %s', async (_, escaped) => {
+    expect(pathsRefused(await caller.send(`{"query":"${escaped}","knowledge_base":"${KNOWLEDGE_BASE}"}`))).toEqual(['query'])
+  })
+
+  it('may be written with escaped surrogate pairs', async () => {
+    expect((await caller.send(String.raw`{"query":"capital \ud83c\udf0a ratio","knowledge_base":"${KNOWLEDGE_BASE}"}`)).status).toBe(200)
+  })
+
+  it('is held to the shorter length of a plan, counted in code points', async () => {
+    const brief = await newCaller({ limits: { max_query_characters: 10 } })
+    expect((await brief.ask({ query: ASTRAL.repeat(10) })).status).toBe(200)
+    expect(pathsRefused(await brief.ask({ query: ASTRAL.repeat(11) }))).toEqual(['query'])
+  })
+})
+
+describe('Retrieval request: knowledge_base', () => {
+  it.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, value) => {
+    expect(await refusedAt({ knowledge_base: value })).toEqual(['knowledge_base'])
+  })
+
+  it('is not empty', async () => {
+    expect(await refusedAt({ knowledge_base: '' })).toEqual(['knowledge_base'])
+  })
+
+  it('names the knowledge base exactly: another case is another slug', async () => {
+    expect((await caller.ask({ knowledge_base: KNOWLEDGE_BASE.toUpperCase() })).error().error.code).toBe('ENTITLEMENT_INACTIVE')
+  })
+})
+
+describe('Retrieval request: filters', () => {
+  it.each([
+    ['null', null],
+    ['a string', 'en'],
+    ['a list', ['en']],
+  ])('is an object: refused when %s', async (_, filters) => {
+    expect(await refusedAt({ filters })).toEqual(['filters'])
+  })
+
+  it('may be empty', async () => {
+    await accepted({ filters: {} })
+  })
+
+  describe.each(['language', 'jurisdiction', 'subject'])('filters.%s', (name) => {
+    it.each(NOT_A_LIST)('is a list of strings: refused when %s', async (_, value) => {
+      const [path] = await refusedAt({ filters: { [name]: value } })
+      expect(path).toMatch(new RegExp(`^filters\\.${name}(\\.\\d+)?$`))
+    })
+
+    it('is not an empty list', async () => {
+      expect(await refusedAt({ filters: { [name]: [] } })).toEqual([`filters.${name}`])
+    })
+
+    it('is optional', async () => {
+      await accepted({ filters: { ...{ language: ['en'], jurisdiction: ['HS-M'], subject: ['conduct'] }, [name]: undefined } })
+    })
+  })
+})
+
+describe('Retrieval request: top_k', () => {
+  it.each([1, 5, 100])('is accepted from 1 to 100: %i', async (topK) => {
+    await accepted({ top_k: topK })
+  })
+
+  it.each([0, -1, 101, 1.5, 1e300, '5', null, true, [5]])('is a whole number from 1 to 100: refused when %j', async (topK) => {
+    expect(await refusedAt({ top_k: topK })).toEqual(['top_k'])
+  })
+
+  it('may be written as 5.0 or 5e0, which are the same JSON number', async () => {
+    for (const written of ['5.0', '5e0']) expect((await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","top_k":${written}}`)).status).toBe(200)
+  })
+})
+
+describe('Retrieval request: profile', () => {
+  it.each(['', 'ACTIVE', 'latest', 'not-a-uuid', `${randomUUID()}0`, 7, null, {}])('is "active" or a UUID: refused when %j', async (profile) => {
+    expect(await refusedAt({ profile })).toEqual(['profile'])
+  })
+
+  it('"active" is the same as none', async () => {
+    const [named, absent] = [(await caller.ask({ profile: 'active' })).retrieved(), (await caller.ask()).retrieved()]
+    expect(named.retrieval_profile).toBe(absent.retrieval_profile)
+  })
+})
+
+describe('Unknown fields are rejected', () => {
+  it.each([
+    ['at the top', { surprise: 1 }],
+    ['at the top, named like a response field', { results: [] }],
+    ['in filters', { filters: { surprise: ['x'] } }],
+    ['in filters, in another spelling', { filters: { languages: ['en'] } }],
+    ['at the top, in another case', { Top_K: 5 }],
+  ])('%s', async (_, body) => {
+    const [path] = await refusedAt(body)
+    expect(path).toBe('filters' in body ? 'filters' : '(body)')
+  })
+
+  it.each(['__proto__', 'constructor', 'prototype', 'toString'])('even when they are named %s', async (name) => {
+    const field = `"${name}":{"top_k":1}`
+    expect(pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${field}}`))).toEqual(['(body)'])
+    expect(pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","filters":{${field}}}`))).toEqual(['filters'])
+  })
+})

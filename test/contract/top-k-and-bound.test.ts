@@ -1,0 +1,78 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Caller } from '#test/support/caller.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { newCaller } from './service.ts'
+
+const RESPONSE_BYTES_MAX = 50_000
+
+describe('Limits: top_k', () => {
+  const unbounded = { max_response_bytes: 2_000_000 }
+  async function countOf(limits: object, topK: number | undefined): Promise<number> {
+    const caller = await newCaller({ limits: { ...unbounded, ...limits } })
+    return (await caller.ask({ top_k: topK })).retrieved().usage.result_count
+  }
+
+  it('absent means the cap of the plan', async () => {
+    expect(await countOf({ max_top_k: 3 }, undefined)).toBe(3)
+  })
+
+  it('the cap is 5 by default', async () => {
+    expect(await countOf({}, undefined)).toBe(5)
+  })
+
+  it('above the cap it is clamped to it', async () => {
+    expect(await countOf({ max_top_k: 3 }, 100)).toBe(3)
+  })
+
+  it('below the cap it counts', async () => {
+    expect(await countOf({ max_top_k: 7 }, 6)).toBe(6)
+  })
+
+  it('a plan may raise the cap: the plan is authoritative', async () => {
+    expect(await countOf({ max_top_k: 40 }, 40)).toBe(40)
+  })
+
+  it('it does not touch the decision', async () => {
+    const caller = await newCaller()
+    const [one, five] = [(await caller.ask({ top_k: 1 })).retrieved(), (await caller.ask({ top_k: 5 })).retrieved()]
+    expect(one.abstention).toEqual(five.abstention)
+    expect(one.results).toEqual(five.results.slice(0, 1))
+  })
+})
+
+describe('Limits: response size', () => {
+  let caller: Caller
+  beforeAll(async () => {
+    caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+  })
+
+  it('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
+    const roomy = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: { max_response_bytes: 2_000_000 } })
+    const [bounded, whole] = [await caller.ask({ query: LONG_TOPIC }), await roomy.ask({ query: LONG_TOPIC })]
+    expect(whole.bytes.length).toBeGreaterThan(RESPONSE_BYTES_MAX)
+    expect(bounded.bytes.length).toBeLessThanOrEqual(RESPONSE_BYTES_MAX)
+    const [kept, all] = [bounded.retrieved().results, whole.retrieved().results]
+    expect(kept).toEqual(all.slice(0, kept.length))
+    // One more would not have fitted.
+    const next = Buffer.byteLength(JSON.stringify(all[kept.length]))
+    expect(bounded.bytes.length + next + 1).toBeGreaterThan(RESPONSE_BYTES_MAX)
+  })
+
+  it('a passage of 4,000 characters of three bytes is served whole', async () => {
+    const { results } = (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved()
+    expect([...(results[0]?.text ?? '')]).toHaveLength(4_000)
+    expect(Buffer.byteLength(results[0]?.text ?? '')).toBeGreaterThan(11_000)
+  })
+
+  it('the bound of the plan is authoritative', async () => {
+    const narrow = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: { max_response_bytes: 42_000 } })
+    const reply = await narrow.ask({ query: LONG_TOPIC })
+    expect(reply.bytes.length).toBeLessThanOrEqual(42_000)
+    expect(reply.retrieved().usage.result_count).toBeGreaterThan(0)
+  })
+
+  it('dropping passages changes neither the decision nor its value', async () => {
+    const [dropped, single] = [(await caller.ask({ query: LONG_TOPIC })).retrieved(), (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved()]
+    expect(dropped.abstention).toEqual(single.abstention)
+  })
+})

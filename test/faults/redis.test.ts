@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import type { LocalRedis } from '#jobs/demo/redis.ts'
+import { booksOf, remaining, settledBooks } from '#test/scenarios/books.ts'
+import { startTestProvider } from '#test/scenarios/provider.ts'
+import type { HeldCall, TestProvider } from '#test/scenarios/provider.ts'
+import { until } from '#test/scenarios/until.ts'
+import type { Answer } from '#test/support/http.ts'
+import { startOwnRedis } from '#test/support/redis.ts'
+import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
+import type { Caller, TestService } from '#test/support/service.ts'
+
+const DAY_ALLOWANCE = 6
+
+let provider: TestProvider
+let redis: LocalRedis
+let service: TestService
+beforeAll(async () => {
+  provider = await startTestProvider()
+  redis = await startOwnRedis()
+  service = await startTestService({ redisUrl: redis.url, embedding: 'openai', environment: provider.environment })
+}, 60_000)
+afterAll(async () => {
+  await service?.stop()
+  await redis?.stop()
+  await provider?.stop()
+})
+
+/** The append-only files, and where an older copy of them is kept. */
+const files = (): string => join(dirname(redis.logFile), 'appendonlydir')
+const olderCopy = (): string => join(dirname(redis.logFile), 'older')
+
+async function withRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(redis.url)
+  try {
+    return await work(client)
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** A client that has used four of its six requests of the day, one of them still in flight under a concurrency of one; and one that has seen all it may. */
+interface Used {
+  readonly caller: Caller
+  readonly exposed: Caller
+  readonly idempotencyKey: string
+  readonly original: string
+  readonly held: HeldCall
+  readonly inFlight: Promise<Answer>
+  readonly left: ReturnType<typeof remaining>
+}
+
+async function useUp(afterFirst: () => void): Promise<Used> {
+  const caller = await service.newCaller({ limits: { concurrency: 1, requests_per_minute: 50, requests_per_day: DAY_ALLOWANCE, requests_per_month: 100 } })
+  const exposed = await service.newCaller({ limits: { exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000, run: 1_000 } } } })
+  const idempotencyKey = `faults-${randomUUID()}`
+  const original = (await caller.ask({}, { headers: { 'idempotency-key': idempotencyKey } })).retrieved().request_id
+  afterFirst()
+  await caller.ask()
+  await caller.ask()
+  expect((await exposed.ask()).retrieved().results.length).toBeGreaterThanOrEqual(3)
+  expect((await exposed.ask()).error().error.code).toBe('RATE_LIMITED')
+  const query = `${ANSWERED_QUERY} `
+  const held = provider.hold(query)
+  const inFlight = caller.ask({ query })
+  await held.arrived
+  const refused = await caller.ask()
+  expect(refused.error().error.code).toBe('RATE_LIMITED')
+  const left = remaining(refused.headers)
+  expect(left).toEqual({ minute: 46, day: DAY_ALLOWANCE - 4, month: 96 })
+  return { caller, exposed, idempotencyKey, original, held, inFlight, left }
+}
+
+/** Everything counts as before, and what is left is admitted, and not one more. */
+async function assertAsBefore({ caller, exposed, idempotencyKey, original, held, inFlight, left }: Used): Promise<void> {
+  const refused = await until('the limits are decided again', 5_000, async () => {
+    const answer = await caller.ask()
+    return answer.status !== 503 && answer
+  })
+  expect(refused.error().error.code).toBe('RATE_LIMITED')
+  expect(remaining(refused.headers)).toEqual(left)
+  const duplicate = await caller.ask({}, { headers: { 'idempotency-key': idempotencyKey } })
+  expect(duplicate.error().error).toMatchObject({ code: 'REQUEST_ALREADY_PROCESSED', original_request_id: original })
+  expect(remaining(duplicate.headers)).toEqual(left)
+  expect((await exposed.ask()).error().error.code).toBe('RATE_LIMITED')
+
+  held.release()
+  expect((await inFlight).status).toBe(200)
+  for (let more = 0; more < left.day; more++) expect((await caller.ask()).status).toBe(200)
+  expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(Array.from({ length: DAY_ALLOWANCE }, () => 'delivered true'))
+}
+
+const FAULTS: readonly { readonly name: string; readonly strike: () => Promise<void> }[] = [
+  { name: 'FLUSHALL', strike: () => withRedis(async (client) => void (await client.flushall())) },
+  {
+    name: 'a crash that loses every file',
+    strike: async () => {
+      await redis.kill()
+      rmSync(files(), { recursive: true })
+      await redis.restart()
+    },
+  },
+  {
+    name: 'a crash after which an older copy of the files comes back',
+    strike: async () => {
+      await redis.kill()
+      rmSync(files(), { recursive: true })
+      cpSync(olderCopy(), files(), { recursive: true })
+      await redis.restart()
+    },
+  },
+]
+
+beforeEach(() => rmSync(olderCopy(), { recursive: true, force: true }))
+
+it.each(FAULTS)('after $name, allowances, minute slots, leases, idempotency and exposure are as before, and nothing beyond the plan is admitted', async ({ strike }) => {
+  const used = await useUp(() => cpSync(files(), olderCopy(), { recursive: true }))
+  await strike()
+  await assertAsBefore(used)
+})
+
+it('while Redis is down every request gets a 503 well before its deadline and is not charged; when it is back, so is the service', async () => {
+  const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
+  expect((await caller.ask()).status).toBe(200)
+  await redis.kill()
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const beganMs = performance.now()
+    const refused = await caller.ask()
+    expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs / 2)
+    expect({ status: refused.status, ...refused.error().error }).toMatchObject({ status: 503, code: 'INTERNAL_UNAVAILABLE', retryable: true })
+  }
+  const readiness = await fetch(`${service.gateways[0]?.internalUrl}/readyz`)
+  expect({ status: readiness.status, body: await readiness.json() }).toMatchObject({ status: 503, body: { faults: ['redis is unavailable'] } })
+  expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
+  await redis.restart()
+  await until('requests are served again', 5_000, async () => (await caller.ask()).status === 200)
+  expect((await caller.ask()).status).toBe(200)
+  expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
+  expect((await settledBooks(service.owner, caller.entitlementId)).length).toBe(3)
+})
+
+it('losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have', { timeout: 45_000 }, async () => {
+  const caller = await service.newCaller()
+  service.jobs.signal('SIGSTOP')
+  const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
+  await until('the ledger jobs are queued', 5_000, () => withRedis(async (client) => (await client.keys('{jobs}:ledger:*')).length > 0))
+  await withRedis((client) => client.flushall())
+  service.jobs.signal('SIGCONT')
+  const books = await settledBooks(service.owner, caller.entitlementId, 30_000)
+  expect(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted())
+  expect((await caller.ask()).retrieved().version).toBe(service.versionId)
+})

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Answer } from '#test/support/http.ts'
+import type { Caller } from '#test/support/service.ts'
+
+/** One request of the load, and what came of it. */
+export interface Sent {
+  readonly baseUrl: string
+  readonly sentMs: number
+  readonly repliedMs: number
+  /** undefined: no reply came. */
+  readonly answer: Answer | undefined
+}
+
+export interface Load {
+  readonly sent: readonly Sent[]
+  /** Resolves with everything sent, once the requests under way have their replies. */
+  stop(): Promise<readonly Sent[]>
+}
+
+const SENT_MAX = 20_000
+
+/** Callers that ask one after the other with a pause, each at its gateway, until told to stop. A gateway that refused or was not there is asked no more. */
+export function startLoad(caller: Caller, baseUrls: readonly string[], options: { readonly callers: number; readonly pauseMs: number; readonly untilRefused?: boolean }): Load {
+  const sent: Sent[] = []
+  const stopped = new AbortController()
+  async function keepAsking(baseUrl: string): Promise<void> {
+    while (!stopped.signal.aborted && sent.length < SENT_MAX) {
+      const sentMs = performance.now()
+      const answer = await caller.ask({}, { baseUrl }).catch(() => undefined)
+      sent.push({ baseUrl, sentMs, repliedMs: performance.now(), answer })
+      if (options.untilRefused === true && answer?.status !== 200) return
+      await sleep(options.pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined)
+    }
+  }
+  const asking = Array.from({ length: options.callers }, (_, n) => keepAsking(baseUrls[n % baseUrls.length] ?? ''))
+  return {
+    sent,
+    stop: async () => {
+      stopped.abort()
+      await Promise.all(asking)
+      return sent
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/ledger-queue.ts'
+import { startGateway, startJobs, startSearchNode } from '#jobs/demo/stack.ts'
+import type { LocalService } from '#jobs/demo/processes.ts'
+import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
+import type { TestService } from '#test/support/service.ts'
+import { booksOf, remaining, settledBooks } from './books.ts'
+import { startLoad } from './load.ts'
+import { loadedOn } from './nodes.ts'
+import { startTestProvider } from './provider.ts'
+import type { TestProvider } from './provider.ts'
+import { until } from './until.ts'
+
+/** Of a gateway's drain period: long enough for the load to see it. */
+const DRAIN_MS = 1_000
+
+let provider: TestProvider
+let service: TestService
+let addresses: readonly string[]
+beforeAll(async () => {
+  provider = await startTestProvider()
+  service = await startTestService({ gateways: 1, searchNodes: 2, embedding: 'openai', environment: { ...provider.environment, DRAIN_MS: String(DRAIN_MS) } })
+  addresses = service.searchNodes.map(({ address }) => address)
+}, 60_000)
+afterAll(async () => {
+  await service?.stop()
+  await provider?.stop()
+})
+
+const gone = (process: LocalService): Promise<void> => process.ended.catch(() => undefined)
+
+describe('SIGTERM', () => {
+  it('to a gateway under load fails readiness at once, serves with Connection: close, then refuses with 503, and finishes what is in flight', async () => {
+    const caller = await service.newCaller()
+    const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-stopped'))
+    const query = `${ANSWERED_QUERY} `
+    const held = provider.hold(query)
+    const inFlight = caller.ask({ query }, { baseUrl: gateway.baseUrl })
+    await held.arrived
+    const load = startLoad(caller, [gateway.baseUrl], { callers: 10, pauseMs: 40, untilRefused: true })
+    await until('every caller was served', 5_000, async () => load.sent.length >= 20)
+
+    const stopping = gateway.stop()
+    const readiness = await until('readiness fails', DRAIN_MS, async () => {
+      const reply = await fetch(`${gateway.internalUrl}/readyz`)
+      return reply.status !== 200 && reply
+    })
+    expect({ status: readiness.status, body: await readiness.json() }).toEqual({ status: 503, body: { status: 'not ready', faults: ['stopping'] } })
+    const servedLate = await caller.ask({}, { baseUrl: gateway.baseUrl })
+    expect({ status: servedLate.status, connection: servedLate.headers.get('connection') }).toEqual({ status: 200, connection: 'close' })
+    await until('every caller was refused', DRAIN_MS * 5, async () => load.sent.filter(({ answer }) => answer?.status !== 200).length === 10)
+    held.release()
+
+    expect((await inFlight).retrieved().abstention.decision).toBe('answer')
+    expect(await stopping).toBe(0)
+    const sent = await load.stop()
+    expect(sent.filter(({ answer }) => answer === undefined)).toEqual([])
+    for (const { answer } of sent.filter((each) => each.answer?.status !== 200)) {
+      expect(answer?.status).toBe(503)
+      expect(answer?.error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
+      expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      expect(answer?.headers.get('connection')).toBe('close')
+    }
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    expect(books.length).toBe(sent.filter(({ answer }) => answer?.status === 200).length + 2)
+    expect(new Set(books.map(({ entry }) => entry))).toEqual(new Set(['delivered']))
+  })
+
+  it('to one of two search nodes under load fails no request, and the node has its versions again by itself when it is back', async () => {
+    const caller = await service.newCaller()
+    const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
+    await until('the load runs', 5_000, async () => load.sent.length >= 40)
+    const [node] = service.searchNodes
+    if (node === undefined) throw new Error('no search node')
+    expect(await node.stop()).toBe(0)
+    const atStop = load.sent.length
+    await until('the load went on without the node', 5_000, async () => load.sent.length >= atStop + 40)
+    const back = service.add(await startSearchNode(service.settings, 'search-node-0-again', Number(node.address.split(':')[1])))
+    await until('the node has its versions again', 15_000, async () => (await loadedOn(back.address)).length > 0)
+    const sent = await load.stop()
+    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+  })
+})
+
+describe.concurrent('SIGKILL', () => {
+  it('to a gateway in mid-request: the lease is over by the hard deadline, the sweeper refunds, and day and month are restored', { timeout: 45_000 }, async ({ expect: expectHere }) => {
+    const caller = await service.newCaller({ limits: { concurrency: 1 } })
+    const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-killed'))
+    const query = `${ANSWERED_QUERY}  `
+    const held = provider.hold(query)
+    const admittedMs = performance.now()
+    const lost = caller.ask({ query }, { baseUrl: gateway.baseUrl }).catch(() => undefined)
+    await held.arrived
+    gateway.signal('SIGKILL')
+    await gone(gateway)
+    expectHere(await lost).toBeUndefined()
+    expectHere((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
+    held.release()
+
+    const first = await until('the lease has expired', 22_000, async () => {
+      const answer = await caller.ask()
+      return answer.status === 200 && answer
+    })
+    expectHere(performance.now() - admittedMs).toBeLessThan(22_000)
+    expectHere(first.retrieved().results.length).toBeGreaterThan(0)
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    expectHere(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
+      { entry: 'refunded', charged: false },
+      { entry: 'delivered', charged: true },
+    ])
+    await until('day and month are restored', 5_000, async () => {
+      const answer = await caller.ask()
+      const used = (await booksOf(service.owner, caller.entitlementId)).length - 1
+      const left = remaining(answer.headers)
+      return left.day === 1_000_000 - used && left.month === 10_000_000 - used
+    })
+  })
+
+  it('to the job worker, with its queued ledger jobs lost as well, loses no entry: after its restart the sweeper appends them', { timeout: 45_000 }, async ({ expect: expectHere }) => {
+    const caller = await service.newCaller()
+    service.jobs.signal('SIGKILL')
+    await gone(service.jobs)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
+    const redis = new Redis(service.settings.redisUrl)
+    const jobs = await until('the jobs are queued', 5_000, async () => {
+      const keys = await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:*`)
+      return keys.length > 0 && keys
+    })
+    await redis.del(jobs)
+    redis.disconnect()
+    expectHere((await booksOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(answers.map(() => null))
+    const again = service.add(await startJobs(service.settings, addresses, 'jobs-again'))
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    expectHere(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted())
+    expectHere(again.running()).toBe(true)
+  })
+})
