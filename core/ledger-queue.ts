@@ -31,52 +31,20 @@ export interface LedgerQueue {
 
 /** Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a batch. */
 export function createLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
-  const redis = new Redis(redisUrl, {
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    connectTimeout: BOUNDS.redisCommandTimeoutMs,
-    retryStrategy: (times) => Math.min(times * 100, 2_000),
-  })
-  const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
-    connection: redis,
-    prefix: QUEUE_PREFIX,
-    skipVersionCheck: true,
-    skipMetasUpdate: true,
-    defaultJobOptions: LEDGER_JOB_OPTIONS,
-  })
-  const away = (error: Error): void => log.debug('ledger queue connection', { reason: error.message })
-  redis.on('error', away)
-  queue.on('error', away)
-
+  const link = openLink(redisUrl, log)
   let waiting: string[] = []
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
   let dropped = 0
 
-  async function add(ids: readonly string[]): Promise<void> {
-    const jobs = ids.map((id) => ({ name: 'append', data: { id }, opts: { jobId: id } }))
-    const tooLate = new AbortController()
-    try {
-      if (redis.status !== 'ready') throw new Error(`the connection is ${redis.status}`)
-      await Promise.race([
-        queue.addBulk(jobs),
-        sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: tooLate.signal }).then(() => {
-          throw new Error('Redis took too long')
-        }),
-      ])
-    } catch (error) {
-      log.warn('ledger jobs dropped; the sweeper will append the entries', { jobs: ids.length + dropped }, error)
-      dropped = 0
-    } finally {
-      tooLate.abort()
-    }
-  }
-
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BOUNDS.ledgerBatchMax)
       waiting = waiting.slice(BOUNDS.ledgerBatchMax)
-      await add(batch)
+      await link.add(batch).catch((error: unknown) => {
+        log.warn('ledger jobs dropped; the sweeper will append the entries', { jobs: batch.length + dropped }, error)
+        dropped = 0
+      })
     }
   }
 
@@ -99,6 +67,38 @@ export function createLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
     async close() {
       send()
       await sending
+      await link.close()
+    },
+  }
+}
+
+/** The connection to the queue: fails at once while Redis is away, and after a second when it hangs. */
+function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
+  const redis = new Redis(redisUrl, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    connectTimeout: BOUNDS.redisCommandTimeoutMs,
+    retryStrategy: (times) => Math.min(times * 100, 2_000),
+  })
+  const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
+    connection: redis,
+    prefix: QUEUE_PREFIX,
+    skipVersionCheck: true,
+    skipMetasUpdate: true,
+    defaultJobOptions: LEDGER_JOB_OPTIONS,
+  })
+  const away = (error: Error): void => log.debug('ledger queue connection', { reason: error.message })
+  redis.on('error', away)
+  queue.on('error', away)
+  return {
+    async add(ids) {
+      if (redis.status !== 'ready') throw new Error(`the connection is ${redis.status}`)
+      const added = queue.addBulk(ids.map((id) => ({ name: 'append', data: { id }, opts: { jobId: id } })))
+      const inTime = new AbortController()
+      const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() => Promise.reject(new Error('Redis took too long')))
+      await Promise.race([added, tooLate]).finally(() => inTime.abort())
+    },
+    async close() {
       await queue.close().catch(away)
       redis.disconnect()
     },

@@ -39,6 +39,7 @@ export function openAccessCache(deps: {
 
   function forgetEverything(): void {
     entries.clear()
+    known = undefined
     for (const listener of listeners) listener()
   }
   const listening = listenForChanges(deps.databaseUrl, log, forgetEverything)

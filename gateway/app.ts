@@ -1,5 +1,7 @@
 import { Buffer } from 'node:buffer'
-import type { Socket } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BOUNDS } from '#core/bounds.ts'
@@ -12,7 +14,6 @@ import type { Exchange } from './retrieve/exchange.ts'
 import { retrieve } from './retrieve/pipeline.ts'
 import type { Finished, PipelineDeps } from './retrieve/pipeline.ts'
 import { errorReply } from './retrieve/reply.ts'
-import type { Reply } from './retrieve/reply.ts'
 
 export interface AppDeps extends PipelineDeps {
   readonly lifecycle: Lifecycle
@@ -30,10 +31,15 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     keepAliveTimeout: 60_000,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    http: { maxHeaderSize: BOUNDS.headerBytesMax },
-    clientErrorHandler: (_error, socket) => refuseUnreadable(socket),
-    frameworkErrors: (_error, request, reply) => void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST'))),
+    // A missing Host is refused below, in the words of the catalogue; Node's own refusal has no body.
+    http: { maxHeaderSize: BOUNDS.headerBytesMax, requireHostHeader: false },
+    clientErrorHandler: (_error, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST')),
+    // The only such error left is a path that cannot be decoded.
+    frameworkErrors: (_error, request, reply) => void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 }))),
   })
+  // What Node would answer by itself, or not at all, takes the same road as everything else.
+  app.server.on('checkExpectation', (incoming, outgoing) => app.server.emit('request', incoming, outgoing))
+  app.server.on('connect', (_incoming, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST', { status: 404 })))
   // Each hook answers by itself before Fastify looks at the body: `parse` reads it, after authentication and in the open.
   app.route({
     method: 'POST',
@@ -81,6 +87,8 @@ async function admissible(deps: AppDeps, exchange: Exchange, work: Work): Promis
   if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(exchange)
   const { headers, rawHeaders } = exchange.incoming
   const authorizations = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length
+  if (headers.host === undefined && exchange.incoming.httpVersion === '1.1') return refuse(headerFault('Host', 'must be sent'))(exchange)
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') return refuse(headerFault('Expect', 'must be absent or 100-continue'))(exchange)
   if (headers['content-encoding'] !== undefined) return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(exchange)
   if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(exchange)
   return work(exchange)
@@ -115,15 +123,10 @@ function traceParent(exchange: Exchange): string | undefined {
   return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header) ? header : undefined
 }
 
-/** Bytes that are no HTTP request still get a reply of the catalogue, then the connection ends. */
-function refuseUnreadable(socket: Socket): void {
+/** What is no HTTP request, or one for a tunnel, still gets a reply of the catalogue; then the connection ends. */
+function refuseUnreadable(socket: Duplex, error: ServiceError): void {
   if (!socket.writable) return void socket.destroy()
-  const exchange = { requestId: crypto.randomUUID(), traceId: crypto.randomUUID() }
-  const reply: Reply = errorReply(
-    { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` },
-    new ServiceError('INVALID_REQUEST'),
-    undefined,
-  )
+  const reply = errorReply({ requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }, error, undefined)
   const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${reply.status} Bad Request\r\n${headers.join('')}\r\n`), reply.body]))
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${headers.join('')}\r\n`), reply.body]))
 }

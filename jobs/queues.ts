@@ -36,14 +36,21 @@ export function openQueueRedis(url: string, log: Log, { failFast = false }: { re
 /** @throws OperatorError when Redis may evict keys: a queue that loses keys loses jobs. */
 export async function assertNothingEvicted(redis: Redis): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
-  if (policy !== 'noeviction') throw new OperatorError(`Redis may evict jobs (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction" and start again.`)
+  if (policy !== 'noeviction')
+    throw new OperatorError(`Redis may evict jobs (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction" and start again.`)
 }
 
 export type JobQueue = Queue<JobPayload>
 
 /** Close the queue before its connection. */
 export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
-  const queue: JobQueue = new Queue(name, { connection: redis, prefix: QUEUE_PREFIX, skipVersionCheck: true, defaultJobOptions: JOB_OPTIONS[name], streams: { events: { maxLen: 1_000 } } })
+  const queue: JobQueue = new Queue(name, {
+    connection: redis,
+    prefix: QUEUE_PREFIX,
+    skipVersionCheck: true,
+    defaultJobOptions: JOB_OPTIONS[name],
+    streams: { events: { maxLen: 1_000 } },
+  })
   queue.on('error', (error) => log.warn('queue', { queue: name }, error))
   return queue
 }

@@ -38,7 +38,11 @@ export interface Jobs {
 /** Starts a worker for every queue, and the clock of the maintenance jobs. */
 export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   const stopping = new AbortController()
-  const queues = { build: openQueue('build', deps.redis, deps.log), activate: openQueue('activate', deps.redis, deps.log), maintenance: openQueue('maintenance', deps.redis, deps.log) }
+  const queues = {
+    build: openQueue('build', deps.redis, deps.log),
+    activate: openQueue('activate', deps.redis, deps.log),
+    maintenance: openQueue('maintenance', deps.redis, deps.log),
+  }
   const appender = createLedgerAppender(deps.database)
   const build: Processor<JobPayload, string> = (job, token) => processBuild({ ...deps, stopping: stopping.signal }, job, token)
   const workers = [
@@ -47,11 +51,15 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
     startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: 2 }),
   ]
-  await queues.maintenance.upsertJobScheduler('sweep', { every: BOUNDS.sweepEveryMs }, { name: 'sweep', data: { id: 'sweep' } })
-  await queues.maintenance.upsertJobScheduler('reconcile', { every: BOUNDS.reconcileEveryMs }, { name: 'reconcile', data: { id: 'reconcile' } })
+  await keepClock(queues.maintenance)
+  const clock = setInterval(
+    () => void keepClock(queues.maintenance).catch((error: unknown) => deps.log.warn('maintenance clock', {}, error)),
+    BOUNDS.sweepEveryMs,
+  )
   return {
     async close() {
       stopping.abort()
+      clearInterval(clock)
       await Promise.all(workers.map((worker) => worker.close()))
       await Promise.all(Object.values(queues).map((queue) => queue.close()))
     },
@@ -70,8 +78,19 @@ function startWorker<R>(deps: JobsDeps, name: QueueName, processor: Processor<Jo
     ...options,
   })
   worker.on('error', (error) => deps.log.warn('worker', { queue: name }, error))
-  worker.on('failed', (job: Job<JobPayload> | undefined, error) => deps.log.warn('job failed', { queue: name, job_id: job?.id, attempts: job?.attemptsMade }, error))
+  worker.on('failed', (job: Job<JobPayload> | undefined, error) =>
+    deps.log.warn('job failed', { queue: name, job_id: job?.id, attempts: job?.attemptsMade }, error),
+  )
   return worker
+}
+
+const CLOCK = { sweep: BOUNDS.sweepEveryMs, reconcile: BOUNDS.reconcileEveryMs } as const
+
+/** The clock of the maintenance jobs lives in Redis and is lost with it: it is wound up again wherever it is missing. */
+async function keepClock(queue: JobQueue): Promise<void> {
+  for (const [id, every] of Object.entries(CLOCK)) {
+    if ((await queue.getJobScheduler(id)) === undefined) await queue.upsertJobScheduler(id, { every }, { name: id, data: { id } })
+  }
 }
 
 /** Two jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process. */

@@ -22,6 +22,13 @@ const RAISE_EPOCH = `
   on conflict (organization_id) do update set epoch = limit_epochs.epoch + 1, redis_run_id = excluded.redis_run_id
   returning epoch, redis_run_id`
 
+/** Counters under the old epoch are never asked again; the next admission of the organization counts anew. */
+const ABANDON_EPOCH = 'update limit_epochs set epoch = epoch + 1 where organization_id = $1'
+
+export async function abandonEpoch(database: Queryable, organizationId: string): Promise<void> {
+  await database.query(ABANDON_EPOCH, [organizationId])
+}
+
 export async function readEpoch(database: Queryable, organizationId: string): Promise<LimitEpoch> {
   const { rows } = await database.query(READ_EPOCH, [organizationId])
   return rows.length === 0 ? { epoch: 0, redisRunId: '' } : row.parse(rows[0])

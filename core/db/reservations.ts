@@ -58,8 +58,13 @@ const RECORD_ABANDONED = `
   update reservations set state = 'failed', finished_at = clock_timestamp(), outcome = $2
   where id = $1 and state = 'open'`
 
-/** Serialises the refunds of one entitlement, so that their daily cap holds exactly. */
-const LOCK_REFUNDS = `select pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0)), entitlement_id from reservations where id = $1`
+/**
+ * Serialises the refunds of one entitlement, so that their daily cap holds exactly; and keeps the organization's counters from being counted anew
+ * meanwhile, so that the epoch read after it in the same transaction is the one whose counters hold the charge.
+ */
+const LOCK_REFUNDS = `
+  select pg_advisory_xact_lock_shared(hashtextextended(organization_id::text, 0)), pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0))
+  from reservations where id = $1`
 
 /** Past the cap of refunds per UTC day the request stays charged: state "failed". */
 const REFUND = `

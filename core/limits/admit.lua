@@ -1,7 +1,7 @@
 -- Decides every limit of one request together and charges all of them or none. Idempotent by request id.
 -- KEYS: ready, minute, leases, counts, charge, exposure, flags, [idempotency]
 -- ARGV: request id, rate per minute, tightened rate, concurrency, day allowance, month allowance, lease ms,
---       exposure window ms, soft mark, hard mark, document share, document floor, run mark, document key prefix, original request id when Postgres already knows the key, else ''
+--       exposure window ms, soft mark, hard mark, document share, document floor, run mark, document key prefix, original request id when Postgres already knows the key, else '', epoch
 -- Reply: {status, now ms, day used, month used, minute used, retry after ms, rate in force, original request id}
 local ready, minute, leases, counts, charge, exposure, flags, idempotency = unpack(KEYS)
 local request = ARGV[1]
@@ -35,7 +35,7 @@ local function reply(status, retry_ms, original)
   return { status, now, day_used, month_used, minute_used, math.ceil(retry_ms or 0), rate, original or '' }
 end
 
-if redis.call('EXISTS', ready) == 0 then return reply('epoch') end
+if redis.call('GET', ready) ~= ARGV[16] then return reply('epoch') end
 if redis.call('EXISTS', charge) == 1 then return reply('admitted') end
 if ARGV[15] ~= '' then return reply('conflict', 0, ARGV[15]) end
 if idempotency then

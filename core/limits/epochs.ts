@@ -2,6 +2,7 @@ import { raiseEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { readRecentOrOpen, readServedInWindow, readUsed } from '#core/db/reservations.ts'
 import type { Log } from '#core/log.ts'
+import type { PlanLimits } from '#core/plan.ts'
 import type { LimitScope } from './keys.ts'
 import type { Limiter, RebuiltCounters, ServedPassage } from './limiter.ts'
 
@@ -16,6 +17,11 @@ export interface LimitEpochs {
   forget(organizationId?: string): void
   /** A charge may be wrong (its undo or settlement failed): the next `current` counts anew. */
   distrust(organizationId: string): void
+  /**
+   * Ends the lease of a finished request and counts what it served. Whatever Postgres recorded before a rebuild began, the rebuild has counted;
+   * after that the old epoch is out of force, and the new counters are told.
+   */
+  settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
   /** Counts everything anew from the reservations, under a new epoch. Joined when already under way. */
   rebuild(organizationId: string): Promise<number>
 }
@@ -39,7 +45,10 @@ export function openLimitEpochs(deps: { readonly database: Database; readonly li
       organizationId,
       runId,
       async (current) => !distrusted.has(organizationId) && (await limiter.isReady(organizationId, current.epoch)),
-      async (client, epoch) => limiter.install(organizationId, epoch, await countFromReservations(client, organizationId, epoch)),
+      async (client, epoch) => {
+        await limiter.retire(organizationId)
+        await limiter.install(organizationId, epoch, await countFromReservations(client, organizationId, epoch))
+      },
     )
     distrusted.delete(organizationId)
     log.info('limit counters rebuilt', { organization_id: organizationId, epoch: raised.epoch })
@@ -56,6 +65,10 @@ export function openLimitEpochs(deps: { readonly database: Database; readonly li
 
   return {
     rebuild,
+    settle: async (scope, requestId, limits, served) => {
+      if (await limiter.settle(scope, requestId, limits, served)) return
+      await limiter.settle({ ...scope, epoch: await rebuild(scope.organizationId) }, requestId, limits, served)
+    },
     distrust: (organizationId) => void distrusted.add(organizationId),
     forget: (organizationId) => (organizationId === undefined ? known.clear() : known.delete(organizationId)),
     current: async (organizationId) => {

@@ -1,6 +1,6 @@
 /**
  * Names of the limit counters in Redis. The organization is the hash tag, so that one script may touch all of them on a cluster; the
- * epoch is part of every name, so that counters of an earlier epoch can never be read again and vanish by their own expiry.
+ * epoch is part of every counter's name, so that counters of an earlier epoch can never be read again and vanish by their own expiry.
  */
 export interface LimitScope {
   readonly organizationId: string
@@ -23,8 +23,9 @@ export interface LimitKeys {
   idempotency(digest: Buffer): string
 }
 
-export function readyKey(organizationId: string, epoch: number): string {
-  return `{${organizationId}}:${epoch}:ready`
+/** Holds the one epoch whose counters are complete; absent while they are being counted anew. */
+export function readyKey(organizationId: string): string {
+  return `{${organizationId}}:ready`
 }
 
 export function limitKeys(scope: LimitScope): LimitKeys {
@@ -32,7 +33,7 @@ export function limitKeys(scope: LimitScope): LimitKeys {
   const entitlement = `${root}:entitlement:${scope.entitlementId}`
   const exposure = `${root}:exposure:${scope.knowledgeBaseId}`
   return {
-    ready: readyKey(scope.organizationId, scope.epoch),
+    ready: readyKey(scope.organizationId),
     minute: `${entitlement}:minute`,
     leases: `${entitlement}:leases`,
     counts: `${entitlement}:counts`,

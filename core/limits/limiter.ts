@@ -79,9 +79,13 @@ export interface Limiter {
   undo(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
   /** Gives day, month and the idempotency key back; never the minute slot. */
   refund(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
-  /** Ends the lease and adds what was served to the exposure. */
-  settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
+  /** Ends the lease and nothing else: the request stays charged. */
+  end(scope: LimitScope, requestId: string): Promise<void>
+  /** Ends the lease and adds what was served to the exposure. @returns false, nothing done, when the epoch is not in force any more. */
+  settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<boolean>
   isReady(organizationId: string, epoch: number): Promise<boolean>
+  /** No epoch of the organization is in force from now on, until `install`. */
+  retire(organizationId: string): Promise<void>
   install(organizationId: string, epoch: number, counters: RebuiltCounters): Promise<void>
   ping(): Promise<void>
   close(): void
@@ -111,7 +115,7 @@ export function openLimiter(url: string, log: Log): Limiter {
     )
   })
 
-  async function release(mode: 'undo' | 'refund', scope: LimitScope, requestId: string, digest: Buffer | undefined): Promise<void> {
+  async function release(mode: 'undo' | 'refund' | 'end', scope: LimitScope, requestId: string, digest: Buffer | undefined): Promise<void> {
     const keys = limitKeys(scope)
     const named = [keys.minute, keys.leases, keys.counts, keys.charge(requestId), ...(digest === undefined ? [] : [keys.idempotency(digest)])]
     await run(redis, 'releaseRequest', named, [requestId, mode])
@@ -122,15 +126,17 @@ export function openLimiter(url: string, log: Log): Limiter {
     admit: (scope, request) => admit(redis, scope, request),
     undo: (scope, requestId, digest) => release('undo', scope, requestId, digest),
     refund: (scope, requestId, digest) => release('refund', scope, requestId, digest),
+    end: (scope, requestId) => release('end', scope, requestId, undefined),
     settle: async (scope, requestId, limits, served) => {
       const keys = limitKeys(scope)
       const { exposure } = limits
-      await run(
+      const reply = await run(
         redis,
         'settleRequest',
-        [keys.leases, keys.exposure, keys.flags],
+        [keys.ready, keys.leases, keys.exposure, keys.flags],
         [
           requestId,
+          scope.epoch,
           exposure.window_days * DAY_MS,
           exposure.document_share,
           exposure.floors.document,
@@ -139,8 +145,12 @@ export function openLimiter(url: string, log: Log): Limiter {
           ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total]),
         ],
       )
+      return reply === 1
     },
-    isReady: async (organizationId, epoch) => (await redis.exists(readyKey(organizationId, epoch))) === 1,
+    isReady: async (organizationId, epoch) => (await redis.get(readyKey(organizationId))) === String(epoch),
+    retire: async (organizationId) => {
+      await redis.del(readyKey(organizationId))
+    },
     install: (organizationId, epoch, counters) => install(redis, organizationId, epoch, counters),
     ping: async () => {
       await redis.ping()
@@ -195,6 +205,7 @@ async function admit(redis: Redis, scope: LimitScope, request: AdmissionRequest)
       runMark(limits),
       keys.documentPrefix,
       request.originalRequestId ?? '',
+      scope.epoch,
     ],
   )
   const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId] = reply as [
@@ -258,5 +269,5 @@ async function install(redis: Redis, organizationId: string, epoch: number, coun
     const failed = results?.find(([error]) => error !== null)?.[0]
     if (results === null || failed) throw failed ?? new Error('the limit store took no counters')
   }
-  await redis.set(readyKey(organizationId, epoch), '1')
+  await redis.set(readyKey(organizationId), epoch)
 }

@@ -1,4 +1,4 @@
-import { readEpoch } from '#core/db/limit-epochs.ts'
+import { abandonEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { refundReservation } from '#core/db/reservations.ts'
@@ -15,19 +15,29 @@ export async function settleRefund(
   requestId: string,
   outcome: Outcome,
 ): Promise<'refunded' | 'failed' | 'not-open'> {
-  const settled = await inTransaction(deps.database, (client) => refundReservation(client, requestId, outcome))
+  const settled = await inTransaction(deps.database, async (client) => {
+    const refunded = await refundReservation(client, requestId, outcome)
+    return refunded && { ...refunded, ...(await readEpoch(client, refunded.organization_id)) }
+  })
   if (settled === undefined) return 'not-open'
-  if (settled.state === 'failed') return 'failed'
-  const { epoch } = await readEpoch(deps.database, settled.organization_id)
   const scope = {
     organizationId: settled.organization_id,
-    epoch,
+    epoch: settled.epoch,
     entitlementId: settled.entitlement_id,
     knowledgeBaseId: settled.knowledge_base_id,
     clientId: settled.client_id,
     environment: settled.environment,
   }
-  await deps.limiter.refund(scope, requestId, settled.idempotency_digest ?? undefined)
+  if (settled.state === 'failed') {
+    await deps.limiter.end(scope, requestId)
+    return 'failed'
+  }
+  try {
+    await deps.limiter.refund(scope, requestId, settled.idempotency_digest ?? undefined)
+  } catch {
+    // Redis may or may not have followed: under a new epoch every gateway counts anew from what Postgres now says.
+    await abandonEpoch(deps.database, settled.organization_id)
+  }
   return 'refunded'
 }
 

@@ -1,8 +1,9 @@
 -- Takes back what `admit` charged. Mode "undo": everything, as if the request had never come. Mode "refund": day, month, lease and
--- idempotency key, never the minute slot. Does nothing when the charge is gone or was taken back already.
+-- idempotency key, never the minute slot. Mode "end": the lease alone. Does nothing when the charge is gone or was taken back already.
 -- KEYS: minute, leases, counts, charge, [idempotency]; ARGV: request id, mode
 local minute, leases, counts, charge, idempotency = unpack(KEYS)
 redis.call('ZREM', leases, ARGV[1])
+if ARGV[2] == 'end' then return 1 end
 local fields = redis.call('GET', charge)
 if not fields then return 0 end
 local day_field, month_field = string.match(fields, '^(%S+) (%S+)$')

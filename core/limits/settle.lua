@@ -1,14 +1,16 @@
 -- Ends the lease of a request and adds the passages it served to the exposure of its organization.
--- KEYS: leases, exposure, flags
--- ARGV: request id, exposure window ms, document share, document floor, run mark, document key prefix,
+-- Does nothing under an epoch that is not in force (any more): reply 0. The counters in force have to learn of it instead.
+-- KEYS: ready, leases, exposure, flags
+-- ARGV: request id, epoch, exposure window ms, document share, document floor, run mark, document key prefix,
 --       then for each passage: chunk id, document id, revision id, ordinal, passages of the document
-local leases, exposure, flags = unpack(KEYS)
-local window_ms, document_share, document_floor, run_mark, prefix = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local ready, leases, exposure, flags = unpack(KEYS)
+local window_ms, document_share, document_floor, run_mark, prefix = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+if redis.call('GET', ready) ~= ARGV[2] then return 0 end
 redis.call('ZREM', leases, ARGV[1])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
-for i = 7, #ARGV, 5 do
+for i = 8, #ARGV, 5 do
   local document, revision, ordinal, total = prefix .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
   redis.call('ZADD', exposure, now, ARGV[i])
   redis.call('PEXPIRE', exposure, window_ms)

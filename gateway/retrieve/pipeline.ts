@@ -87,5 +87,5 @@ async function settling(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRe
 async function abandon(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRequest): Promise<void> {
   await recordAbandoned(deps.database, exchange.requestId, undelivered(null, pinned.topK))
   const epoch = await deps.epochs.current(pinned.organizationId)
-  await deps.limiter.settle({ ...pinned, epoch }, exchange.requestId, pinned.limits, [])
+  await deps.epochs.settle({ ...pinned, epoch }, exchange.requestId, pinned.limits, [])
 }

@@ -3,7 +3,6 @@ import type { Database } from '#core/db/pool.ts'
 import { recordDelivered } from '#core/db/reservations.ts'
 import { ServiceError } from '#core/errors.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
-import type { Limiter } from '#core/limits/limiter.ts'
 import type { Admission } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
 import type { EmbeddedQuery } from './embed.ts'
@@ -13,7 +12,6 @@ import type { Abstention } from './schema.ts'
 
 export interface RecordDeps {
   readonly database: Database
-  readonly limiter: Limiter
   readonly epochs: LimitEpochs
 }
 
@@ -53,7 +51,7 @@ export async function record(
   const recorded = await exchange.timings.wait('postgres', recordDelivered(deps.database, exchange.requestId, outcome, served))
   if (!recorded) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the reservation was settled before its reply was ready') })
   try {
-    await exchange.timings.wait('redis', deps.limiter.settle(admission.scope, exchange.requestId, pinned.limits, served))
+    await exchange.timings.wait('redis', deps.epochs.settle(admission.scope, exchange.requestId, pinned.limits, served))
   } catch {
     deps.epochs.distrust(pinned.organizationId)
   }

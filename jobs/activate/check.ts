@@ -12,7 +12,8 @@ export class ActivationRefused extends Error {
  */
 export function assertActivatable(activation: ActivationRow, version: VersionRow | undefined): asserts version is VersionRow {
   const rollback = activation.kind === 'rollback'
-  if (version === undefined || version.knowledge_base_id !== activation.knowledge_base_id) throw new ActivationRefused('The version does not belong to this knowledge base: "operator versions list" shows those that do.')
+  if (version === undefined || version.knowledge_base_id !== activation.knowledge_base_id)
+    throw new ActivationRefused('The version does not belong to this knowledge base: "operator versions list" shows those that do.')
   switch (version.state) {
     case 'active':
       throw new ActivationRefused('The version is active already: nothing is left to do.')
@@ -27,7 +28,10 @@ export function assertActivatable(activation: ActivationRow, version: VersionRow
     default:
       version.state satisfies never
   }
-  if (!version.passed) throw new ActivationRefused('The version did not pass its evaluation: read the report with "operator versions show", correct sources or questions, and build another candidate.')
+  if (!version.passed)
+    throw new ActivationRefused(
+      'The version did not pass its evaluation: read the report with "operator versions show", correct sources or questions, and build another candidate.',
+    )
   if (version.verdict === null) throw new ActivationRefused('The version has not been reviewed: review it with "operator review" first.')
   if (version.verdict === 'rejected') throw new ActivationRefused('The newest review rejects the version: have it reviewed again, or build another candidate.')
 }

@@ -58,7 +58,8 @@ async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSigna
     throw new ActivationRefused(`The version could not be loaded on ${reasons}: repair the search node or its copy of the artifact, then activate again.`)
   }
   if (prepared.loaded.length === 0) throw new ActivationRefused('No search node answers: start one of SEARCH_NODES, then activate again.')
-  if (prepared.unreachable.length > 0) deps.log.warn('activating without a search node', { version_id: version.id, unreachable: prepared.unreachable.join(',') })
+  if (prepared.unreachable.length > 0)
+    deps.log.warn('activating without a search node', { version_id: version.id, unreachable: prepared.unreachable.join(',') })
   return prepared.loaded.length
 }
 
@@ -70,12 +71,26 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
   const before = await readVersion(client, versionId)
   assertActivatable(activation, before)
   if (!(await movePointer(client, activation, before.profile_id))) {
-    throw new ActivationRefused('Another version became active since this was asked for: look at "operator versions list" and activate again if it is still wanted.')
+    throw new ActivationRefused(
+      'Another version became active since this was asked for: look at "operator versions list" and activate again if it is still wanted.',
+    )
   }
-  if (!(await setVersionState(client, versionId, before.state, 'active'))) throw new ActivationRefused('The version changed its state meanwhile: look at "operator versions show" and try again.')
+  if (!(await setVersionState(client, versionId, before.state, 'active')))
+    throw new ActivationRefused('The version changed its state meanwhile: look at "operator versions show" and try again.')
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')
-  const detail = { knowledge_base_id: activation.knowledge_base_id, predecessor, profile_id: before.profile_id, activation_id: activationId, search_nodes: loadedOn }
-  await appendAudit(client, { actor: activation.actor, action: kind === 'rollback' ? 'version.rollback' : 'version.activate', subject: `version:${versionId}`, detail })
+  const detail = {
+    knowledge_base_id: activation.knowledge_base_id,
+    predecessor,
+    profile_id: before.profile_id,
+    activation_id: activationId,
+    search_nodes: loadedOn,
+  }
+  await appendAudit(client, {
+    actor: activation.actor,
+    action: kind === 'rollback' ? 'version.rollback' : 'version.activate',
+    subject: `version:${versionId}`,
+    detail,
+  })
   await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
   return 'done'
 }

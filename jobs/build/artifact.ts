@@ -42,7 +42,8 @@ export async function buildArtifact(context: BuildContext, corpus: Corpus, vecto
 /** Temporary folders that killed runs of this build left beside the artifact's place. */
 async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(dirname(folder)).catch(() => [])
-  for (const name of names) if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp')) await rm(join(dirname(folder), name), { recursive: true, force: true })
+  for (const name of names)
+    if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp')) await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
 /** Reads back what was written: signature, sizes, hashes and that the files fit each other. */

@@ -16,7 +16,13 @@ import type { Corpus } from './sort.ts'
  * The first statement takes the build's row under the fence, so two runs can never both commit.
  * @throws StaleBuild
  */
-export async function publishCandidate(context: BuildContext, corpus: Corpus, artifact: BuiltArtifact, profile: ProfileParameters, evaluation: Evaluation): Promise<string> {
+export async function publishCandidate(
+  context: BuildContext,
+  corpus: Corpus,
+  artifact: BuiltArtifact,
+  profile: ProfileParameters,
+  evaluation: Evaluation,
+): Promise<string> {
   const { fence, knowledgeBaseId } = context
   const versionId = versionIdOf(fence.buildId)
   await context.progress.begin('candidate', 0)
@@ -36,7 +42,13 @@ export async function publishCandidate(context: BuildContext, corpus: Corpus, ar
       projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
       profile: { id: profileIdOf(fence.buildId), parameters: profile, signal: TOP_SCORE_SIGNAL, threshold: evaluation.threshold },
     })
-    const detail = { build_id: fence.buildId, knowledge_base_id: knowledgeBaseId, passages: artifact.manifest.passages, passed: evaluation.passed, recall_at_5: evaluation.recall_at_5 }
+    const detail = {
+      build_id: fence.buildId,
+      knowledge_base_id: knowledgeBaseId,
+      passages: artifact.manifest.passages,
+      passed: evaluation.passed,
+      recall_at_5: evaluation.recall_at_5,
+    }
     await appendAudit(client, { actor: 'jobs', action: 'version.build', subject: `version:${versionId}`, detail })
   })
   return versionId

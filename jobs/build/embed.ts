@@ -23,7 +23,9 @@ export interface VectorFiles {
  */
 export async function embedPassages(context: BuildContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
   const { provider, model, dimensions } = embedder.space
-  const space = sha256(JSON.stringify([provider, model, dimensions])).toString('hex').slice(0, 16)
+  const space = sha256(JSON.stringify([provider, model, dimensions]))
+    .toString('hex')
+    .slice(0, 16)
   const files: VectorFiles = { folder: join(context.workFolder, `vectors-${space}`), rows, dimensions }
   await mkdir(files.folder, { recursive: true })
   await context.progress.begin('embed', rows)

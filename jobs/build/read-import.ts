@@ -71,15 +71,30 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
       revision.content.update(contentOf(draft))
       documents.set(draft.document.id, { id: draft.document.id, key: draft.document_key })
       documentPassages.set(draft.document.id, (documentPassages.get(draft.document.id) ?? 0) + 1)
-      passages.push({ ...sharedFields(shared, draft), document: revision.document, place: { ordinal: draft.ordinal, document_passages: 1 }, offset: written + collected, bytes: line.length })
+      passages.push({
+        ...sharedFields(shared, draft),
+        document: revision.document,
+        place: { ordinal: draft.ordinal, document_passages: 1 },
+        offset: written + collected,
+        bytes: line.length,
+      })
       waiting.push(line)
       collected += line.length
       if (collected >= SPOOL_BUFFER_BYTES) await flush()
       context.progress.at(passages.length, 0)
     }
     await flush()
-    if (passages.length === 0) throw new OperatorError('The import holds no passage: read its report, correct the sources or the mapping, import again and build from that.')
-    return { spool, passages, revisions: closeRevisions(revisions), documents: [...documents.values()], documentPassages, facets: step.value.facets, snapshotsDigest: digestOf(context) }
+    if (passages.length === 0)
+      throw new OperatorError('The import holds no passage: read its report, correct the sources or the mapping, import again and build from that.')
+    return {
+      spool,
+      passages,
+      revisions: closeRevisions(revisions),
+      documents: [...documents.values()],
+      documentPassages,
+      facets: step.value.facets,
+      snapshotsDigest: digestOf(context),
+    }
   } finally {
     await out.close()
   }
@@ -92,7 +107,8 @@ async function verifiedSnapshots({ source, store }: BuildContext): Promise<reado
     const found = await digestFile(path).catch((cause: unknown) => {
       throw new OperatorError(`The snapshot of ${sourceName} is not in the artifact store: import the source again and build from that.`, { cause })
     })
-    if (found.sha256 !== expected) throw new OperatorError(`The snapshot of ${sourceName} was changed after it was captured: import the source again and build from that.`)
+    if (found.sha256 !== expected)
+      throw new OperatorError(`The snapshot of ${sourceName} was changed after it was captured: import the source again and build from that.`)
     verified.push({ id, sourceName, mediaType, path })
   }
   return verified
@@ -119,7 +135,10 @@ function contentOf(draft: DraftPassage): string {
 }
 
 /** Passages that agree in these fields share one object: millions of rows have few combinations. */
-function sharedFields(shared: Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>, { metadata, subjects }: DraftPassage): Pick<SpooledPassage, 'metadata' | 'subjects'> {
+function sharedFields(
+  shared: Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>,
+  { metadata, subjects }: DraftPassage,
+): Pick<SpooledPassage, 'metadata' | 'subjects'> {
   const key = JSON.stringify([metadata, subjects])
   const known = shared.get(key) ?? { metadata, subjects }
   shared.set(key, known)

@@ -29,7 +29,11 @@ const program = fileURLToPath(new URL('./child.ts', import.meta.url))
 /** Runs a build in a process of its own, so that a blocked event loop or a crash of a native library is not the worker's. */
 export function runBuildChild(buildId: string, options: RunChildOptions = {}): Promise<BuildOutcome> {
   return new Promise((resolve) => {
-    const child = fork(program, [buildId], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], ...(options.environment === undefined ? {} : { env: options.environment }) })
+    const child = fork(program, [buildId], {
+      execArgv: [],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      ...(options.environment === undefined ? {} : { env: options.environment }),
+    })
     let outcome: BuildOutcome | undefined
     const kill = (): void => void child.kill('SIGKILL')
     if (options.signal?.aborted === true) kill()

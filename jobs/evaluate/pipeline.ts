@@ -52,9 +52,15 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const defaultThreshold = DEFAULT_THRESHOLD[input.embedder.space.provider]
   const context = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
   if (input.questionsSha256 === undefined) {
-    const items = await sampleKnownItems(passagesIn(join(input.artifactFolder, 'passages.jsonl')), input.projection.projectionId, input.day)
-    if (items.length === 0) throw new OperatorError('No passage is verified and in force today, so there is nothing to evaluate: check the dates and statuses of the import, or build with a question set.')
-    const answers = await askAll(items.map((item) => item.question), context)
+    const items = await sampleKnownItems(passagesIn(join(input.artifactFolder, 'passages.jsonl')), input.day)
+    if (items.length === 0)
+      throw new OperatorError(
+        'No passage is verified and in force today, so there is nothing to evaluate: check the dates and statuses of the import, or build with a question set.',
+      )
+    const answers = await askAll(
+      items.map((item) => item.question),
+      context,
+    )
     const asked = items.map((item, at) => judgeKnownItem(item, answers[at] ?? []))
     return { asked, evaluation: measure(asked, { kind: 'known items', sha256: null, unknownRelevant: [], defaultThreshold }) }
   }
@@ -62,14 +68,19 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const answers = await askAll(questions, context)
   const sources = await sourcesOf(input.artifactFolder, questions, answers)
   const asked = questions.map((question, at) => judge(question, answers[at] ?? [], sources.ofPassage))
-  return { asked, evaluation: measure(asked, { kind: 'question set', sha256: input.questionsSha256, unknownRelevant: sources.unknownRelevant, defaultThreshold }) }
+  return {
+    asked,
+    evaluation: measure(asked, { kind: 'question set', sha256: input.questionsSha256, unknownRelevant: sources.unknownRelevant, defaultThreshold }),
+  }
 }
 
-/** Passing over it: search nodes may come back, so the build tries again. */
-export class NoSearchNodeError extends Error {
+/** Not the corpus's fault: search nodes may come back, so the build is tried again. */
+class NoSearchNodeError extends Error {
   override readonly name = 'NoSearchNodeError'
   constructor(reasons: readonly string[]) {
-    super(`No search node could load the candidate (${reasons.length === 0 ? 'none of SEARCH_NODES answers' : reasons.join('; ')}): start or repair a search node, then build again.`)
+    super(
+      `No search node could load the candidate (${reasons.length === 0 ? 'none of SEARCH_NODES answers' : reasons.join('; ')}): start or repair a search node, then build again.`,
+    )
   }
 }
 
@@ -80,9 +91,11 @@ async function readQuestions(store: ArtifactStore, sha256Hex: string): Promise<r
     () => undefined,
   )
   if (size === undefined) throw new OperatorError('The question set is not in the artifact store: import it again and build with it.')
-  if (size > BOUNDS.evaluationQuestionsBytesMax) throw new OperatorError(`The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`)
+  if (size > BOUNDS.evaluationQuestionsBytesMax)
+    throw new OperatorError(`The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`)
   const bytes = await readFile(path)
-  if (sha256(bytes).toString('hex') !== sha256Hex) throw new OperatorError('The question set in the artifact store was changed after it was captured: import it again and build with it.')
+  if (sha256(bytes).toString('hex') !== sha256Hex)
+    throw new OperatorError('The question set in the artifact store was changed after it was captured: import it again and build with it.')
   return parseQuestions(bytes.toString('utf8'))
 }
 
@@ -106,7 +119,12 @@ async function sourcesOf(artifactFolder: string, questions: readonly Question[],
 /** A section cut into several passages counts once. */
 function judge(question: Question, answer: readonly FoundPassage[], sourceOf: ReadonlyMap<string, string>): AskedQuestion {
   const sections = new Set(answer.map((passage) => sourceOf.get(passage.chunk_id)))
-  return { id: question.id, relevant: question.relevant.length, found: question.relevant.filter((id) => sections.has(id)).length, topScore: answer[0]?.score ?? 0 }
+  return {
+    id: question.id,
+    relevant: question.relevant.length,
+    found: question.relevant.filter((id) => sections.has(id)).length,
+    topScore: answer[0]?.score ?? 0,
+  }
 }
 
 /** The passage itself counts, or one with the same text: rules repeat themselves from part to part. */

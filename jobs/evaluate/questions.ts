@@ -27,13 +27,16 @@ export function parseQuestions(jsonl: string): readonly Question[] {
   const ids = new Set<string>()
   for (const [index, line] of jsonl.split('\n').entries()) {
     if (line.trim() === '') continue
-    if (questions.length >= BOUNDS.evaluationQuestionsMax) throw new OperatorError(`The question set has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`)
+    if (questions.length >= BOUNDS.evaluationQuestionsMax)
+      throw new OperatorError(`The question set has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`)
     const question = parseLine(line, index + 1)
-    if (ids.has(question.id)) throw new OperatorError(`Line ${index + 1} of the question set repeats the id of an earlier line: give each question its own and build again.`)
+    if (ids.has(question.id))
+      throw new OperatorError(`Line ${index + 1} of the question set repeats the id of an earlier line: give each question its own and build again.`)
     ids.add(question.id)
     questions.push(question)
   }
-  if (!questions.some((question) => question.relevant.length > 0)) throw new OperatorError('The question set has no question with a relevant passage: add some and build again.')
+  if (!questions.some((question) => question.relevant.length > 0))
+    throw new OperatorError('The question set has no question with a relevant passage: add some and build again.')
   return questions
 }
 

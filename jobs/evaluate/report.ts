@@ -32,7 +32,10 @@ ${lists(evaluation)}
 function factsOf(evaluation: Evaluation): readonly (readonly [string, string])[] {
   const unanswerable = evaluation.answered_unanswerable_share
   return [
-    ['Questions', evaluation.kind === 'known items' ? 'known items: heading and one sentence of each sampled passage' : `question set ${evaluation.question_set ?? ''}`],
+    [
+      'Questions',
+      evaluation.kind === 'known items' ? 'known items: heading and opening words of each sampled passage' : `question set ${evaluation.question_set ?? ''}`,
+    ],
     ['Asked', `${evaluation.questions}: ${evaluation.answerable} answerable, ${evaluation.unanswerable} unanswerable`],
     ['Recall@5', percent(evaluation.recall_at_5)],
     ['Threshold', `${evaluation.threshold.toFixed(4)} (${evaluation.threshold_fitted ? 'fitted on this set' : 'default: nothing unanswerable to fit on'})`],
@@ -52,7 +55,9 @@ function chart(evaluation: Evaluation, asked: readonly AskedQuestion[]): string 
       .map((count, bin) => {
         const height = count * scale
         const y = up ? CHART_HEIGHT - height : CHART_HEIGHT
-        return count === 0 ? '' : `<rect x="${bin * BIN_WIDTH + 1}" y="${y.toFixed(1)}" width="${BIN_WIDTH - 2}" height="${height.toFixed(1)}" fill="${fill}"><title>${count} at ${(bin / BINS).toFixed(2)}</title></rect>`
+        return count === 0
+          ? ''
+          : `<rect x="${bin * BIN_WIDTH + 1}" y="${y.toFixed(1)}" width="${BIN_WIDTH - 2}" height="${height.toFixed(1)}" fill="${fill}"><title>${count} at ${(bin / BINS).toFixed(2)}</title></rect>`
       })
       .join('')
   const width = BINS * BIN_WIDTH

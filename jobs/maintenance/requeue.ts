@@ -27,7 +27,13 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
   for (const id of await queuedActivations(deps.database, BOUNDS.requeueMax)) {
     const failure = await failureOf(deps.activateQueue, id)
     if (failure === undefined) await enqueueActivation(deps.activateQueue, id)
-    else await finishActivation(deps.database, id, 'refused', `The activation's job gave up (${failure}). Look at the log of the job worker, remove the cause, then activate again.`)
+    else
+      await finishActivation(
+        deps.database,
+        id,
+        'refused',
+        `The activation's job gave up (${failure}). Look at the log of the job worker, remove the cause, then activate again.`,
+      )
   }
 }
 

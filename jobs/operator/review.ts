@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
+import { openArtifactStore } from '#core/artifact/store.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { BOUNDS } from '#core/bounds.ts'
+import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { versionNamed } from './actions/names.ts'
 import { reviewVersion } from './actions/reviews.ts'
 import { noun } from './command.ts'
@@ -8,6 +10,7 @@ import { text } from './inputs.ts'
 import { verb } from './session.ts'
 import { cell, fields, table } from './table.ts'
 
+const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const NEEDED = 'A candidate is activated only when it passed its evaluation and its newest review approves it.'
 
 export function addReview(program: Command): void {
@@ -15,11 +18,11 @@ export function addReview(program: Command): void {
   verb(review, {
     usage: 'show <version>',
     summary: 'show the evaluation and the reviews of a version',
-    notes: NEEDED,
+    notes: `${NEEDED}\n"report" is the page in ARTIFACT_STORE that shows the evaluation question by question.`,
     examples: ['review show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
     input: { version: text },
-    variables: {},
-    run: async (input, { operator, show }) => {
+    variables: { ARTIFACT_STORE },
+    run: async (input, { operator, config, show }) => {
       const version = await versionNamed(operator.database, input.version)
       const reviews = await listReviews(operator.database, version.id, BOUNDS.operatorRowsDefault)
       const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
@@ -29,7 +32,17 @@ export function addReview(program: Command): void {
         { created_at: 'at', verdict: 'verdict', reviewer: 'reviewer', note: 'note' },
         `Nobody has reviewed it. Next: operator review approve ${id} --reviewer NAME --note TEXT`,
       )
-      const shown = { id, knowledge_base, state, passed, passages, documents, facets, evaluation }
+      const shown = {
+        id,
+        knowledge_base,
+        state,
+        passed,
+        passages,
+        documents,
+        facets,
+        evaluation,
+        report: openArtifactStore(config.ARTIFACT_STORE).reportFile(id),
+      }
       show({ ...shown, reviews }, () => `${fields(shown)}\n\n${past}`)
     },
   })

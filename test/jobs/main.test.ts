@@ -54,7 +54,8 @@ describe('the job worker as a process', () => {
   test('names every faulty variable at once and prints no value', async () => {
     const ended = await boot({ PATH: process.env['PATH'], DATABASE_URL: 'mysql://user:hunter2@db/x', MANIFEST_PRIVATE_KEY: 'c2VjcmV0' })
     expect(ended.code).toBe(1)
-    for (const name of ['DATABASE_URL', 'REDIS_URL', 'ARTIFACT_STORE', 'SEARCH_NODES', 'MANIFEST_PRIVATE_KEY', 'MANIFEST_PUBLIC_KEY']) expect(ended.output).toContain(name)
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'ARTIFACT_STORE', 'SEARCH_NODES', 'MANIFEST_PRIVATE_KEY', 'MANIFEST_PUBLIC_KEY'])
+      expect(ended.output).toContain(name)
     expect(ended.output).not.toContain('hunter2')
     expect(ended.output).not.toContain('c2VjcmV0')
   })

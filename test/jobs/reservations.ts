@@ -16,7 +16,11 @@ select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $2, $3, 1, now
 from unnest($1::uuid[]) as ids (id)`
 
 /** Reservations as a gateway leaves them, `count` alike. @returns their ids. */
-export async function insertReservations(database: Queryable, count: number, { state = 'delivered', deadlineAgoMs = 0, finishedAgoMs = 0 }: TestReservation = {}): Promise<readonly string[]> {
+export async function insertReservations(
+  database: Queryable,
+  count: number,
+  { state = 'delivered', deadlineAgoMs = 0, finishedAgoMs = 0 }: TestReservation = {},
+): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, () => randomUUID())
   await database.query(INSERT, [ids, randomUUID(), randomBytes(32), state, deadlineAgoMs, finishedAgoMs])
   return ids

@@ -88,7 +88,15 @@ export async function createJobsWorld(): Promise<JobsWorld> {
       const captured = await captureSources(store, await listSourceFiles(folder, 'markdown'))
       const snapshotIds: string[] = []
       for (const { sourceName, mediaType, sha256Hex, bytes } of captured) {
-        snapshotIds.push(await insertSnapshot(owner, knowledgeBaseId, { id: snapshotId(knowledgeBaseId, sourceName, sha256Hex), sourceName, mediaType, sha256: sha256Hex, bytes }))
+        snapshotIds.push(
+          await insertSnapshot(owner, knowledgeBaseId, {
+            id: snapshotId(knowledgeBaseId, sourceName, sha256Hex),
+            sourceName,
+            mediaType,
+            sha256: sha256Hex,
+            bytes,
+          }),
+        )
       }
       const id = randomUUID()
       await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: {} })

@@ -40,7 +40,13 @@ afterAll(async () => {
 })
 
 async function review(buildId: string, verdict: 'approved' | 'rejected' = 'approved'): Promise<void> {
-  await world.owner.query('insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)', [randomUUID(), versionIdOf(buildId), verdict, 'reviewer', ''])
+  await world.owner.query('insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)', [
+    randomUUID(),
+    versionIdOf(buildId),
+    verdict,
+    'reviewer',
+    '',
+  ])
 }
 
 async function request(buildId: string, expectedBuildId: string | null, kind: ActivationRow['kind'] = 'activate'): Promise<string> {
@@ -100,7 +106,8 @@ describe('an activation', () => {
   })
 
   test('is refused when a live search node cannot load the version', async () => {
-    const broken = (await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [projectionIdOf(first)])).rows[0]?.manifest_digest
+    const broken = (await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [projectionIdOf(first)]))
+      .rows[0]?.manifest_digest
     await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(first) }, 5_000)
     await world.owner.query('update projections set manifest_digest = $2 where id = $1', [projectionIdOf(first), Buffer.alloc(32, 7)])
     expect(await run(first, null)).toMatchObject({ state: 'refused', message: expect.stringContaining('could not be loaded') })
@@ -112,7 +119,12 @@ describe('an activation', () => {
     const id = await request(first, null)
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => activate({ database: world.service, nodes, log: silent }, id)))
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1)
-    expect(await shown()).toMatchObject({ active: versionIdOf(first), previous: null, audited: 1, states: { [versionIdOf(first)]: 'active', [versionIdOf(second)]: 'candidate' } })
+    expect(await shown()).toMatchObject({
+      active: versionIdOf(first),
+      previous: null,
+      audited: 1,
+      states: { [versionIdOf(first)]: 'active', [versionIdOf(second)]: 'candidate' },
+    })
     expect(await readActivation(world.owner, id)).toMatchObject({ state: 'done' })
   })
 
@@ -132,7 +144,12 @@ describe('an activation', () => {
 
   test('retires the predecessor and remembers it', async () => {
     expect(await run(second, first)).toMatchObject({ state: 'done' })
-    expect(await shown()).toMatchObject({ active: versionIdOf(second), previous: versionIdOf(first), audited: 2, states: { [versionIdOf(first)]: 'retired', [versionIdOf(second)]: 'active' } })
+    expect(await shown()).toMatchObject({
+      active: versionIdOf(second),
+      previous: versionIdOf(first),
+      audited: 2,
+      states: { [versionIdOf(first)]: 'retired', [versionIdOf(second)]: 'active' },
+    })
   })
 
   test('returns to a retired version only as a rollback', async () => {
@@ -141,25 +158,37 @@ describe('an activation', () => {
     expect(await run(first, second, 'rollback')).toMatchObject({ state: 'done' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), previous: versionIdOf(second), audited: 3 })
     const { rows } = await world.owner.query("select actor, action, subject, detail from audit where action = 'version.rollback'")
-    expect(rows).toMatchObject([{ actor: 'alice', action: 'version.rollback', subject: `version:${versionIdOf(first)}`, detail: { predecessor: versionIdOf(second) } }])
+    expect(rows).toMatchObject([
+      { actor: 'alice', action: 'version.rollback', subject: `version:${versionIdOf(first)}`, detail: { predecessor: versionIdOf(second) } },
+    ])
   })
 
   test('of a version of another knowledge base is refused', async () => {
     const id = randomUUID()
-    await insertActivation(world.owner, { id, knowledgeBaseId: await world.createKnowledgeBase(), versionId: versionIdOf(second), expectedVersionId: null, kind: 'activate', actor: 'alice' })
+    await insertActivation(world.owner, {
+      id,
+      knowledgeBaseId: await world.createKnowledgeBase(),
+      versionId: versionIdOf(second),
+      expectedVersionId: null,
+      kind: 'activate',
+      actor: 'alice',
+    })
     await activate({ database: world.service, nodes, log: silent }, id)
     expect(await readActivation(world.owner, id)).toMatchObject({ state: 'refused', message: expect.stringContaining('does not belong') })
   })
 })
 
 describe('reconciliation', () => {
-  const loaded = async (): Promise<readonly string[]> => ((await nodes[0]?.call('GetStatus', {}, 5_000))?.loaded ?? []).filter((version) => version.state === 'loaded').map((version) => version.projection_id)
+  const loaded = async (): Promise<readonly string[]> =>
+    ((await nodes[0]?.call('GetStatus', {}, 5_000))?.loaded ?? []).filter((version) => version.state === 'loaded').map((version) => version.projection_id)
   const settle = (): Promise<void> => reconcile({ database: world.service, nodes, log: silent })
 
   test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
     await settle()
     expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(projectionIdOf)))
-    await world.owner.query("update active_versions set activated_at = now() - interval '1 hour'; update builds set updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval '1 hour'")
+    await world.owner.query(
+      "update active_versions set activated_at = now() - interval '1 hour'; update builds set updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval '1 hour'",
+    )
     await settle()
     expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
   })

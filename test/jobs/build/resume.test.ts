@@ -52,8 +52,12 @@ async function visible(buildId: string): Promise<{ versions: number; projections
 /** The files of the artifact that follow from the passages, and the version's row; the graph's bytes depend on the threads that built it. */
 async function contentOf(buildId: string): Promise<unknown> {
   const folder = world.store.artifactFolder(projectionIdOf(buildId))
-  const files = await Promise.all(['passages.jsonl', 'vectors.f32', 'passages.offsets', 'facets.json', 'facets.bin'].map((name) => digestFile(join(folder, name))))
-  const { rows } = await world.owner.query('select state, passages, documents, facets, evaluation, passed from corpus_versions where id = $1', [versionIdOf(buildId)])
+  const files = await Promise.all(
+    ['passages.jsonl', 'vectors.f32', 'passages.offsets', 'facets.json', 'facets.bin'].map((name) => digestFile(join(folder, name))),
+  )
+  const { rows } = await world.owner.query('select state, passages, documents, facets, evaluation, passed from corpus_versions where id = $1', [
+    versionIdOf(buildId),
+  ])
   return { files, rows }
 }
 
@@ -64,14 +68,21 @@ describe('a build', () => {
     for (const stage of BUILD_STAGES) {
       if ((await run(buildId, stage)).outcome === 'died') killed.push(stage)
       const shown = await visible(buildId)
-      expect(shown).toEqual(shown.state === 'succeeded' ? { versions: 1, projections: 1, profiles: 1, state: 'succeeded' } : { versions: 0, projections: 0, profiles: 0, state: 'running' })
+      expect(shown).toEqual(
+        shown.state === 'succeeded'
+          ? { versions: 1, projections: 1, profiles: 1, state: 'succeeded' }
+          : { versions: 0, projections: 0, profiles: 0, state: 'running' },
+      )
     }
     // The last stage is one transaction: the kill comes before it or after it.
     expect(killed).toEqual(expect.arrayContaining(BUILD_STAGES.filter((stage) => stage !== 'candidate')))
     await run(buildId)
     expect(await visible(buildId)).toEqual({ versions: 1, projections: 1, profiles: 1, state: 'succeeded' })
     expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
-    const { rows } = await world.owner.query('select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id where d.knowledge_base_id = $1', [knowledgeBaseId])
+    const { rows } = await world.owner.query(
+      'select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id where d.knowledge_base_id = $1',
+      [knowledgeBaseId],
+    )
     expect(rows).toEqual([{ revisions: 15 }])
   })
 
@@ -79,7 +90,8 @@ describe('a build', () => {
     const folder = join(world.store.workFolder('corrected'), 'rulebook')
     mkdirSync(folder, { recursive: true })
     const [first, second] = [0, 1].map((n) => `hsfa-${['data-harbour.2023-05-01', 'outsourcing-mainland.2024-10-01'][n] ?? ''}.md`)
-    const write = (name = '', change = (text: string) => text): void => writeFileSync(join(folder, name), change(readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')))
+    const write = (name = '', change = (text: string) => text): void =>
+      writeFileSync(join(folder, name), change(readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')))
     const base = await world.createKnowledgeBase()
     write(first)
     write(second)
@@ -121,12 +133,21 @@ describe('a build', () => {
   test('refuses a snapshot that was changed after its capture', async () => {
     const folder = join(world.store.workFolder('changed'), 'rulebook')
     mkdirSync(folder, { recursive: true })
-    writeFileSync(join(folder, 'only.md'), readFileSync(join(demoCorpus, 'rulebook', 'hsfa-data-harbour.2023-05-01.md'), 'utf8').replace('Data Registrar', 'Registrar'))
+    writeFileSync(
+      join(folder, 'only.md'),
+      readFileSync(join(demoCorpus, 'rulebook', 'hsfa-data-harbour.2023-05-01.md'), 'utf8').replace('Data Registrar', 'Registrar'),
+    )
     const base = await world.createKnowledgeBase()
     const buildId = await world.requestBuild(base, await world.importFolder(base, folder))
-    const { rows } = await world.owner.query<{ sha256: string }>("select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1", [base])
+    const { rows } = await world.owner.query<{ sha256: string }>("select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1", [
+      base,
+    ])
     appendFileSync(world.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
-    expect(await run(buildId)).toMatchObject({ outcome: 'failed', permanent: true, message: expect.stringContaining('was changed after it was captured: import the source again') })
+    expect(await run(buildId)).toMatchObject({
+      outcome: 'failed',
+      permanent: true,
+      message: expect.stringContaining('was changed after it was captured: import the source again'),
+    })
   })
 
   test('whose question set cannot be met ends as a candidate that did not pass', async () => {
@@ -144,6 +165,8 @@ const storedPassageSchema = z.object({ chunk_id: z.string(), document: z.object(
 type StoredPassage = z.infer<typeof storedPassageSchema>
 
 function passagesOf(buildId: string): readonly StoredPassage[] {
-  const lines = readFileSync(join(world.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl'), 'utf8').trimEnd().split('\n')
+  const lines = readFileSync(join(world.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
   return lines.map((line) => storedPassageSchema.parse(JSON.parse(line)))
 }

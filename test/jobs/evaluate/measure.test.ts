@@ -25,7 +25,15 @@ describe('an evaluation', () => {
     const evaluation = measure(asked, source)
     expect(evaluation.recall_at_5).toBeCloseTo(0.7, 12)
     expect(evaluation.threshold).toBeCloseTo(0.45, 12)
-    expect(evaluation).toMatchObject({ questions: 10, answerable: 5, unanswerable: 5, coverage: 0.6, answered_unanswerable_share: 0, threshold_fitted: true, passed: false })
+    expect(evaluation).toMatchObject({
+      questions: 10,
+      answerable: 5,
+      unanswerable: 5,
+      coverage: 0.6,
+      answered_unanswerable_share: 0,
+      threshold_fitted: true,
+      passed: false,
+    })
     expect(evaluation.misses).toEqual(['a3', 'a5'])
     expect(evaluation.wrongly_abstained).toEqual(['a4', 'a5'])
   })

@@ -29,7 +29,10 @@ describe('the fitted threshold', () => {
   })
 
   test('is the best there is: no other cut answers more answerable questions within the same allowance', () => {
-    const scores = fc.array(fc.integer({ min: 0, max: 20 }).map((n) => n / 20), { minLength: 1, maxLength: 40 })
+    const scores = fc.array(
+      fc.integer({ min: 0, max: 20 }).map((n) => n / 20),
+      { minLength: 1, maxLength: 40 },
+    )
     fc.assert(
       fc.property(scores, scores, (answerable, unanswerable) => {
         const allowed = Math.floor(unanswerable.length * 0.1)

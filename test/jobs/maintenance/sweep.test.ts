@@ -32,7 +32,10 @@ beforeEach(async () => {
 function sweepDeps(): { readonly deps: SweepDeps; readonly settled: string[] } {
   const settled: string[] = []
   const settle = async (id: string): Promise<'refunded' | 'not-open'> => {
-    const { rowCount } = await service.query("update reservations set state = 'refunded', finished_at = clock_timestamp(), outcome = '{}' where id = $1 and state = 'open'", [id])
+    const { rowCount } = await service.query(
+      "update reservations set state = 'refunded', finished_at = clock_timestamp(), outcome = '{}' where id = $1 and state = 'open'",
+      [id],
+    )
     if (rowCount !== 1) return 'not-open'
     settled.push(id)
     return 'refunded'
@@ -86,7 +89,9 @@ describe('the sweeper', () => {
     await sweep(sweepDeps().deps)
     await owner.query("update reservations set finished_at = now() - interval '1 minute' where id = any($1)", [open])
     await sweep(sweepDeps().deps)
-    const { rows } = await owner.query<{ reservations: number; entries: number }>('select (select count(*)::int from reservations) as reservations, (select count(*)::int from ledger) as entries')
+    const { rows } = await owner.query<{ reservations: number; entries: number }>(
+      'select (select count(*)::int from reservations) as reservations, (select count(*)::int from ledger) as entries',
+    )
     expect(rows).toEqual([{ reservations: 40, entries: 40 }])
   })
 })

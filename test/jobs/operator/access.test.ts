@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { unwrapFingerprintKey } from '#core/fingerprint.ts'
 import { listAudit } from '#core/db/audit.ts'
@@ -13,6 +13,9 @@ import { createClient, createKnowledgeBase, createOrganization, setClientSuspend
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
+
+// Processes are started one after the other, each with all its modules.
+vi.setConfig({ testTimeout: 90_000 })
 
 let rig: OperatorRig
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))

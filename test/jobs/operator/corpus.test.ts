@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/artifact/manifest.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import { createLog } from '#core/log.ts'
+import { requestActivation, requestRollback } from '#jobs/operator/actions/activations.ts'
 import { startBuild } from '#jobs/operator/actions/builds.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
@@ -26,6 +27,9 @@ const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href
 const quiet = createLog('test', 'silent')
 const withId = z.object({ id: z.uuid() })
+
+// Several processes are started one after the other.
+vi.setConfig({ testTimeout: 90_000 })
 
 let rig: OperatorRig
 let redis: TestRedis
@@ -192,17 +196,15 @@ async function approve(version: string): Promise<void> {
 }
 
 describe('review, activation and rollback', () => {
-  test('a candidate is reviewed, activated against its predecessor, and left again by a rollback', async () => {
-    const first = await candidate('first.md')
-    const early = await rig.cli.run('activate', first)
-    expect({ code: early.code, stderr: early.stderr }).toEqual({
-      code: 1,
-      stderr: 'The version has not been reviewed: review it with "operator review" first.\n',
-    })
+  const enqueue = (): Promise<void> => Promise.resolve()
 
+  test('a candidate is activated only after its review, and --wait ends when the worker is done', async () => {
+    const first = await candidate('first.md')
+    await expect(requestActivation(rig.operator, first, enqueue)).rejects.toThrow('The version has not been reviewed: review it with "operator review" first.')
     await rig.cli.json('review', 'approve', first, '--reviewer', 'A. Reader', '--note', 'read all misses')
     expect(await rig.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',
+      report: openArtifactStore(storeUrl).reportFile(first),
       evaluation: { recall_at_5: 0.97 },
       reviews: [{ verdict: 'approved', reviewer: 'A. Reader' }],
     })
@@ -215,27 +217,43 @@ describe('review, activation and rollback', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ id: asked, state: 'done', kind: 'activate', version_id: first, replaces: null })
     expect(await jobIn('activate', asked)).toEqual({ id: asked })
+  })
 
+  test('an activation names the version it replaces, a rollback returns to it, and the trail tells both', async () => {
+    const { rows } = await rig.owner.query<{ version_id: string }>('select version_id from active_versions')
+    const first = rows[0]?.version_id ?? ''
     const second = await candidate('second.md')
     await approve(second)
-    const activation = z.object({ id: z.uuid(), replaces: z.uuid() }).parse(await rig.cli.json('activate', second))
+    const activation = await requestActivation(rig.operator, second, enqueue)
     expect(activation.replaces).toBe(first)
     await finishActivation(activation.id)
+    await expect(reviewVersion(rig.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' })).rejects.toThrow(
+      'The version is active: return to the one before with "operator rollback rules", then reject it.',
+    )
+    await expect(requestActivation(rig.operator, first, enqueue)).rejects.toThrow(
+      'The version was active before and is retired: use "operator rollback" to return to it.',
+    )
+    await expect(requestRollback(rig.operator, { knowledgeBase: 'rules', to: await candidate('third.md') }, enqueue)).rejects.toThrow(
+      /was never active, so there is nothing to roll back to/,
+    )
 
     expect(await rig.cli.json('rollback', 'rules')).toMatchObject({ kind: 'rollback', version_id: first, replaces: second, state: 'queued' })
-    const again = await rig.cli.run('activate', first)
-    expect(again.stderr).toBe('The version was active before and is retired: use "operator rollback" to return to it.\n')
-    const kinds = await rig.owner.query<{ action: string }>("select action from audit where action like 'version.request-%' order by id")
-    expect(kinds.rows.map(({ action }) => action)).toEqual(['version.request-activate', 'version.request-activate', 'version.request-rollback'])
-    const rejected = await rig.cli.run('review', 'reject', second, '--reviewer', 'B', '--note', 'wrong dates')
-    expect(rejected.stderr).toBe('The version is active: return to the one before with "operator rollback rules", then reject it.\n')
+    const trail = await rig.owner.query<{ action: string }>("select action from audit where action like 'version.request-%' order by id")
+    expect(trail.rows.map(({ action }) => action)).toEqual(['version.request-activate', 'version.request-activate', 'version.request-rollback'])
+  })
+
+  test('when Redis does not take the job, the row stands and the sentence says not to ask again', async () => {
+    const version = await candidate('unheard.md')
+    await approve(version)
+    await expect(requestActivation(rig.operator, version, () => Promise.reject(new Error('connection lost')))).rejects.toThrow(
+      /^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/,
+    )
+    expect((await rig.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version])).rowCount).toBe(1)
   })
 
   test('a candidate that failed its evaluation cannot be approved, and a rejected one never activated', async () => {
     const failed = await candidate('poor.md', false)
-    const approved = await rig.cli.run('review', 'approve', failed, '--reviewer', 'A', '--note', 'x')
-    expect(approved.code).toBe(1)
-    expect(approved.stderr).toMatch(/did not pass its evaluation, so it cannot be approved/)
+    await expect(approve(failed)).rejects.toThrow(/did not pass its evaluation, so it cannot be approved/)
     await rig.cli.json('review', 'reject', failed, '--reviewer', 'A', '--note', 'too many misses')
     const activated = await rig.cli.run('activate', failed)
     expect(activated).toMatchObject({ code: 1, stderr: 'The version was rejected in review: build another candidate from corrected sources.\n' })

@@ -19,6 +19,9 @@ function helpOf(command: Command): string {
   return shown
 }
 
+// Processes are started one after the other, each with all its modules.
+vi.setConfig({ testTimeout: 90_000 })
+
 vi.stubEnv('DATABASE_URL', undefined)
 
 const VERBS = leaves(createProgram())

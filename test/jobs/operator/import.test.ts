@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/artifact/manifest.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
@@ -15,6 +15,9 @@ const RULEBOOK = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', imp
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href
 const withId = z.object({ id: z.uuid() })
+
+// Processes are started one after the other, each with all its modules.
+vi.setConfig({ testTimeout: 90_000 })
 
 let rig: OperatorRig
 

@@ -1,5 +1,5 @@
 import { Worker } from 'bullmq'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { QUEUE_PREFIX } from '#core/ledger-queue.ts'
 import { createLog } from '#core/log.ts'
@@ -10,6 +10,9 @@ import { openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
 
 const quiet = createLog('test', 'silent')
+// Processes are started one after the other, each with all its modules.
+vi.setConfig({ testTimeout: 90_000 })
+
 let rig: OperatorRig
 let redis: TestRedis
 

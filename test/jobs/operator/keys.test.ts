@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { listAudit } from '#core/db/audit.ts'
 import { keyDigest, keyIsWellFormed } from '#core/keys.ts'
@@ -8,6 +8,9 @@ import { createClient, createKnowledgeBase, createOrganization } from '#jobs/ope
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { everythingStored, openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
+
+// Processes are started one after the other, each with all its modules.
+vi.setConfig({ testTimeout: 90_000 })
 
 let rig: OperatorRig
 const issuedSchema = z.object({

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { usageReport } from '#core/db/usage.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
@@ -8,6 +8,9 @@ import { createClient, createKnowledgeBase, createOrganization } from '#jobs/ope
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
+
+// Processes are started one after the other, each with all its modules.
+vi.setConfig({ testTimeout: 90_000 })
 
 let rig: OperatorRig
 

@@ -1,0 +1,127 @@
+import { gzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { readRaw, sendRaw } from '#test/support/http.ts'
+import type { Answer } from '#test/support/http.ts'
+import { baseUrl, newCaller } from './service.ts'
+
+const BODY_BYTES_MAX = 16_384
+const REQUEST = { query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE }
+const JSON_TEXT = JSON.stringify(REQUEST)
+
+let caller: Caller
+beforeAll(async () => {
+  caller = await newCaller()
+})
+
+function expectRefused(answer: Answer, status: number, path: string): void {
+  expect([answer.status, answer.error().error.code, answer.error().error.details?.[0]?.path]).toEqual([status, 'INVALID_REQUEST', path])
+}
+
+describe('Limits: request body of at most 16,384 bytes', () => {
+  it('16,384 declared bytes are accepted, 16,385 are 413', async () => {
+    expect((await caller.send(JSON_TEXT.padEnd(BODY_BYTES_MAX))).status).toBe(200)
+    expectRefused(await caller.send(JSON_TEXT.padEnd(BODY_BYTES_MAX + 1)), 413, '(body)')
+  })
+
+  it('16,384 streamed bytes are accepted, 16,385 are 413', async () => {
+    const inPieces = (text: string): string[] => text.match(/[^]{1,1000}/g) ?? []
+    expect((await caller.send(undefined, { chunks: inPieces(JSON_TEXT.padEnd(BODY_BYTES_MAX)) })).status).toBe(200)
+    expectRefused(await caller.send(undefined, { chunks: inPieces(JSON_TEXT.padEnd(BODY_BYTES_MAX + 1)) }), 413, '(body)')
+  })
+
+  it('bytes count, not characters', async () => {
+    const bodyOf = (euros: number): string => JSON.stringify({ ...REQUEST, query: '€'.repeat(euros) })
+    // Too many characters for a query, but few enough bytes: refused for what the query is, not for the size of the body.
+    const fitting = Math.floor((BODY_BYTES_MAX - Buffer.byteLength(bodyOf(0))) / 3)
+    expectRefused(await caller.send(bodyOf(fitting)), 400, 'query')
+    expect(bodyOf(fitting + 1).length).toBeLessThan(BODY_BYTES_MAX)
+    expectRefused(await caller.send(bodyOf(fitting + 1)), 413, '(body)')
+  })
+
+  it('a body that is declared too large is refused without waiting for it', async () => {
+    const head = `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`
+    const reply = readRaw(await sendRaw(baseUrl, head))
+    expect([reply.status, reply.faults]).toEqual([413, []])
+  })
+
+  it('without a good key the body is not even looked at', async () => {
+    const head = 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
+    const reply = readRaw(await sendRaw(baseUrl, head))
+    expect([reply.status, reply.faults]).toEqual([401, []])
+  })
+
+  it('a body that stops arriving is given up on, in the words of the catalogue', async () => {
+    const head = `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query"`
+    const reply = readRaw(await sendRaw(baseUrl, head, 15_000))
+    expect([reply.status, reply.faults]).toEqual([400, []])
+    expect(reply.headers.get('connection')).toBe('close')
+  })
+})
+
+describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
+  it.each([
+    ['nothing', ''],
+    ['white space', ' \n'],
+    ['half an object', '{"query":'],
+    ['more than one value', `${JSON_TEXT}${JSON_TEXT}`],
+    ['single quotes', "{'query':'a'}"],
+    ['a trailing comma', '{"query":"a",}'],
+    ['a comment', `${JSON_TEXT}// why`],
+    ['NaN', '{"query":NaN}'],
+    ['a raw line end in a string', '{"query":"a\nb"}'],
+    ['an unknown escape', String.raw`{"query":"\x41"}`],
+    ['a form', 'query=capital'],
+    ['nesting without end', '['.repeat(16_000)],
+    ['deep nesting', `${'['.repeat(8_000)}${']'.repeat(8_000)}`],
+  ])('%s', async (_, body) => {
+    expectRefused(await caller.send(body), 400, '(body)')
+  })
+
+  it.each(['null', 'true', '7', '"capital"', '[]', '[{}]'])('JSON that is not an object: %s', async (body) => {
+    expectRefused(await caller.send(body), 400, '(body)')
+  })
+
+  it('no body at all', async () => {
+    expectRefused(await caller.send(undefined), 400, '(body)')
+  })
+
+  it.each([
+    ['a stray byte', Buffer.from([0xff])],
+    ['a sequence cut short', Buffer.from([0xe2, 0x82])],
+    ['an overlong form', Buffer.from([0xc0, 0xaf])],
+    ['an encoded surrogate', Buffer.from([0xed, 0xa0, 0x80])],
+    ['beyond U+10FFFF', Buffer.from([0xf4, 0x90, 0x80, 0x80])],
+  ])('bytes that are not UTF-8: %s', async (_, bytes) => {
+    const [before = '', after = ''] = JSON_TEXT.split('days')
+    expectRefused(await caller.send(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])), 400, '(body)')
+  })
+
+  it.each([
+    ['UTF-8', Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(JSON_TEXT)])],
+    ['UTF-16', Buffer.from(`\ufeff${JSON_TEXT}`, 'utf16le')],
+  ])('a byte order mark of %s', async (_, bytes) => {
+    expectRefused(await caller.send(bytes), 400, '(body)')
+  })
+})
+
+describe('Headers: Content-Type is application/json', () => {
+  it.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"'])('accepted: %s', async (type) => {
+    expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
+  })
+
+  it.each([undefined, '', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/vnd.api+json', 'application/jsonp', 'application/json, text/plain', 'application/json; charset=iso-8859-1', 'application/json; charset=utf-8; x=y'])(
+    'refused: %s',
+    async (type) => {
+      expectRefused(await caller.send(JSON_TEXT, { headers: { 'content-type': type } }), 400, 'Content-Type')
+    },
+  )
+})
+
+describe('Headers: no Content-Encoding', () => {
+  it.each(['gzip', 'br', 'identity', ''])('refused: "%s"', async (encoding) => {
+    const body = encoding === 'gzip' ? gzipSync(JSON_TEXT) : JSON_TEXT
+    expectRefused(await caller.send(body, { headers: { 'content-encoding': encoding } }), 400, 'Content-Encoding')
+  })
+})

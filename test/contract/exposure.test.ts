@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { newCaller, service } from './service.ts'
+import { outcomeOf, windowsOf } from './windows.ts'
+
+const RATE_LIMITED = [429, 'RATE_LIMITED']
+const MANY = 1_000_000
+const TINY_SHARE = 0.000_001
+
+/** Marks far away, but for those that are named; a share so small that its floor decides. */
+function exposure(marks: { readonly corpus?: number; readonly document?: number; readonly run?: number }): object {
+  const { corpus = MANY, document = MANY, run = MANY } = marks
+  return { exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, document_share: TINY_SHARE, run, floors: { corpus, document, run: 1 } } }
+}
+
+const QUERIES = [ANSWERED_QUERY, 'How is client money segregated and reconciled?', 'What does a firm do about a suspicious transaction?', 'When is a data breach notified to the registrar?', 'How are conflicts of interest managed?']
+
+/** Asks different things until something else than a 200 comes back; fails when all are served. */
+async function askUntilRefused(caller: Caller): Promise<readonly [number, string]> {
+  for (const query of QUERIES) {
+    const outcome = outcomeOf(await caller.ask({ query }))
+    if (outcome[0] !== 200) return outcome
+  }
+  return expect.unreachable('everything was served')
+}
+
+describe('Extraction exposure: distinct passages of a corpus', () => {
+  it('past the hard mark serving stops with 429 RATE_LIMITED, though quotas remain', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
+    const refused = await caller.ask()
+    expect(windowsOf(refused).day.remaining).toBeGreaterThan(0)
+    // The window has to move on: days, not seconds.
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_400)
+  })
+
+  it('the same passages again do not count again', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    for (let n = 0; n < 5; n++) expect((await caller.ask()).status).toBe(200)
+  })
+
+  it('an abstention serves nothing and so exposes nothing', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 1 }) })
+    for (let n = 0; n < 3; n++) expect(outcomeOf(await caller.ask({ query: 'zebra crossing paint' }))).toEqual([200, 'abstain'])
+  })
+
+  it('past the soft mark the rate tightens to a fifth: RateLimit-Policy says so, and it is enforced', async () => {
+    const { rows } = await service.owner.query<{ passages: number }>('select passages from corpus_versions where id = $1', [service.versionId])
+    const soft = 3 / (rows[0]?.passages ?? 1)
+    const limits = { requests_per_minute: 10, exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY, run: MANY } } }
+    const caller = await newCaller({ limits })
+    const [first, second] = [await caller.ask(), await caller.ask()]
+    expect([windowsOf(first).minute.quota, windowsOf(second).minute.quota]).toEqual([10, 2])
+    expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
+  })
+
+  it('each mark is the larger of its share and its floor', async () => {
+    const limits = { exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY, run: MANY } } }
+    const caller = await newCaller({ limits })
+    for (const query of QUERIES) expect((await caller.ask({ query })).status).toBe(200)
+  })
+
+  it('it counts per organization: another client of it is stopped too, another organization is not', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const colleague = await newCaller({ organization: caller.organization, limits: exposure({ corpus: 6 }) })
+    const stranger = await newCaller({ limits: exposure({ corpus: 6 }) })
+    await askUntilRefused(caller)
+    expect(outcomeOf(await colleague.ask())).toEqual(RATE_LIMITED)
+    expect((await stranger.ask()).status).toBe(200)
+  })
+
+  it('it counts per knowledge base', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    await askUntilRefused(caller)
+    const elsewhere = await newCaller({ organization: caller.organization, knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: exposure({ corpus: 6 }) })
+    expect((await elsewhere.ask()).status).toBe(200)
+  })
+
+  it("an operator's decision opens it again within 5 s", async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    await askUntilRefused(caller)
+    await releaseExposure(service.operator, { organization: caller.organization, knowledgeBase: KNOWLEDGE_BASE, note: 'a known partner' })
+    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
+  })
+
+  it('it survives the loss of the counters: what was served is counted from the reservations', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    await askUntilRefused(caller)
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
+  })
+
+  it('the window moves: passages served longer ago than it no longer count', async () => {
+    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    await askUntilRefused(caller)
+    await service.owner.query("update reservations set admitted_at = admitted_at - interval '31 days', finished_at = finished_at - interval '31 days' where entitlement_id = $1", [caller.entitlementId])
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
+  })
+})
+
+describe('Extraction exposure: one document', () => {
+  // Five of the six passages of one document, more than any three of which lie next to each other.
+  const wide = { max_response_bytes: 2_000_000 }
+  const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+
+  it.each([
+    ['a share of any one document', { document: 4 }],
+    ['a run of neighbouring passages', { run: 3 }],
+  ])('past %s serving stops', async (_, marks) => {
+    const caller = await newCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
+    expect((await caller.ask({ query: LONG_TOPIC })).retrieved().results.length).toBe(5)
+    expect(outcomeOf(await caller.ask({ query: LONG_TOPIC }))).toEqual(RATE_LIMITED)
+    expect(outcomeOf(await caller.ask({ query: 'ravens in the customs tower' }))).toEqual(RATE_LIMITED)
+  })
+
+  it.each([
+    ['share', { document: 6 }],
+    ['run', { run: 6 }],
+  ])('below the %s it goes on', async (_, marks) => {
+    const caller = await newCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
+    for (let n = 0; n < 3; n++) expect((await caller.ask({ query: LONG_TOPIC })).status).toBe(200)
+  })
+})

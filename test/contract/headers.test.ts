@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Caller } from '#test/support/caller.ts'
+import type { Answer } from '#test/support/http.ts'
+import { asking } from '#test/support/provider.ts'
+import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { newCaller, service } from './service.ts'
+
+const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+const replies = new Map<number | string, Answer>()
+let caller: Caller
+beforeAll(async () => {
+  caller = await newCaller(ofMixed)
+  const limited = await newCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+  const once = { headers: { 'idempotency-key': 'a-key-of-sixteen-characters-or-more' } }
+  replies.set(200, await limited.ask({}, once))
+  replies.set(409, await limited.ask({}, once))
+  replies.set('429 RATE_LIMITED', await limited.ask())
+  const spent = await newCaller({ ...ofMixed, limits: { requests_per_day: 1 } })
+  await spent.ask()
+  replies.set('429 QUOTA_EXHAUSTED', await spent.ask())
+  replies.set(503, await caller.ask({ query: asking('status-400', 'silt') }))
+  replies.set(400, await caller.ask({ top_k: 0 }))
+  replies.set(401, await caller.ask({}, { key: undefined }))
+  replies.set(403, await caller.ask({ filters: { language: ['de'] } }))
+  replies.set(404, await caller.ask({}, { path: '/' }))
+  replies.set(413, await caller.send(' '.repeat(16_385)))
+})
+
+const EVERY = [200, 400, 401, 403, 404, 409, 413, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503] as const
+const header = (of: number | string, name: string): string | null | undefined => replies.get(of)?.headers.get(name)
+
+// Every reply of every contract test is held against the same rules as it arrives (test/support/reply-rules.ts); these name them.
+describe('Bodies and headers', () => {
+  it.each(EVERY)('X-Request-Id equals request_id: %s', (of) => {
+    const { request_id: id } = JSON.parse(replies.get(of)?.bytes.toString() ?? '') as { request_id: string }
+    expect(header(of, 'x-request-id')).toBe(id)
+    expect(id).toMatch(/^req_[0-9a-f-]{36}$/)
+  })
+
+  it.each(EVERY)('Cache-Control is no-store: %s', (of) => {
+    expect(header(of, 'cache-control')).toBe('no-store')
+  })
+
+  it.each(['429 RATE_LIMITED', 503])('Retry-After, in whole seconds, on a retryable error: %s', (of) => {
+    expect(header(of, 'retry-after')).toMatch(/^[1-9]\d*$/)
+  })
+
+  it.each([200, 400, 401, 403, 404, 409, 413, '429 QUOTA_EXHAUSTED'])('no Retry-After anywhere else: %s', (of) => {
+    expect(header(of, 'retry-after')).toBeNull()
+  })
+
+  it.each([200, 409, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503])('RateLimit-Policy and RateLimit where admission was evaluated: %s', (of) => {
+    expect(header(of, 'ratelimit-policy')).toMatch(/^"minute";q=\d+;w=60, "day";q=\d+;w=86400, "month";q=\d+;w=(2419200|2505600|2592000|2678400)$/)
+    expect(header(of, 'ratelimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+, "month";r=\d+;t=\d+$/)
+  })
+
+  it.each([400, 401, 403, 404, 413])('and nowhere before it: %s', (of) => {
+    expect([header(of, 'ratelimit-policy'), header(of, 'ratelimit')]).toEqual([null, null])
+  })
+
+  it('409 carries x-should-retry: false and original_request_id, the request_id of the first', () => {
+    expect(header(409, 'x-should-retry')).toBe('false')
+    expect(replies.get(409)?.error().error.original_request_id).toBe(header(200, 'x-request-id'))
+  })
+
+  it('an error body has error, request_id and trace_id, and nothing else', () => {
+    for (const of of EVERY.slice(1)) expect(Object.keys(JSON.parse(replies.get(of)?.bytes.toString() ?? '') as object)).toEqual(['error', 'request_id', 'trace_id'])
+  })
+})
+
+describe('request_id and trace_id are made by the service', () => {
+  const TRACE = '0af7651916cd43dd8448eb211c80319c'
+  const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
+
+  it('whatever ids the caller sends', async () => {
+    const sent = 'req_00000000-0000-4000-8000-000000000000'
+    const reply = await caller.ask({}, { headers: { 'x-request-id': sent, 'request-id': sent, traceparent: TRACEPARENT, 'x-trace-id': TRACE } })
+    expect(reply.bytes.toString()).not.toContain(sent.slice(4))
+    expect(reply.bytes.toString().replaceAll('-', '')).not.toContain(TRACE)
+    expect(reply.headers.get('x-request-id')).not.toBe(sent)
+  })
+
+  it('and unique', async () => {
+    const sent = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? caller.ask() : caller.ask({ top_k: 0 }))))
+    const ids = sent.flatMap(({ bytes }) => Object.values(JSON.parse(bytes.toString()) as Record<string, unknown>).filter((value) => typeof value === 'string' && /^(req|ret)_/.test(value)))
+    expect(ids).toHaveLength(40)
+    expect(new Set(ids).size).toBe(40)
+  })
+
+  it('a valid W3C traceparent becomes a link in the log; an invalid one does not', async () => {
+    const logged = async (reply: Answer): Promise<string> =>
+      expect
+        .poll(() => logLineOf(reply.headers.get('x-request-id')?.slice(4) ?? ''), { timeout: 5_000 })
+        .toBeDefined()
+        .then(() => logLineOf(reply.headers.get('x-request-id')?.slice(4) ?? '') ?? '')
+    expect(await logged(await caller.ask({}, { headers: { traceparent: TRACEPARENT } }))).toContain(`"parent":"${TRACEPARENT}"`)
+    for (const invalid of [`00-${'0'.repeat(32)}-b7ad6b7169203331-01`, `00-${TRACE}-${'0'.repeat(16)}-01`, 'marker-of-an-invalid-parent', `${TRACEPARENT}-more`])
+      expect(await logged(await caller.ask({}, { headers: { traceparent: invalid } }))).not.toContain(invalid)
+  })
+})
+
+function logLineOf(requestId: string): string | undefined {
+  const lines = service.gateways.flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
+  return lines.find((line) => line.includes(`"request_id":"${requestId}"`) && line.includes('"event":"request"'))
+}
+
+describe('Stages', () => {
+  it('the log of a request lists every stage, in the order of the pipeline', async () => {
+    const reply = await caller.ask()
+    const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
+    await expect.poll(() => logLineOf(id), { timeout: 5_000 }).toContain('"stages":"authenticate parse entitle narrow pin admit embed search decide bound record reply"')
+  })
+
+  it('a refused request went no further than the stage that refused it', async () => {
+    const stagesOf = async (reply: Answer): Promise<unknown> => {
+      const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
+      await expect.poll(() => logLineOf(id), { timeout: 5_000 }).toBeDefined()
+      return (JSON.parse(logLineOf(id) ?? '{}') as { stages?: string }).stages
+    }
+    expect(await stagesOf(await caller.ask({}, { key: undefined }))).toBe('authenticate')
+    expect(await stagesOf(await caller.ask({ top_k: 0 }))).toBe('authenticate parse')
+    expect(await stagesOf(await caller.ask({ knowledge_base: 'unknown' }))).toBe('authenticate parse entitle')
+    expect(await stagesOf(await caller.ask({ filters: { language: ['de'] } }))).toBe('authenticate parse entitle narrow')
+  })
+})

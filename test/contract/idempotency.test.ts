@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { rotateKey } from '#jobs/operator/actions/keys.ts'
+import { parsePeppers } from '#core/settings.ts'
+import { ABSTAINED_QUERY } from '#test/support/caller.ts'
+import { asking, callsFor } from '#test/support/provider.ts'
+import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { newCaller, providerUrl, service } from './service.ts'
+import { outcomeOf, windowsOf } from './windows.ts'
+
+const under = (key: string | readonly string[]): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({ headers: { 'idempotency-key': key } })
+const ALREADY = [409, 'REQUEST_ALREADY_PROCESSED']
+
+describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
+  it.each([
+    ['of 16 characters', 'a'.repeat(16)],
+    ['of 128 characters', 'z'.repeat(128)],
+    ['of every visible ASCII character', Array.from({ length: 94 }, (_, n) => String.fromCharCode(0x21 + n)).join('')],
+  ])('accepted: %s', async (_, key) => {
+    expect((await (await newCaller()).ask({}, under(key))).status).toBe(200)
+  })
+
+  it.each([
+    ['empty', ''],
+    ['of 15 characters', 'a'.repeat(15)],
+    ['of 129 characters', 'z'.repeat(129)],
+    ['with a space', 'a key of more than sixteen'],
+    ['with a tab', `a\tkey-of-more-than-sixteen`],
+    ['beyond ASCII', 'schlüssel-mit-umlaut'],
+    ['sent twice', ['a'.repeat(16), 'b'.repeat(16)]],
+  ])('refused with 400: %s', async (_, key) => {
+    const answer = await (await newCaller()).ask({}, under(key))
+    expect([...outcomeOf(answer), answer.error().error.details?.[0]?.path]).toEqual([400, 'INVALID_REQUEST', 'Idempotency-Key'])
+  })
+})
+
+describe('Idempotency-Key: already received', () => {
+  it('409 with the original request_id and x-should-retry: false', async () => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    const first = await caller.ask({}, under(key))
+    for (let n = 0; n < 3; n++) {
+      const again = await caller.ask({}, under(key))
+      expect(outcomeOf(again)).toEqual(ALREADY)
+      expect(again.error().error.original_request_id).toBe(first.retrieved().request_id)
+      expect(again.error().request_id).not.toBe(first.retrieved().request_id)
+      expect([again.headers.get('x-should-retry'), again.error().error.retryable]).toEqual(['false', false])
+    }
+  })
+
+  it('also with another body, and after an abstention', async () => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    await caller.ask({ query: ABSTAINED_QUERY }, under(key))
+    expect(outcomeOf(await caller.ask({ top_k: 1 }, under(key)))).toEqual(ALREADY)
+  })
+
+  it('a 409 consumes nothing', async () => {
+    const caller = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10 } })
+    const key = randomUUID()
+    const before = windowsOf(await caller.ask({}, under(key)))
+    const after = windowsOf(await caller.ask({}, under(key)))
+    expect([after.minute.remaining, after.day.remaining]).toEqual([before.minute.remaining, before.day.remaining])
+  })
+
+  it('a key survives the rotation of the API key', async () => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    await caller.ask({}, under(key))
+    const rotated = await rotateKey(service.operator, { key: caller.keyId, peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+    expect(outcomeOf(await caller.ask({}, { key: rotated.key, ...under(key) }))).toEqual(ALREADY)
+  })
+
+  it('a key survives the loss of the limit counters', async () => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    await caller.ask({}, under(key))
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
+  })
+
+  it('a key is held for at least 30 days', async () => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    await caller.ask({}, under(key))
+    await service.owner.query("update reservations set admitted_at = admitted_at - interval '30 days', finished_at = finished_at - interval '30 days' where entitlement_id = $1", [caller.entitlementId])
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
+  })
+
+  it('a key is unique per client: another client, of the same organization even, may use it', async () => {
+    const caller = await newCaller()
+    const [colleague, stranger] = [await newCaller({ organization: caller.organization }), await newCaller()]
+    const key = randomUUID()
+    for (const one of [caller, colleague, stranger]) expect((await one.ask({}, under(key))).status).toBe(200)
+  })
+
+  it('keys are compared exactly: another case is another key', async () => {
+    const caller = await newCaller()
+    const key = `key-${randomUUID()}`
+    expect([(await caller.ask({}, under(key))).status, (await caller.ask({}, under(key.toUpperCase()))).status]).toEqual([200, 200])
+  })
+
+  it('of concurrent duplicates exactly one is served; the others name it', async () => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    const answers = await Promise.all(Array.from({ length: 12 }, () => caller.ask({}, under(key))))
+    const served = answers.filter(({ status }) => status === 200)
+    expect(served).toHaveLength(1)
+    for (const answer of answers.filter((one) => one !== served[0])) {
+      expect(outcomeOf(answer)).toEqual(ALREADY)
+      expect(answer.error().error.original_request_id).toBe(served[0]?.retrieved().request_id)
+    }
+    expect((await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId])).rowCount).toBe(1)
+  })
+})
+
+describe('Idempotency-Key: received means admitted and not refunded', () => {
+  it('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {
+    const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const [key, marker] = [randomUUID(), randomUUID()]
+    const held = caller.ask({ query: asking('hang', marker) }, under(key))
+    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
+    const during = await caller.ask({}, under(key))
+    expect(outcomeOf(during)).toEqual(ALREADY)
+    const failed = await held
+    expect(outcomeOf(failed)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+    expect(during.error().error.original_request_id).toBe(failed.error().request_id)
+    expect((await caller.ask({}, under(key))).status).toBe(200)
+    expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
+  })
+
+  it.each([
+    ['a fault of the request', { top_k: 0 }],
+    ['a forbidden filter', { filters: { language: ['de'] } }],
+  ])('a request refused before admission for %s leaves it free', async (_, body) => {
+    const caller = await newCaller()
+    const key = randomUUID()
+    expect((await caller.ask(body, under(key))).status).toBeGreaterThanOrEqual(400)
+    expect((await caller.ask({}, under(key))).status).toBe(200)
+  })
+})

@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { planLimitsSchema } from '#core/plan.ts'
+import { changeEntitlement } from '#jobs/operator/actions/entitlements.ts'
+import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { parsePeppers } from '#core/settings.ts'
+import { ABSTAINED_QUERY } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { asking, callsFor } from '#test/support/provider.ts'
+import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { newCaller, providerUrl, service } from './service.ts'
+import { outcomeOf, windowsOf } from './windows.ts'
+
+const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+const RATE_LIMITED = [429, 'RATE_LIMITED']
+const QUOTA_EXHAUSTED = [429, 'QUOTA_EXHAUSTED']
+
+async function asked(caller: Caller, times: number): Promise<void> {
+  for (let n = 0; n < times; n++) expect((await caller.ask()).status).toBe(200)
+}
+
+/** Has the counters of a caller's organization counted anew from its reservations, as after a loss of Redis. */
+async function recount(caller: Caller): Promise<void> {
+  await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+}
+
+/** Lets the past of a caller lie further back. */
+async function age(caller: Caller, interval: string): Promise<void> {
+  await service.owner.query('update reservations set admitted_at = admitted_at - $2::interval, finished_at = finished_at - $2::interval where entitlement_id = $1', [caller.entitlementId, interval])
+  await recount(caller)
+}
+
+describe('Limits: the default plan is the beta plan of the specification', () => {
+  it.each([
+    ['Maximum top_k (plan cap)', 'max_top_k', 5],
+    ['query length', 'max_query_characters', 4_000],
+    ['Response size', 'max_response_bytes', 50_000],
+    ['Request rate', 'requests_per_minute', 10],
+    ['Concurrency', 'concurrency', 2],
+    ['Daily allowance', 'requests_per_day', 250],
+    ['Monthly allowance', 'requests_per_month', 5_000],
+  ] as const)('%s: %s is %i', async (_, field, value) => {
+    const stored = await createPlan(service.operator, { name: `default-${randomUUID()}` })
+    expect([planLimitsSchema.parse({})[field], stored.limits[field]]).toEqual([value, value])
+  })
+
+  it('exposure: 30 days, soft 0.1, hard 0.2 and 2,000 of a corpus, half and 60 of a document, runs of 40', () => {
+    const floors = { corpus: 2_000, document: 60, run: 40 }
+    expect(planLimitsSchema.parse({}).exposure).toEqual({ window_days: 30, soft_share: 0.1, hard_share: 0.2, document_share: 0.5, run: 40, floors })
+  })
+})
+
+describe('Limits: rate', () => {
+  it('the request after the last of a minute is 429 RATE_LIMITED; Retry-After and RateLimit say how it stands', async () => {
+    const caller = await newCaller({ limits: { requests_per_minute: 3 } })
+    await asked(caller, 3)
+    const refused = await caller.ask()
+    expect(outcomeOf(refused)).toEqual(RATE_LIMITED)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30)
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+    expect(windowsOf(refused).minute).toMatchObject({ quota: 3, window: 60, remaining: 0 })
+  })
+
+  it('any sliding 60 s: one slot opens when its own request is a minute old, the others stay taken', async () => {
+    const caller = await newCaller({ limits: { requests_per_minute: 2 } })
+    await asked(caller, 2)
+    await service.owner.query(
+      "update reservations set admitted_at = admitted_at - interval '59 seconds' where id = (select id from reservations where entitlement_id = $1 order by admitted_at limit 1)",
+      [caller.entitlementId],
+    )
+    await recount(caller)
+    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000, interval: 100 }).toBe(200)
+    expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
+  })
+
+  it('an abstention uses a slot too', async () => {
+    const caller = await newCaller({ limits: { requests_per_minute: 1 } })
+    expect(outcomeOf(await caller.ask({ query: ABSTAINED_QUERY }))).toEqual([200, 'abstain'])
+    expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
+  })
+})
+
+describe('Limits: concurrency', () => {
+  it('with as many in flight as the plan allows the next is 429 RATE_LIMITED; when one has ended it is served', async () => {
+    const caller = await newCaller({ ...ofMixed, limits: { concurrency: 2 } })
+    const marker = randomUUID()
+    const held = [1, 2].map((n) => caller.ask({ query: asking('hang', `${marker} ${n}`) }))
+    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(2)
+    const refused = await caller.ask()
+    expect(outcomeOf(refused)).toEqual(RATE_LIMITED)
+    for (const answer of await Promise.all(held)) expect(outcomeOf(answer)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+    expect((await caller.ask()).status).toBe(200)
+  })
+
+  it('a caller who hangs up stays charged, the provider call is aborted and the lease ends with the work', async () => {
+    const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_day: 10 } })
+    const marker = randomUUID()
+    const hangUp = new AbortController()
+    const given = caller.ask({ query: asking('hang', marker) }, { signal: hangUp.signal }).catch((error: unknown) => error)
+    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
+    hangUp.abort()
+    expect(await given).toBeInstanceOf(Error)
+    await expect.poll(async () => (await caller.ask()).status, { timeout: 2_000, interval: 50 }).toBe(200)
+    expect(windowsOf(await caller.ask()).day.remaining).toBe(7)
+    const { rows } = await service.owner.query<{ state: string }>("select state from reservations where entitlement_id = $1 and state <> 'delivered'", [caller.entitlementId])
+    expect(rows).toEqual([{ state: 'failed' }])
+  })
+})
+
+describe('Limits: day and month', () => {
+  it('the daily allowance ends with 429 QUOTA_EXHAUSTED, which is not retryable', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 2 } })
+    await asked(caller, 2)
+    const refused = await caller.ask()
+    expect(outcomeOf(refused)).toEqual(QUOTA_EXHAUSTED)
+    expect([refused.error().error.retryable, refused.headers.get('retry-after')]).toEqual([false, null])
+    expect(windowsOf(refused).day).toMatchObject({ quota: 2, window: 86_400, remaining: 0 })
+  })
+
+  it('the monthly allowance ends with 429 QUOTA_EXHAUSTED', async () => {
+    const caller = await newCaller({ limits: { requests_per_month: 2 } })
+    await asked(caller, 2)
+    expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
+    expect(windowsOf(await caller.ask()).month.remaining).toBe(0)
+  })
+
+  it('a new UTC day brings a new daily allowance, a new month a new monthly one', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 1, requests_per_month: 1 } })
+    await asked(caller, 1)
+    await age(caller, '40 days')
+    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
+    expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
+  })
+
+  it('day and month are UTC calendar periods: RateLimit says when they end', async () => {
+    const windows = windowsOf(await (await newCaller()).ask())
+    const now = new Date()
+    const secondsTo = (endMs: number): number => (endMs - now.getTime()) / 1_000
+    expect(windows.day.reset).toBeCloseTo(secondsTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)), -1)
+    expect(windows.month.reset).toBeCloseTo(secondsTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)), -1)
+  })
+
+  it('answer and abstain are charged', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 10, requests_per_month: 20 } })
+    await caller.ask()
+    const windows = windowsOf(await caller.ask({ query: ABSTAINED_QUERY }))
+    expect([windows.day.remaining, windows.month.remaining]).toEqual([8, 18])
+  })
+
+  it('there is no automatic overage: of many at once exactly the allowance is served', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 5 } })
+    const outcomes = (await Promise.all(Array.from({ length: 20 }, () => caller.ask()))).map(outcomeOf)
+    expect(outcomes.filter(([status]) => status === 200)).toHaveLength(5)
+    expect(outcomes.filter(([, code]) => code === 'QUOTA_EXHAUSTED')).toHaveLength(15)
+  })
+})
+
+describe('Limits: what counts together', () => {
+  it('all keys of an entitlement count together', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 2 } })
+    const second = await issueKeyFor(service.operator, { client: caller.client, environment: 'live', peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+    expect([(await caller.ask()).status, (await caller.ask({}, { key: second.key })).status]).toEqual([200, 200])
+    expect(outcomeOf(await caller.ask({}, { key: second.key }))).toEqual(QUOTA_EXHAUSTED)
+  })
+
+  it('a change of plan gives no fresh allowance', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 3 } })
+    await asked(caller, 2)
+    const name = `${caller.client} other`
+    await createPlan(service.operator, { name, limits: { requests_per_day: 2 } })
+    await changeEntitlement(service.operator, caller.entitlement, { plan: name })
+    await expect.poll(async () => outcomeOf(await caller.ask()), { timeout: 5_000 }).toEqual(QUOTA_EXHAUSTED)
+  })
+
+  it('another client of the organization has its own', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 1 } })
+    const other = await newCaller({ organization: caller.organization, limits: { requests_per_day: 1 } })
+    await asked(caller, 1)
+    await asked(other, 1)
+  })
+
+  it('counters that were lost are rebuilt from the reservations before anything is admitted', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 3, requests_per_month: 5 } })
+    await asked(caller, 2)
+    await recount(caller)
+    const windows = windowsOf(await caller.ask())
+    expect([windows.day.remaining, windows.month.remaining]).toEqual([0, 2])
+    expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
+  })
+})
+
+describe('Limits: a refused request consumes nothing', () => {
+  it.each([
+    ['for its rate', { requests_per_minute: 1 }],
+    ['for its allowance', { requests_per_day: 1 }],
+  ])('%s', async (_, limits) => {
+    const caller = await newCaller({ limits: { requests_per_month: 50, ...limits } })
+    const before = windowsOf(await caller.ask())
+    for (let n = 0; n < 3; n++) expect((await caller.ask({}, { headers: { 'idempotency-key': randomUUID() } })).status).toBe(429)
+    const after = windowsOf(await caller.ask())
+    expect([after.minute.remaining, after.day.remaining, after.month.remaining]).toEqual([before.minute.remaining, before.day.remaining, before.month.remaining])
+    expect((await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId])).rowCount).toBe(1)
+  })
+
+  it('a request refused for its concurrency takes no minute slot either', async () => {
+    const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_minute: 10 } })
+    const marker = randomUUID()
+    const held = caller.ask({ query: asking('hang', marker) })
+    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
+    for (let n = 0; n < 3; n++) expect((await caller.ask()).status).toBe(429)
+    await held
+    expect(windowsOf(await caller.ask()).minute.remaining).toBe(8)
+  })
+
+  it('requests outside the schema or the entitlement count nowhere', async () => {
+    const caller = await newCaller({ limits: { requests_per_day: 10 } })
+    await caller.ask({ top_k: 0 })
+    await caller.ask({ filters: { language: ['de'] } })
+    await caller.ask({ knowledge_base: 'unknown' })
+    expect(windowsOf(await caller.ask()).day.remaining).toBe(9)
+  })
+
+  it('limits are enforced before paid work: the provider hears of no refused request', async () => {
+    const caller = await newCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+    await caller.ask()
+    const marker = randomUUID()
+    expect((await caller.ask({ query: marker })).status).toBe(429)
+    await sleep(100)
+    expect(await callsFor(providerUrl, marker)).toBe(0)
+  })
+})

@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { readRaw, sendRaw } from '#test/support/http.ts'
+import { baseUrl, internalUrl, newCaller } from './service.ts'
+
+const BODY = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
+
+let caller: Caller
+beforeAll(async () => {
+  caller = await newCaller()
+})
+
+async function raw(...bytes: readonly string[]): Promise<ReturnType<typeof readRaw>> {
+  return readRaw(await sendRaw(baseUrl, bytes.join('')))
+}
+
+function head(line: string, ...headers: readonly string[]): string {
+  return [line, 'Host: a', `Authorization: Bearer ${caller.key}`, 'Content-Type: application/json', ...headers, '', ''].join('\r\n')
+}
+
+describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
+  it.each(['/', '/v1', '/v1/', '/v1/retrieve/', '//v1/retrieve', '/v1//retrieve', '/V1/retrieve', '/v1/Retrieve', '/v1/retrieve/x', '/v2/retrieve', '/v1/retrieve;a=b', '/v1/../v1/retrieve/..', '/robots.txt', '/%', '/%ff', `/${'a'.repeat(8_000)}`])(
+    'POST %s',
+    async (path) => {
+      const answer = await caller.ask({}, { path })
+      expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
+    },
+  )
+
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])('%s /v1/retrieve', async (method) => {
+    const answer = await caller.send(undefined, { method })
+    expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
+  })
+
+  it('HEAD /v1/retrieve, without a body', async () => {
+    const answer = await caller.send(undefined, { method: 'HEAD' })
+    expect([answer.status, answer.bytes.length, answer.headers.get('cache-control')]).toEqual([404, 0, 'no-store'])
+  })
+
+  it('OPTIONS *', async () => {
+    expect(await raw(head('OPTIONS * HTTP/1.1'))).toMatchObject({ status: 404, faults: [] })
+  })
+
+  it('CONNECT', async () => {
+    expect(await raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).toMatchObject({ status: 404, faults: [] })
+  })
+
+  it('comes without looking at the key', async () => {
+    expect((await caller.ask({}, { path: '/v1', key: undefined })).status).toBe(404)
+  })
+
+  it('a query string does not make another path', async () => {
+    expect((await caller.ask({}, { path: '/v1/retrieve?trace=1' })).status).toBe(200)
+  })
+})
+
+describe('Health, metrics and API documents live on a separate internal port', () => {
+  it.each(['/livez', '/readyz', '/metrics', '/openapi.json'])('%s is on the internal port and not on the public one', async (path) => {
+    expect((await fetch(`${internalUrl}${path}`)).status).toBe(200)
+    expect((await caller.send(undefined, { method: 'GET', path })).status).toBe(404)
+  })
+
+  it('the operation is not on the internal port', async () => {
+    const response = await fetch(`${internalUrl}/v1/retrieve`, { method: 'POST', headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' }, body: BODY })
+    expect(response.status).toBe(404)
+  })
+})
+
+describe('Request line and headers are sane: whatever is sent, the reply is of the catalogue', () => {
+  it.each([
+    ['noise', 'hello\r\n\r\n'],
+    ['TLS on a plain port', '\u0016\u0003\u0001\u0002\u0000\u0001'],
+    ['an unknown version', 'POST /v1/retrieve HTTP/9.9\r\nHost: a\r\n\r\n'],
+    ['HTTP/2 by prior knowledge', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['an unknown method', 'BREW /v1/retrieve HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a header without a name', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n'],
+    ['a header name with a space', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nA b: c\r\n\r\n'],
+    ['two lengths', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}'],
+    ['a length that is no number', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: two\r\n\r\n{}'],
+    ['a negative length', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n{}'],
+    ['length and chunks', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['an unknown transfer encoding', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}'],
+    ['a header section that is too large', `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['a request target that is too large', `POST /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+  ])('%s', async (_, bytes) => {
+    const reply = await raw(bytes)
+    expect(reply.faults).toEqual([])
+    expect(reply.status).toBe(400)
+    expect(reply.headers.get('connection')).toBe('close')
+  })
+
+  it('no Host header', async () => {
+    expect(await raw('POST /v1/retrieve HTTP/1.1\r\n\r\n')).toMatchObject({ status: 400, faults: [] })
+  })
+
+  it('a request line of before HTTP/1.0, which has no headers and so no key', async () => {
+    expect(await raw('POST /v1/retrieve\r\n\r\n')).toMatchObject({ status: 401, faults: [] })
+  })
+
+  it('an expectation that cannot be met', async () => {
+    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Expect: tea', `Content-Length: ${BODY.length}`), BODY)).toMatchObject({ status: 400, faults: [] })
+  })
+
+  it('a chunk whose size is no number, in the body of a good request', async () => {
+    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Transfer-Encoding: chunked'), 'zz\r\n{}\r\n')).toMatchObject({ status: 400, faults: [] })
+  })
+
+  it('Expect: 100-continue is met, then answered', async () => {
+    const received = await sendRaw(baseUrl, `${head('POST /v1/retrieve HTTP/1.1', 'Expect: 100-continue', `Content-Length: ${BODY.length}`, 'Connection: close')}${BODY}`)
+    expect(received.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  it('an upgrade to another protocol is not taken up: the request is answered', async () => {
+    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Upgrade: websocket', 'Connection: Upgrade', `Content-Length: ${BODY.length}`), BODY)).toMatchObject({ faults: [] })
+  })
+
+  it('requests one after the other on one connection are each answered', async () => {
+    const one = `${head('POST /v1/retrieve HTTP/1.1', `Content-Length: ${BODY.length}`)}${BODY}`
+    const received = await sendRaw(baseUrl, `${one}${one}${one.replace('Content-Type', 'Connection: close\r\nContent-Type')}`)
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
+  })
+})

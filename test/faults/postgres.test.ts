@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { startGateway } from '#jobs/demo/stack.ts'
+import type { LocalGateway } from '#jobs/demo/stack.ts'
+import { booksOf, remaining, settledBooks } from '#test/scenarios/books.ts'
+import { startLoad } from '#test/scenarios/load.ts'
+import { until } from '#test/scenarios/until.ts'
+import type { Answer, AskOptions } from '#test/support/http.ts'
+import { startFaultProxy } from '#test/support/proxy.ts'
+import type { FaultProxy } from '#test/support/proxy.ts'
+import { startTestService } from '#test/support/service.ts'
+import type { Caller, TestService } from '#test/support/service.ts'
+
+const DAY_ALLOWANCE = 100
+
+let service: TestService
+let proxy: FaultProxy
+/** Its way to Postgres leads through the proxy; the job worker's does not. */
+let gateway: LocalGateway
+beforeAll(async () => {
+  service = await startTestService({ gateways: 0 })
+  const { serviceUrl } = service.settings
+  proxy = await startFaultProxy({ host: new URL(serviceUrl).hostname, port: Number(new URL(serviceUrl).port) })
+  const addresses = service.searchNodes.map(({ address }) => address)
+  gateway = service.add(await startGateway({ ...service.settings, serviceUrl: proxy.through(serviceUrl) }, addresses))
+}, 60_000)
+afterAll(async () => {
+  await service?.stop()
+  await proxy?.stop()
+})
+afterEach(() => proxy.set('pass'))
+
+async function newCaller(): Promise<{ readonly caller: Caller; readonly send: (options?: AskOptions) => Promise<Answer> }> {
+  const caller = await service.newCaller({ limits: { requests_per_minute: 1_000, requests_per_day: DAY_ALLOWANCE, requests_per_month: 1_000 } })
+  return { caller, send: (options = {}) => caller.ask({}, { baseUrl: gateway.baseUrl, ...options }) }
+}
+
+async function assertRefusedInTime(sending: () => Promise<Answer>): Promise<void> {
+  const beganMs = performance.now()
+  const refused = await sending()
+  expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+  expect({ status: refused.status, ...refused.error().error }).toMatchObject({ status: 503, code: 'INTERNAL_UNAVAILABLE', retryable: true })
+}
+
+function served(send: () => Promise<Answer>): Promise<Answer> {
+  return until('requests are served again', 10_000, async () => {
+    const answer = await send()
+    return answer.status === 200 && answer
+  })
+}
+
+/** What is open past its deadline is the sweeper's; the test does not wait for the deadline itself. */
+async function passDeadlines(caller: Caller): Promise<void> {
+  await service.owner.query("update reservations set deadline_at = now() where entitlement_id = $1 and state = 'open'", [caller.entitlementId])
+}
+
+const FAULTS = ['cut', 'stall'] as const
+
+it.each(FAULTS)('Postgres lost before admission (%s): 503 within the deadline, nothing is charged, and service returns by itself', async (fault) => {
+  const { caller, send } = await newCaller()
+  await served(send)
+  proxy.set(fault)
+  await assertRefusedInTime(send)
+  expect((await fetch(`${gateway.internalUrl}/readyz`)).status).toBe(503)
+  proxy.set('pass')
+  const left = remaining((await served(send)).headers)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
+  expect(left).toEqual({ minute: 998, day: DAY_ALLOWANCE - 2, month: 998 })
+})
+
+it.each(FAULTS)('Postgres lost between the charge in Redis and the reservation (%s): 503, and the whole charge is undone', async (fault) => {
+  const { caller, send } = await newCaller()
+  const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
+  await served(send)
+  const tripped = proxy.trip(fault, 'insert-reservation')
+  await assertRefusedInTime(() => send({ headers }))
+  await tripped.seen
+  expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
+  proxy.set('pass')
+  const again = await served(() => send({ headers }))
+  expect(remaining(again.headers)).toEqual({ minute: 998, day: DAY_ALLOWANCE - 2, month: 998 })
+  expect((await settledBooks(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
+})
+
+it('a reservation whose confirmation was lost on the way is refunded by the sweeper, and the Idempotency-Key is free again', async () => {
+  const { caller, send } = await newCaller()
+  const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
+  await served(send)
+  const tripped = proxy.trip('cut', 'insert-reservation', 'delivery')
+  await assertRefusedInTime(() => send({ headers }))
+  await tripped.seen
+  proxy.set('pass')
+  expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual(['delivered', 'open'])
+  await passDeadlines(caller)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
+  const left = remaining((await served(() => send({ headers }))).headers)
+  expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
+})
+
+it.each(FAULTS)('Postgres lost when the outcome is to be recorded (%s): 503 and no reply; the request is refunded, by the sweeper if need be', async (fault) => {
+  const { caller, send } = await newCaller()
+  await served(send)
+  const tripped = proxy.trip(fault, 'record-delivered')
+  await assertRefusedInTime(send)
+  await tripped.seen
+  proxy.set('pass')
+  await passDeadlines(caller)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
+  const left = remaining((await served(send)).headers)
+  expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
+})
+
+it('an outcome that was committed though its confirmation was lost on the way is delivered, charged once', async () => {
+  const { caller, send } = await newCaller()
+  await served(send)
+  const tripped = proxy.trip('cut', 'record-delivered', 'delivery')
+  const sending = send()
+  await tripped.seen
+  proxy.set('pass')
+  const answer = await sending
+  expect(answer.status).toBe(200)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'delivered true'])
+  expect(books[1]).toMatchObject({ request_id: answer.retrieved().request_id, response_bytes: answer.bytes.length })
+})
+
+it('a cached refusal is not given again once it has expired and cannot be read anew: 503 instead of the old answer', async () => {
+  const caller = await service.newCaller({ scopes: ['usage:read'] })
+  const send = (): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl })
+  const beganMs = performance.now()
+  expect((await send()).error().error.code).toBe('SCOPE_FORBIDDEN')
+  proxy.set('stall')
+  expect((await send()).error().error.code).toBe('SCOPE_FORBIDDEN')
+  const changed = await until('the cached answer has expired', BOUNDS.accessCacheMs * 2, async () => {
+    const sentMs = performance.now()
+    const answer = await send()
+    return answer.status !== 403 && { answer, sentMs }
+  })
+  expect(changed.answer.error().error.code).toBe('INTERNAL_UNAVAILABLE')
+  expect(changed.sentMs - beganMs).toBeLessThan(5_000)
+})
+
+it('under load with Postgres cut off again and again, every delivered 200 is one charged ledger row, and nothing stays open', async () => {
+  const { caller, send } = await newCaller()
+  await service.owner.query("update plans set limits = jsonb_set(limits, '{requests_per_day}', '100000') where name = $1", [caller.client])
+  const load = startLoad(caller, [gateway.baseUrl], { callers: 6, pauseMs: 10 })
+  for (let round = 0; round < 3; round++) {
+    const before = load.sent.length
+    await until('requests are served', 10_000, async () => load.sent.slice(before).filter(({ answer }) => answer?.status === 200).length >= 10)
+    proxy.set('cut')
+    await until('requests are refused', 10_000, async () => load.sent.slice(before).filter(({ answer }) => answer?.status === 503).length >= 3)
+    proxy.set('pass')
+  }
+  const sent = await load.stop()
+  expect(new Set(sent.map(({ answer }) => answer?.status))).toEqual(new Set([200, 503]))
+  await passDeadlines(caller)
+  await served(send)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  const charged = new Set(books.filter((book) => book.charged === true).map(({ request_id }) => request_id))
+  for (const { answer } of sent) if (answer?.status === 200) expect(charged).toContain(answer.retrieved().request_id)
+  expect(books.every(({ state }) => state !== 'open')).toBe(true)
+})
