@@ -1,13 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 
 declare const brand: unique symbol
-export type Brand<Name extends string> = string & { readonly [brand]: Name }
 
-export type OrganizationId = Brand<'OrganizationId'>
-export type EntitlementId = Brand<'EntitlementId'>
-export type KnowledgeBaseId = Brand<'KnowledgeBaseId'>
-/** UUID of one admitted request; the caller sees `req_<uuid>`. */
-export type RequestId = Brand<'RequestId'>
+/** UUID of one request; the caller sees `req_<uuid>`. */
+export type RequestId = string & { readonly [brand]: 'RequestId' }
 
 export function newRequestId(): RequestId {
   return randomUUID() as RequestId

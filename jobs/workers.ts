@@ -52,10 +52,12 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: 2 }),
   ]
   await keepClock(queues.maintenance)
-  const clock = setInterval(
-    () => void keepClock(queues.maintenance).catch((error: unknown) => deps.log.warn('maintenance clock', {}, error)),
-    BOUNDS.sweepEveryMs,
-  )
+  let winding: Promise<void> | undefined
+  const clock = setInterval(() => {
+    winding ??= keepClock(queues.maintenance)
+      .catch((error: unknown) => deps.log.warn('maintenance clock', {}, error))
+      .finally(() => (winding = undefined))
+  }, BOUNDS.sweepEveryMs)
   return {
     async close() {
       stopping.abort()

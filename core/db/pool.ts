@@ -25,6 +25,9 @@ export function openDatabase(url: string, log: Log, connectionsMax: number, stat
 export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await database.connect()
   let broken: Error | undefined
+  // The pool listens only while a client is idle; an error event that nobody hears would end the process.
+  const onError = (error: Error): void => void (broken = error)
+  client.on('error', onError)
   try {
     await client.query('begin')
     const result = await work(client)
@@ -34,6 +37,7 @@ export async function inTransaction<T>(database: Database, work: (client: pg.Poo
     await client.query('rollback').catch((failure: Error) => (broken = failure))
     throw error
   } finally {
+    client.off('error', onError)
     client.release(broken)
   }
 }

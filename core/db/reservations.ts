@@ -47,10 +47,10 @@ const BY_IDEMPOTENCY = `
   select id from reservations
   where client_id = $1 and environment = $2 and idempotency_digest = $3 and state <> 'refunded'`
 
-/** Only while open: a reservation that the sweeper already settled cannot be delivered any more. */
+/** Only while open: a reservation that the sweeper already settled cannot be delivered any more. Repeated with the same outcome, it holds again. */
 const RECORD = `
-  update reservations set state = 'delivered', finished_at = clock_timestamp(), outcome = $2, served = $3
-  where id = $1 and state = 'open'
+  update reservations set state = 'delivered', finished_at = coalesce(finished_at, clock_timestamp()), outcome = $2, served = $3
+  where id = $1 and (state = 'open' or (state = 'delivered' and outcome = $2::jsonb))
   returning id`
 
 /** The caller hung up: charged, nothing delivered. */

@@ -34,7 +34,7 @@ export interface Timings {
   totalMs(): number
 }
 
-export function newTimings(): Timings {
+function newTimings(): Timings {
   const beganMs = performance.now()
   const stages: { name: Stage; ms: number }[] = []
   const waitedMs = { caller: 0, redis: 0, postgres: 0, provider: 0, search: 0 }

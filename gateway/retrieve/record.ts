@@ -48,7 +48,9 @@ export async function record(
     chunk_ids: served.map((passage) => passage.chunk),
     reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
   }
-  const recorded = await exchange.timings.wait('postgres', recordDelivered(deps.database, exchange.requestId, outcome, served))
+  const commit = (): Promise<boolean> => recordDelivered(deps.database, exchange.requestId, outcome, served)
+  // Once more if it failed: when only Postgres's answer was lost, the caller is charged and must get what was committed.
+  const recorded = await exchange.timings.wait('postgres', commit().catch(commit))
   if (!recorded) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the reservation was settled before its reply was ready') })
   try {
     await exchange.timings.wait('redis', deps.epochs.settle(admission.scope, exchange.requestId, pinned.limits, served))

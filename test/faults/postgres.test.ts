@@ -65,9 +65,12 @@ it.each(FAULTS)('Postgres lost before admission (%s): 503 within the deadline, n
   expect((await fetch(`${gateway.internalUrl}/readyz`)).status).toBe(503)
   proxy.set('pass')
   const left = remaining((await served(send)).headers)
+  expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
+  // What was under way when the line fell silent may still arrive when it is back: it is refunded.
+  await passDeadlines(caller)
   const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
-  expect(left).toEqual({ minute: 998, day: DAY_ALLOWANCE - 2, month: 998 })
+  expect(books.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
+  expect(books.filter(({ charged }) => !charged).every(({ entry }) => entry === 'refunded')).toBe(true)
 })
 
 it.each(FAULTS)('Postgres lost between the charge in Redis and the reservation (%s): 503, and the whole charge is undone', async (fault) => {

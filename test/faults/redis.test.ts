@@ -52,11 +52,18 @@ interface Used {
   readonly held: HeldCall
   readonly inFlight: Promise<Answer>
   readonly left: ReturnType<typeof remaining>
+  /** A client whose request in flight will show it all that it may see. */
+  readonly late: Caller
+  readonly lateHeld: HeldCall
+  readonly lateInFlight: Promise<Answer>
 }
+
+const ALL_SEEN = { exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000, run: 1_000 } } }
 
 async function useUp(afterFirst: () => void): Promise<Used> {
   const caller = await service.newCaller({ limits: { concurrency: 1, requests_per_minute: 50, requests_per_day: DAY_ALLOWANCE, requests_per_month: 100 } })
-  const exposed = await service.newCaller({ limits: { exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000, run: 1_000 } } } })
+  const exposed = await service.newCaller({ limits: ALL_SEEN })
+  const late = await service.newCaller({ limits: ALL_SEEN })
   const idempotencyKey = `faults-${randomUUID()}`
   const original = (await caller.ask({}, { headers: { 'idempotency-key': idempotencyKey } })).retrieved().request_id
   afterFirst()
@@ -67,16 +74,19 @@ async function useUp(afterFirst: () => void): Promise<Used> {
   const query = `${ANSWERED_QUERY} `
   const held = provider.hold(query)
   const inFlight = caller.ask({ query })
-  await held.arrived
+  const lateQuery = `${ANSWERED_QUERY}  `
+  const lateHeld = provider.hold(lateQuery)
+  const lateInFlight = late.ask({ query: lateQuery })
+  await Promise.all([held.arrived, lateHeld.arrived])
   const refused = await caller.ask()
   expect(refused.error().error.code).toBe('RATE_LIMITED')
   const left = remaining(refused.headers)
   expect(left).toEqual({ minute: 46, day: DAY_ALLOWANCE - 4, month: 96 })
-  return { caller, exposed, idempotencyKey, original, held, inFlight, left }
+  return { caller, exposed, idempotencyKey, original, held, inFlight, left, late, lateHeld, lateInFlight }
 }
 
 /** Everything counts as before, and what is left is admitted, and not one more. */
-async function assertAsBefore({ caller, exposed, idempotencyKey, original, held, inFlight, left }: Used): Promise<void> {
+async function assertAsBefore({ caller, exposed, idempotencyKey, original, held, inFlight, left, late, lateHeld, lateInFlight }: Used): Promise<void> {
   const refused = await until('the limits are decided again', 5_000, async () => {
     const answer = await caller.ask()
     return answer.status !== 503 && answer
@@ -87,6 +97,9 @@ async function assertAsBefore({ caller, exposed, idempotencyKey, original, held,
   expect(duplicate.error().error).toMatchObject({ code: 'REQUEST_ALREADY_PROCESSED', original_request_id: original })
   expect(remaining(duplicate.headers)).toEqual(left)
   expect((await exposed.ask()).error().error.code).toBe('RATE_LIMITED')
+  lateHeld.release()
+  expect((await lateInFlight).status).toBe(200)
+  expect((await late.ask()).error().error.code).toBe('RATE_LIMITED')
 
   held.release()
   expect((await inFlight).status).toBe(200)
@@ -142,7 +155,7 @@ it('while Redis is down every request gets a 503 well before its deadline and is
   await until('requests are served again', 5_000, async () => (await caller.ask()).status === 200)
   expect((await caller.ask()).status).toBe(200)
   expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
-  expect((await settledBooks(service.owner, caller.entitlementId)).length).toBe(3)
+  expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual(['delivered', 'delivered', 'delivered'])
 })
 
 it('losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have', { timeout: 45_000 }, async () => {

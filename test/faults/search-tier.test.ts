@@ -1,0 +1,84 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import type { LocalSearchNode } from '#jobs/demo/stack.ts'
+import { startSearchNode } from '#jobs/demo/stack.ts'
+import { remaining, settledBooks } from '#test/scenarios/books.ts'
+import { loadedOn, withSearchNode } from '#test/scenarios/nodes.ts'
+import { until } from '#test/scenarios/until.ts'
+import { startTestService } from '#test/support/service.ts'
+import type { TestService } from '#test/support/service.ts'
+
+const LOADED_WITHIN_MS = 15_000
+
+let service: TestService
+let nodes: [LocalSearchNode, LocalSearchNode]
+beforeAll(async () => {
+  service = await startTestService({ searchNodes: 2 })
+  const [one, other] = service.searchNodes
+  if (one === undefined || other === undefined) throw new Error('two search nodes were asked for')
+  nodes = [one, other]
+}, 60_000)
+afterAll(() => service?.stop())
+afterEach(() => {
+  service.jobs.signal('SIGCONT')
+  for (const node of nodes) if (node.running()) node.signal('SIGCONT')
+})
+
+it('a search node that hangs is passed over: every request is answered by the other within the deadline', async () => {
+  const caller = await service.newCaller()
+  nodes[0].signal('SIGSTOP')
+  for (let request = 0; request < 6; request++) {
+    const beganMs = performance.now()
+    expect((await caller.ask()).retrieved().results.length).toBeGreaterThan(0)
+    expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+  }
+  const atOnce = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
+  expect(atOnce.map(({ status }) => status)).toEqual(atOnce.map(() => 200))
+})
+
+it('when every search node hangs the answer is 503 RETRIEVAL_UNAVAILABLE within the deadline, day and month are refunded, and service returns by itself', async () => {
+  const caller = await service.newCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
+  expect((await caller.ask()).status).toBe(200)
+  for (const node of nodes) node.signal('SIGSTOP')
+  const beganMs = performance.now()
+  const refused = await caller.ask()
+  expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+  expect({ status: refused.status, ...refused.error().error }).toMatchObject({ status: 503, code: 'RETRIEVAL_UNAVAILABLE', retryable: true })
+  for (const node of nodes) node.signal('SIGCONT')
+  await until('requests are served again', 10_000, async () => (await caller.ask()).status === 200)
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  const refunded = books.filter(({ entry, charged }) => entry === 'refunded' && charged === false)
+  expect(refunded.length).toBeGreaterThanOrEqual(1)
+  expect(books.filter(({ charged }) => charged).length).toBe(2)
+  const left = remaining((await caller.ask()).headers)
+  expect({ day: left.day, month: left.month }).toEqual({ day: 7, month: 7 })
+  expect(left.minute).toBe(100_000 - books.length - 1)
+})
+
+it('a search node that lacks the version is passed over, and gets it again by itself', async () => {
+  const caller = await service.newCaller()
+  service.jobs.signal('SIGSTOP')
+  const [projection_id] = await loadedOn(nodes[0].address)
+  if (projection_id === undefined) throw new Error('the node holds nothing')
+  await withSearchNode(nodes[0].address, (client) => client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs))
+  expect(await loadedOn(nodes[0].address)).toEqual([])
+  const answers = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  expect(await loadedOn(nodes[0].address)).toEqual([])
+  service.jobs.signal('SIGCONT')
+  await until('the node has its version again', LOADED_WITHIN_MS, async () => (await loadedOn(nodes[0].address)).includes(projection_id))
+})
+
+it('a search node that was killed and starts empty is loaded by itself, and answers alone when the other goes', async () => {
+  const caller = await service.newCaller()
+  const [killed, other] = nodes
+  killed.signal('SIGKILL')
+  await killed.ended.catch(() => undefined)
+  const during = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
+  expect(during.map(({ status }) => status)).toEqual(during.map(() => 200))
+  const again = service.add(await startSearchNode(service.settings, 'search-node-again', Number(killed.address.split(':')[1])))
+  nodes = [again, other]
+  await until('the restarted node has its versions', LOADED_WITHIN_MS, async () => (await loadedOn(again.address)).length > 0)
+  expect(await other.stop()).toBe(0)
+  await until('the restarted node answers alone', 5_000, async () => (await caller.ask()).status === 200)
+})
