@@ -43,6 +43,8 @@ export const BOUNDS = {
   searchAttemptTimeoutMs: 1_200,
   databaseStatementTimeoutMs: 2_000,
   databaseQueryTimeoutMs: 2_500,
+  /** A process that hangs within a transaction loses it, and its locks, after so long. */
+  transactionIdleMs: 20_000,
   redisCommandTimeoutMs: 1_000,
 
   // Access.
@@ -95,6 +97,14 @@ export const BOUNDS = {
   reconcileEveryMs: 2_000,
   activationTimeoutMs: 180_000,
   jobAttemptsMax: 5,
+  /** With waits that double from a second: an embedding provider or search tier may be away for eight minutes before a build is given up. */
+  buildAttemptsMax: 10,
+  tidyEveryMs: 300_000,
+  /** How long after its end a build's leftovers stay: a run that was overtaken has noticed by then. */
+  tidyBuildsOlderThanMs: 60_000,
+  /** A file under a temporary name that nobody wrote to for so long belongs to a process that is gone. */
+  tidyFilesOlderThanMs: 86_400_000,
+  tidyNamesMax: 1_000,
 
   // The operator's command line.
   operatorStatementTimeoutMs: 60_000,
@@ -116,3 +126,5 @@ assertLess('searchTimeoutMs', 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
 assertLess('requestDeadlineMs', 'hardDeadlineMs')
+assertLess('transactionIdleMs', 'ledgerWatermarkTrailMs')
+assertLess('prepareTimeoutMs', 'activationTimeoutMs')

@@ -88,7 +88,8 @@ async function admissible(deps: AppDeps, exchange: Exchange, work: Work): Promis
   const { headers, rawHeaders } = exchange.incoming
   const authorizations = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length
   if (headers.host === undefined && exchange.incoming.httpVersion === '1.1') return refuse(headerFault('Host', 'must be sent'))(exchange)
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') return refuse(headerFault('Expect', 'must be absent or 100-continue'))(exchange)
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
+    return refuse(headerFault('Expect', 'must be absent or 100-continue'))(exchange)
   if (headers['content-encoding'] !== undefined) return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(exchange)
   if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(exchange)
   return work(exchange)

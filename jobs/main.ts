@@ -51,10 +51,10 @@ function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout 
   if (path === undefined) return undefined
   writeFileSync(path, '')
   return setInterval(() => {
-    redis.ping().then(
-      () => utimesSync(path, new Date(), new Date()),
-      (error: unknown) => log.warn('heartbeat', {}, error),
-    )
+    redis
+      .ping()
+      .then(() => utimesSync(path, new Date(), new Date()))
+      .catch((error: unknown) => log.warn('heartbeat', {}, error))
   }, BOUNDS.heartbeatEveryMs)
 }
 

@@ -13,7 +13,7 @@ const kept = { removeOnComplete: { count: 200, age: 86_400 }, removeOnFail: { co
 
 /** Attempts, backoff and how many finished jobs are remembered. A job id is the id of its row, so a row has one job. */
 const JOB_OPTIONS = {
-  build: { attempts: BOUNDS.jobAttemptsMax, backoff: { type: 'exponential', delay: 1_000 }, ...kept },
+  build: { attempts: BOUNDS.buildAttemptsMax, backoff: { type: 'exponential', delay: 1_000 }, ...kept },
   activate: { attempts: BOUNDS.jobAttemptsMax, backoff: { type: 'exponential', delay: 500 }, ...kept },
   ledger: LEDGER_JOB_OPTIONS,
   maintenance: { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 }, stackTraceLimit: 3 },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,11 +27,11 @@ export function openArtifactStore(url: string): ArtifactStore {
   }
 }
 
-/** Writes a whole file durably: temporary name, fsync, rename, fsync of the folder. */
+/** Writes a whole file durably: temporary name that no other process uses, fsync, rename, fsync of the folder. */
 export async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const temporary = `${path}.${process.pid}.tmp`
-  const file = await open(temporary, 'w')
+  const temporary = `${path}.${randomUUID()}.tmp`
+  const file = await open(temporary, 'wx')
   try {
     await file.writeFile(bytes)
     await file.sync()

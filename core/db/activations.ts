@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BOUNDS } from '#core/bounds.ts'
 import type { Queryable } from './pool.ts'
 
 export const ACTIVATION_KINDS = ['activate', 'rollback'] as const
@@ -66,7 +67,14 @@ export async function movePointer(client: Queryable, activation: ActivationRow, 
   return rowCount === 1
 }
 
-/** A state changes only from the state it was seen in; the row lock this takes also holds off a rejection meanwhile. */
+/** Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the earlier decided. */
+const LOCK_VERSION = 'select id from corpus_versions where id = $1 for update'
+
+export async function lockVersion(client: Queryable, versionId: string): Promise<void> {
+  await client.query(LOCK_VERSION, [versionId])
+}
+
+/** A state changes only from the state it was seen in. */
 const SET_VERSION_STATE = 'update corpus_versions set state = $3 where id = $1 and state = $2'
 
 export async function setVersionState(client: Queryable, versionId: string, from: string, to: string): Promise<boolean> {
@@ -96,7 +104,11 @@ export async function queuedActivations(database: Queryable, limit: number): Pro
 const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of projections', 0))"
 const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of projections', 0)) as alone"
 
+/** Loading takes longer than any other transaction may be idle. */
+const ALLOW_LOADING = `set local idle_in_transaction_session_timeout = ${BOUNDS.activationTimeoutMs}`
+
 export async function holdOffReleases(client: Queryable): Promise<void> {
+  await client.query(ALLOW_LOADING)
   await client.query(HOLD_OFF_RELEASES)
 }
 

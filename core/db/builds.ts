@@ -77,14 +77,56 @@ export async function succeedBuild(database: Queryable, fence: BuildFence): Prom
   return rowCount === 1
 }
 
+const NOTE_FAILED_RUN = `
+update builds set error = $3, updated_at = now()
+where id = $1 and attempt = $2 and state = 'running'`
+
+/** Tells why a run failed that may be tried again. @returns false when another run has taken the build over. */
+export async function noteFailedRun(database: Queryable, fence: BuildFence, error: string): Promise<boolean> {
+  const { rowCount } = await database.query(NOTE_FAILED_RUN, [fence.buildId, fence.attempt, error.slice(0, 2_000)])
+  return rowCount === 1
+}
+
 const FAIL_BUILD = `
 update builds set state = 'failed', error = $2, updated_at = now()
-where id = $1 and state in ('queued', 'running')`
+where id = $1 and state in ('queued', 'running') and ($3::integer is null or attempt = $3)`
 
-/** Ends a build for good. A finished build stays as it is. */
-export async function failBuild(database: Queryable, id: string, error: string): Promise<boolean> {
-  const { rowCount } = await database.query(FAIL_BUILD, [id, error.slice(0, 2_000)])
+/**
+ * Ends a build for good. A finished build stays as it is.
+ * @param attempt of the run whose failure ends it: one that was overtaken ends nothing. Undefined: no run holds it.
+ */
+export async function failBuild(database: Queryable, id: string, error: string, attempt?: number): Promise<boolean> {
+  const { rowCount } = await database.query(FAIL_BUILD, [id, error.slice(0, 2_000), attempt ?? null])
   return rowCount === 1
+}
+
+/** Of the builds named, those that are over and were so for a while: no run writes to what they left on disk, now or later. */
+const ENDED_BUILDS = `
+select id from builds
+where id = any($1::uuid[]) and state in ('succeeded', 'failed') and updated_at < now() - make_interval(secs => $2 / 1000.0)`
+
+export async function endedBuilds(database: Queryable, ids: readonly string[], sinceMs: number): Promise<readonly string[]> {
+  const { rows } = await database.query(ENDED_BUILDS, [ids, sinceMs])
+  return z
+    .array(z.object({ id: z.uuid() }))
+    .parse(rows)
+    .map((row) => row.id)
+}
+
+/** The same without names, newest first: for what on disk does not carry the name of its build. */
+const LATELY_ENDED_BUILDS = `
+select id, state from builds
+where state in ('succeeded', 'failed') and updated_at < now() - make_interval(secs => $1 / 1000.0)
+order by updated_at desc
+limit $2`
+
+export async function latelyEndedBuilds(
+  database: Queryable,
+  sinceMs: number,
+  limit: number,
+): Promise<readonly { readonly id: string; readonly state: 'succeeded' | 'failed' }[]> {
+  const { rows } = await database.query(LATELY_ENDED_BUILDS, [sinceMs, limit])
+  return z.array(z.object({ id: z.uuid(), state: z.enum(['succeeded', 'failed']) })).parse(rows)
 }
 
 /** Oldest first: what a lost queue must be filled with again. */

@@ -24,6 +24,8 @@ export function newestMigration(): number {
 }
 
 const CREATE = 'create table if not exists schema_migrations (number integer primary key, name text not null, applied_at timestamptz not null default now())'
+/** SQLSTATE of a database that no migration has touched. */
+const UNDEFINED_TABLE = '42P01'
 const APPLIED = 'select coalesce(max(number), 0)::int as newest from schema_migrations'
 
 /**
@@ -57,7 +59,10 @@ export async function migrate(url: string): Promise<{ readonly applied: readonly
 
 /** A service refuses to start on a schema other than the one it was written for. */
 export async function assertSchemaCurrent(database: pg.Pool): Promise<void> {
-  const { rows } = await database.query<{ newest: number }>(APPLIED)
+  const { rows } = await database.query<{ newest: number }>(APPLIED).catch((error: unknown) => {
+    if (error instanceof pg.DatabaseError && error.code === UNDEFINED_TABLE) return { rows: [] }
+    throw error
+  })
   const newest = rows[0]?.newest ?? 0
   if (newest > newestMigration()) throw newerSchema(newest)
   if (newest < newestMigration())

@@ -14,6 +14,7 @@ export function openDatabase(url: string, log: Log, connectionsMax: number, stat
     connectionTimeoutMillis: statementTimeoutMs,
     idleTimeoutMillis: 30_000,
     statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: BOUNDS.transactionIdleMs,
     query_timeout: statementTimeoutMs + (BOUNDS.databaseQueryTimeoutMs - BOUNDS.databaseStatementTimeoutMs),
     application_name: 'evidence',
   })

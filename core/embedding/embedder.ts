@@ -29,7 +29,11 @@ export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
 export function unitVector(values: ArrayLike<number>, dimensions: number): Float32Array<ArrayBuffer> {
   if (values.length !== dimensions) throw new EmbeddingError(`the provider sent ${values.length} dimensions where ${dimensions} were asked for`)
   let squares = 0
-  for (let i = 0; i < dimensions; i++) squares += (values[i] ?? Number.NaN) ** 2
+  for (let i = 0; i < dimensions; i++) {
+    // It came over the network: a text would count as the number that it spells.
+    const value: unknown = values[i]
+    squares += typeof value === 'number' ? value ** 2 : Number.NaN
+  }
   const norm = Math.sqrt(squares)
   if (!Number.isFinite(norm)) throw new EmbeddingError('the provider sent a vector that is not finite')
   if (norm === 0) throw new EmbeddingError('the provider sent a vector of length zero')

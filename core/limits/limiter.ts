@@ -115,38 +115,13 @@ export function openLimiter(url: string, log: Log): Limiter {
     )
   })
 
-  async function release(mode: 'undo' | 'refund' | 'end', scope: LimitScope, requestId: string, digest: Buffer | undefined): Promise<void> {
-    const keys = limitKeys(scope)
-    const named = [keys.minute, keys.leases, keys.counts, keys.charge(requestId), ...(digest === undefined ? [] : [keys.idempotency(digest)])]
-    await run(redis, 'releaseRequest', named, [requestId, mode])
-  }
-
   return {
     runId: () => runId,
     admit: (scope, request) => admit(redis, scope, request),
-    undo: (scope, requestId, digest) => release('undo', scope, requestId, digest),
-    refund: (scope, requestId, digest) => release('refund', scope, requestId, digest),
-    end: (scope, requestId) => release('end', scope, requestId, undefined),
-    settle: async (scope, requestId, limits, served) => {
-      const keys = limitKeys(scope)
-      const { exposure } = limits
-      const reply = await run(
-        redis,
-        'settleRequest',
-        [keys.ready, keys.leases, keys.exposure, keys.flags],
-        [
-          requestId,
-          scope.epoch,
-          exposure.window_days * DAY_MS,
-          exposure.document_share,
-          exposure.floors.document,
-          runMark(limits),
-          keys.documentPrefix,
-          ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total]),
-        ],
-      )
-      return reply === 1
-    },
+    undo: (scope, requestId, digest) => release(redis, 'undo', scope, requestId, digest),
+    refund: (scope, requestId, digest) => release(redis, 'refund', scope, requestId, digest),
+    end: (scope, requestId) => release(redis, 'end', scope, requestId, undefined),
+    settle: (scope, requestId, limits, served) => settle(redis, scope, requestId, limits, served),
     isReady: async (organizationId, epoch) => (await redis.get(readyKey(organizationId))) === String(epoch),
     retire: async (organizationId) => {
       await redis.del(readyKey(organizationId))
@@ -219,6 +194,33 @@ async function admit(redis: Redis, scope: LimitScope, request: AdmissionRequest)
     string,
   ]
   return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId }
+}
+
+async function release(redis: Redis, mode: 'undo' | 'refund' | 'end', scope: LimitScope, requestId: string, digest: Buffer | undefined): Promise<void> {
+  const keys = limitKeys(scope)
+  const named = [keys.minute, keys.leases, keys.counts, keys.charge(requestId), ...(digest === undefined ? [] : [keys.idempotency(digest)])]
+  await run(redis, 'releaseRequest', named, [requestId, mode])
+}
+
+async function settle(redis: Redis, scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<boolean> {
+  const keys = limitKeys(scope)
+  const { exposure } = limits
+  const reply = await run(
+    redis,
+    'settleRequest',
+    [keys.ready, keys.leases, keys.exposure, keys.flags],
+    [
+      requestId,
+      scope.epoch,
+      exposure.window_days * DAY_MS,
+      exposure.document_share,
+      exposure.floors.document,
+      runMark(limits),
+      keys.documentPrefix,
+      ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total]),
+    ],
+  )
+  return reply === 1
 }
 
 const INSTALL_CHUNK = 1_000

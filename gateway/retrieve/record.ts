@@ -49,8 +49,14 @@ export async function record(
     reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
   }
   const commit = (): Promise<boolean> => recordDelivered(deps.database, exchange.requestId, outcome, served)
-  // Once more if it failed: when only Postgres's answer was lost, the caller is charged and must get what was committed.
-  const recorded = await exchange.timings.wait('postgres', commit().catch(commit))
+  // Once more if it failed in time: when only Postgres's answer was lost, the caller is charged and must get what was committed.
+  const recorded = await exchange.timings.wait(
+    'postgres',
+    commit().catch((error: unknown) => {
+      if (exchange.signal.aborted) throw error
+      return commit()
+    }),
+  )
   if (!recorded) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the reservation was settled before its reply was ready') })
   try {
     await exchange.timings.wait('redis', deps.epochs.settle(admission.scope, exchange.requestId, pinned.limits, served))

@@ -1,4 +1,4 @@
-import { finishActivation, holdOffReleases, lockActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
+import { finishActivation, holdOffReleases, lockActivation, lockVersion, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { appendAudit } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
@@ -68,6 +68,7 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
   const activation = await lockActivation(client, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
+  await lockVersion(client, versionId)
   const before = await readVersion(client, versionId)
   assertActivatable(activation, before)
   if (!(await movePointer(client, activation, before.profile_id))) {

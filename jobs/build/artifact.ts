@@ -39,8 +39,14 @@ export async function buildArtifact(context: BuildContext, corpus: Corpus, vecto
   return { projectionId, folder, ...written }
 }
 
+/** Removes the artifact of a build that failed, whole or not. */
+export async function removeArtifact(folder: string): Promise<void> {
+  await removeUnfinished(folder)
+  await rm(folder, { recursive: true, force: true })
+}
+
 /** Temporary folders that killed runs of this build left beside the artifact's place. */
-async function removeUnfinished(folder: string): Promise<void> {
+export async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(dirname(folder)).catch(() => [])
   for (const name of names)
     if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp')) await rm(join(dirname(folder), name), { recursive: true, force: true })

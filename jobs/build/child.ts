@@ -2,7 +2,8 @@ import { constants, setPriority } from 'node:os'
 import { BOUNDS } from '#core/bounds.ts'
 import { ArtifactError } from '#core/artifact/artifact-error.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
-import { beginAttempt, readBuild } from '#core/db/builds.ts'
+import { beginAttempt, noteFailedRun, readBuild } from '#core/db/builds.ts'
+import type { BuildFence, BuildRow } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -12,7 +13,7 @@ import type { Log } from '#core/log.ts'
 import { jobsConfig } from '#jobs/config.ts'
 import type { JobsConfig } from '#jobs/config.ts'
 import { connectSearchNodes } from '#jobs/search-nodes.ts'
-import type { ChildMessage } from './run-child.ts'
+import type { ChildMessage, FailedRun } from './run-child.ts'
 import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
 import { StaleBuild, createProgress } from './progress.ts'
@@ -26,7 +27,7 @@ async function main(): Promise<void> {
   // Building uses every core; serving comes first.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const database = openDatabase(config.DATABASE_URL, log, 2, BOUNDS.buildStatementTimeoutMs)
-  const message = await attempt(buildId, config, database, log).catch((error: unknown) => outcomeOf(error, log, buildId))
+  const message = await attempt(buildId, config, database, log).catch((error: unknown) => failed(error, log, buildId))
   await database.end()
   await tell(message)
   process.disconnect()
@@ -38,9 +39,24 @@ async function attempt(buildId: string, config: JobsConfig, database: Database, 
   const build = await readBuild(database, buildId)
   if (attemptNumber === undefined || build === undefined) return { outcome: 'finished before' }
   const fence = { buildId, attempt: attemptNumber }
+  const run = (): Promise<string> => runHeld(fence, build, config, database, log)
+  return await run().then(
+    (versionId): ChildMessage => ({ outcome: 'succeeded', versionId }),
+    async (error: unknown): Promise<ChildMessage> => {
+      const outcome = failed(error, log, buildId)
+      // Another run removes what this one works on, which then fails for that reason alone.
+      if (outcome.outcome === 'failed' && !(await noteFailedRun(database, fence, outcome.message))) return { outcome: 'overtaken' }
+      return outcome.outcome === 'failed' ? { ...outcome, attempt: fence.attempt } : outcome
+    },
+  )
+}
+
+/** @returns the id of the candidate. */
+async function runHeld(fence: BuildFence, build: BuildRow, config: JobsConfig, database: Database, log: Log): Promise<string> {
+  const { buildId } = fence
   const overtaken = new AbortController()
   const store = openArtifactStore(config.ARTIFACT_STORE)
-  const versionId = await runBuild({
+  return await runBuild({
     fence,
     knowledgeBaseId: build.knowledge_base_id,
     parameters: buildParametersSchema.parse(build.parameters),
@@ -56,11 +72,10 @@ async function attempt(buildId: string, config: JobsConfig, database: Database, 
     signal: overtaken.signal,
     log,
   })
-  return { outcome: 'succeeded', versionId }
 }
 
 /** What cannot be mended by trying again fails the build at once; anything else is tried again. */
-function outcomeOf(error: unknown, log: Log, buildId: string): ChildMessage {
+function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)
   const permanent = error instanceof OperatorError || error instanceof ArtifactError

@@ -6,6 +6,7 @@ import { failBuild } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { JobPayload } from '#core/ledger-queue.ts'
 import type { Log } from '#core/log.ts'
+import { removeArtifact } from './artifact.ts'
 import { projectionIdOf } from './ids.ts'
 import { runBuildChild } from './run-child.ts'
 import type { BuildOutcome } from './run-child.ts'
@@ -45,7 +46,7 @@ async function settle(deps: BuildJobDeps, job: BuildJob, outcome: BuildOutcome):
       return outcome.outcome
     case 'failed':
       if (!outcome.permanent && !isLastAttempt(job)) throw new Error(outcome.message)
-      await abandonBuild(deps, job.data.id, outcome.permanent ? outcome.message : triedTooOften(outcome.message))
+      await abandonBuild(deps, job.data.id, outcome.permanent ? outcome.message : triedTooOften(outcome.message), outcome.attempt)
       throw new UnrecoverableError(outcome.message)
     case 'died':
       if (!isLastAttempt(job)) throw new Error(`the build's process ended with ${outcome.reason}`)
@@ -64,10 +65,15 @@ function triedTooOften(reason: string): string {
   return `The build was tried several times and failed, at last because ${reason}. Look at the log of the job worker, remove the cause, then build again.`
 }
 
-/** Ends a build for good and removes what it left on disk; a build that somebody else finished is left alone. */
-export async function abandonBuild(deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>, buildId: string, reason: string): Promise<void> {
-  if (!(await failBuild(deps.database, buildId, reason))) return
+/** Ends a build for good and removes what it left on disk; a build that somebody else finished, or holds by now, is left alone. */
+export async function abandonBuild(
+  deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>,
+  buildId: string,
+  reason: string,
+  attempt?: number,
+): Promise<void> {
+  if (!(await failBuild(deps.database, buildId, reason, attempt))) return
   deps.log.warn('build failed', { build_id: buildId, reason })
   await rm(deps.store.workFolder(buildId), { recursive: true, force: true })
-  await rm(deps.store.artifactFolder(projectionIdOf(buildId)), { recursive: true, force: true })
+  await removeArtifact(deps.store.artifactFolder(projectionIdOf(buildId)))
 }

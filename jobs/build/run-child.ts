@@ -8,12 +8,14 @@ const outcomeSchema = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.literal('succeeded'), versionId: z.uuid() }),
   z.strictObject({ outcome: z.literal('finished before') }),
   z.strictObject({ outcome: z.literal('overtaken') }),
-  z.strictObject({ outcome: z.literal('failed'), permanent: z.boolean(), message: z.string() }),
+  /** `attempt`: the run's fence; absent when it had none yet. */
+  z.strictObject({ outcome: z.literal('failed'), permanent: z.boolean(), message: z.string(), attempt: z.int().optional() }),
 ])
 const messageSchema = z.union([markSchema, outcomeSchema])
 /** What a build's process tells the worker: how far it is, and how it ended. */
 export type ChildMessage = z.infer<typeof messageSchema>
 export type BuildMark = z.infer<typeof markSchema>
+export type FailedRun = Extract<ChildMessage, { outcome: 'overtaken' | 'failed' }>
 export type BuildOutcome = z.infer<typeof outcomeSchema> | { readonly outcome: 'died'; readonly reason: string }
 
 export interface RunChildOptions {

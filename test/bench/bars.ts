@@ -37,7 +37,12 @@ function fullOfRaw({ selectivity, clients, roads }: Cell): Bar {
 
 function ownShare(cells: readonly Cell[]): Bar {
   const own = Math.max(...cells.filter((cell) => cell.clients === 1).map((cell) => cell.gateway.own_p50_ms))
-  return { name: "gateway's own share at p50, 1 client", wanted: `≤ ${OWN_P50_MS_MAX} ms`, measured: `${own.toFixed(2)} ms`, met: own > 0 && own <= OWN_P50_MS_MAX }
+  return {
+    name: "gateway's own share at p50, 1 client",
+    wanted: `≤ ${OWN_P50_MS_MAX} ms`,
+    measured: `${own.toFixed(2)} ms`,
+    met: own > 0 && own <= OWN_P50_MS_MAX,
+  }
 }
 
 function filteredOfUnfiltered(crowded: readonly Cell[]): readonly Bar[] {

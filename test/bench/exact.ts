@@ -48,16 +48,16 @@ async function scoreEverything(shape: CorpusShape, artifact: BenchArtifact, quer
   const groups = Array.from({ length: queries.length / GROUP }, (_, at) => queries.slice(at * GROUP, (at + 1) * GROUP))
   const scores = new Float64Array(GROUP)
   const { dimensions } = artifact.manifest.embedding
-  for (const { firstRow, vectors } of vectorBlocks(artifact)) {
-    for (let at = 0; at < vectors.length; at += dimensions) {
-      const row = firstRow + at / dimensions
-      for (const [number, group] of groups.entries()) {
-        scoreGroup(vectors, at, group, scores)
-        for (const [s, allowed] of allowedBy.entries()) {
-          if (allowed[row] === 1) for (let q = 0; q < GROUP; q++) keep(best[s]?.[number * GROUP + q] ?? [], row, scores[q] ?? 0)
-        }
+  function scoreRow(vectors: Float32Array, at: number, row: number): void {
+    for (const [number, group] of groups.entries()) {
+      scoreGroup(vectors, at, group, scores)
+      for (const [s, allowed] of allowedBy.entries()) {
+        for (let q = 0; q < GROUP && allowed[row] === 1; q++) keep(best[s]?.[number * GROUP + q] ?? [], row, scores[q] ?? 0)
       }
     }
+  }
+  for (const { firstRow, vectors } of vectorBlocks(artifact)) {
+    for (let at = 0; at < vectors.length; at += dimensions) scoreRow(vectors, at, firstRow + at / dimensions)
     await nextTurn()
   }
   const byName = <T>(value: (at: number) => T): Record<Selectivity['name'], T> => ({ unfiltered: value(0), '22 %': value(1), '1.8 %': value(2) })

@@ -114,4 +114,3 @@ export async function assertDurable(owner: Database): Promise<Readonly<Record<st
   }
   return settings
 }
-

@@ -20,14 +20,14 @@ import { assertDurable, install } from './installation.ts'
 import { untilSettled } from './ledger.ts'
 import type { LedgerState } from './ledger.ts'
 import { askOnce } from './load.ts'
-import { measureAll } from './measure.ts'
+import { measureAll, warmUp } from './measure.ts'
 import type { Cell } from './measure.ts'
 import { admitCaller, publishArtifact } from './publish.ts'
 import { COMPARED_QUERIES, inventQueries } from './queries.ts'
 import type { Query } from './queries.ts'
 import { openFull, openGrpc, openRaw } from './roads.ts'
 import type { Road } from './roads.ts'
-import { renderBars, renderShares, renderTable } from './table.ts'
+import { renderBars, renderCell, renderShares, renderTable } from './table.ts'
 
 /** Everything that was measured, as `--json` writes it. */
 export interface BenchResult {
@@ -74,11 +74,13 @@ async function bench(flags: BenchFlags, steps: Steps): Promise<BenchResult> {
   for (const road of roads) steps.onStop(() => road.close())
 
   const recall = await steps.run('recall', () => compare(roads, queries.slice(0, COMPARED_QUERIES), exact))
-  const cells = await measureAll({ installation, roads, queries, seconds, onCell: (cell) => steps.note(renderTable([cell], recall)) })
+  const measured = { installation, roads, queries, seconds, onCell: (cell: Cell): void => steps.note(renderCell(cell)) }
+  await steps.run('warm-up', () => warmUp(measured))
+  const cells = await steps.run('measurement', () => measureAll(measured))
   const settled = await untilSettled(installation.owner)
   const bars = judge(cells, recall, settled.state, full.delivered())
-  const measured = { cells, recall_at_5: recall, ledger: settled.state, settled_after_ms: settled.ms, bars }
-  return { at: new Date().toISOString(), passages, dimensions, seconds, seed, threads: availableParallelism(), durability, allowed: exact.allowed, ...measured }
+  const results = { cells, recall_at_5: recall, ledger: settled.state, settled_after_ms: settled.ms, bars }
+  return { at: new Date().toISOString(), passages, dimensions, seconds, seed, threads: availableParallelism(), durability, allowed: exact.allowed, ...results }
 }
 
 /** Each road answers the compared questions once; this warms it up, too. */
@@ -89,7 +91,11 @@ async function compare([raw, grpc, full]: readonly Road[], queries: readonly Que
     if (selectivity === undefined) throw new Error('no such selectivity')
     return recallAt5(await askOnce(road, queries, selectivity), exact.nearest[selectivity.name])
   }
-  const of = async (at: number): Promise<Recall['unfiltered']> => ({ raw: await recallOf(raw, at), grpc: await recallOf(grpc, at), full: await recallOf(full, at) })
+  const of = async (at: number): Promise<Recall['unfiltered']> => ({
+    raw: await recallOf(raw, at),
+    grpc: await recallOf(grpc, at),
+    full: await recallOf(full, at),
+  })
   return { unfiltered: await of(0), '22 %': await of(1), '1.8 %': await of(2) }
 }
 
@@ -99,7 +105,11 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(renderBars(result.bars))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
   const missed = result.bars.filter((bar) => !bar.met)
-  steps.print(missed.length === 0 ? 'Every bar is met.' : `${missed.length} bar(s) missed: ${missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; ')}`)
+  steps.print(
+    missed.length === 0
+      ? 'Every bar is met.'
+      : `${missed.length} bar(s) missed: ${missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; ')}`,
+  )
   return missed.length === 0 ? 0 : 1
 }
 

@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { credentials } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/bounds.ts'
@@ -7,6 +6,8 @@ import type { Filters, SearchReply } from '#core/rpc/search-node.ts'
 import { startLane } from '#search-node/lanes.ts'
 import { SearchPool } from '#search-node/pool.ts'
 import type { BenchArtifact } from './artifact.ts'
+import { openConnection } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { Selectivity } from './corpus.ts'
 import { K } from './exact.ts'
 import { EXPANSION, KNOWLEDGE_BASE } from './publish.ts'
@@ -87,33 +88,25 @@ export interface FullRoad extends Road {
 /** A partner's backend: connections that stay open, one request at a time on each. */
 export function openFull(baseUrl: string, key: string): FullRoad {
   const { hostname, port } = new URL(baseUrl)
-  const agent = new Agent({ keepAlive: true })
-  const head = { hostname, port, path: '/v1/retrieve', method: 'POST', agent, timeout: BOUNDS.hardDeadlineMs }
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const idle: Connection[] = []
   let delivered = 0
+  function requestOf({ text }: Query, { asked }: Selectivity): Buffer {
+    const body = JSON.stringify({ query: text, knowledge_base: KNOWLEDGE_BASE, top_k: K, ...(asked === undefined ? {} : { filters: asked }) })
+    const head = ['POST /v1/retrieve HTTP/1.1', `host: ${hostname}`, `authorization: Bearer ${key}`, 'content-type: application/json']
+    return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  }
   return {
     name: 'full',
     delivered: () => delivered,
-    ask({ text }, { asked }) {
-      const body = Buffer.from(JSON.stringify({ query: text, knowledge_base: KNOWLEDGE_BASE, top_k: K, ...(asked === undefined ? {} : { filters: asked }) }))
-      return new Promise((resolve, reject) => {
-        const call = request({ ...head, headers: { ...headers, 'content-length': body.length } }, (response) => {
-          const chunks: Buffer[] = []
-          response.on('data', (chunk: Buffer) => chunks.push(chunk))
-          response.on('error', reject)
-          response.on('end', () => {
-            const reply = Buffer.concat(chunks)
-            if (response.statusCode !== 200) return reject(new Error(`the gateway answered ${response.statusCode}: ${reply.toString().slice(0, 300)}`))
-            delivered++
-            resolve({ chunkIds: () => idsInBody(reply) })
-          })
-        })
-        call.on('error', reject)
-        call.on('timeout', () => call.destroy(new Error('the gateway did not answer in time')))
-        call.end(body)
-      })
+    async ask(query, selectivity) {
+      const connection = idle.pop() ?? (await openConnection(hostname, Number(port), BOUNDS.hardDeadlineMs))
+      const { status, body } = await connection.post(requestOf(query, selectivity))
+      idle.push(connection)
+      if (status !== 200) throw new Error(`the gateway answered ${status}: ${body.toString().slice(0, 300)}`)
+      delivered++
+      return { chunkIds: () => idsInBody(body) }
     },
-    close: async () => agent.destroy(),
+    close: async () => idle.forEach((connection) => connection.close()),
   }
 }
 

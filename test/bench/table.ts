@@ -1,7 +1,19 @@
 import type { Bar, Recall } from './bars.ts'
 import type { Cell } from './measure.ts'
 
-const HEAD = ['selectivity', 'clients', 'raw q/s', 'gRPC q/s', 'full q/s', 'full/raw', 'full p50', 'full p99', 'own p50', 'recall@5 raw/gRPC/full', 'settled after']
+const HEAD = [
+  'selectivity',
+  'clients',
+  'raw q/s',
+  'gRPC q/s',
+  'full q/s',
+  'full/raw',
+  'full p50',
+  'full p99',
+  'own p50',
+  'recall@5 raw/gRPC/full',
+  'settled after',
+]
 
 function rowOf(cell: Cell, recall: Recall): readonly string[] {
   const { raw, grpc, full } = cell.roads
@@ -19,6 +31,12 @@ function rowOf(cell: Cell, recall: Recall): readonly string[] {
     [recalls.raw, recalls.grpc, recalls.full].map((value) => value.toFixed(3)).join(' / '),
     `${cell.gateway.settled_after_ms.toFixed(0)} ms`,
   ]
+}
+
+/** One cell on one line, while the rest is being measured. */
+export function renderCell({ selectivity, clients, roads }: Cell): string {
+  const { raw, grpc, full } = roads
+  return `${selectivity}, ${clients} client(s): raw ${raw.per_second.toFixed(0)}, gRPC ${grpc.per_second.toFixed(0)}, full ${full.per_second.toFixed(0)} q/s`
 }
 
 export function renderTable(cells: readonly Cell[], recall: Recall): string {
@@ -48,5 +66,12 @@ export function renderBars(bars: readonly Bar[]): string {
 
 function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }

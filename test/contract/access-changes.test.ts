@@ -8,38 +8,35 @@ import { setClientSuspended, setOrganizationSuspended } from '#jobs/operator/act
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { newCaller, service } from './service.ts'
+import { outcomeOf } from './windows.ts'
 
 /** The contract's bound on how long a change may take to reach every gateway. */
 const EFFECT_MS = 5_000
 const { operator, owner } = service
 
-async function becomes(caller: Caller, status: number, code?: string): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        const answer = await caller.ask()
-        return [answer.status, answer.status === 200 ? undefined : answer.error().error.code]
-      },
-      { timeout: EFFECT_MS, interval: 50 },
-    )
-    .toEqual([status, code])
+const ANSWERED = [200, 'answer']
+const REFUSED = [401, 'INVALID_API_KEY']
+const INACTIVE = [403, 'ENTITLEMENT_INACTIVE']
+
+async function outcome(caller: Caller): Promise<readonly [number, string]> {
+  return outcomeOf(await caller.ask())
 }
 
-async function served(caller: Caller): Promise<void> {
-  expect((await caller.ask()).status).toBe(200)
-}
+/** For `expect.poll`: how the caller fares, until it fares as it should or the bound has passed. */
+const asked = (caller: Caller) => (): ReturnType<typeof outcome> => outcome(caller)
+const WITHIN = { timeout: EFFECT_MS, interval: 50 }
 
 describe('Keys: changes take effect within 5 s', () => {
   it('revocation', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     await revokeKeyNow(operator, caller.keyId)
-    await becomes(caller, 401, 'INVALID_API_KEY')
+    await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
   it('revocation, even when the notification of it is lost', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     const session = await owner.connect()
     try {
       // Triggers do not fire for a replica: nobody is notified.
@@ -48,49 +45,49 @@ describe('Keys: changes take effect within 5 s', () => {
     } finally {
       session.release(true)
     }
-    await becomes(caller, 401, 'INVALID_API_KEY')
+    await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
   it('expiry of a key that was in use', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [caller.keyId])
-    await becomes(caller, 401, 'INVALID_API_KEY')
+    await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
   it('deactivation of the entitlement, and its return', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     await setEntitlementActive(operator, caller.entitlement, false)
-    await becomes(caller, 403, 'ENTITLEMENT_INACTIVE')
+    await expect.poll(asked(caller), WITHIN).toEqual(INACTIVE)
     await setEntitlementActive(operator, caller.entitlement, true)
-    await becomes(caller, 200)
+    await expect.poll(asked(caller), WITHIN).toEqual(ANSWERED)
   })
 
   it('narrowing of the entitlement', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     await changeEntitlement(operator, caller.entitlement, { jurisdictions: ['HS-F'] })
-    await expect.poll(async () => (await caller.ask({ filters: { jurisdiction: ['HS-M'] } })).status, { timeout: EFFECT_MS }).toBe(403)
+    await expect.poll(async () => (await caller.ask({ filters: { jurisdiction: ['HS-M'] } })).status, WITHIN).toBe(403)
   })
 
   it('another plan', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     await createPlan(operator, { name: `${caller.client} narrow`, limits: { max_top_k: 1 } })
     await changeEntitlement(operator, caller.entitlement, { plan: `${caller.client} narrow` })
-    await expect.poll(async () => (await caller.ask()).retrieved().usage.result_count, { timeout: EFFECT_MS }).toBe(1)
+    await expect.poll(async () => (await caller.ask()).retrieved().usage.result_count, WITHIN).toBe(1)
   })
 
   it('suspension of the client and of the organization', async () => {
     const caller = await newCaller()
-    await served(caller)
+    expect(await outcome(caller)).toEqual(ANSWERED)
     await setClientSuspended(operator, caller.client, true)
-    await becomes(caller, 403, 'ENTITLEMENT_INACTIVE')
+    await expect.poll(asked(caller), WITHIN).toEqual(INACTIVE)
     await setClientSuspended(operator, caller.client, false)
-    await becomes(caller, 200)
+    await expect.poll(asked(caller), WITHIN).toEqual(ANSWERED)
     await setOrganizationSuspended(operator, caller.organization, true)
-    await becomes(caller, 403, 'ENTITLEMENT_INACTIVE')
+    await expect.poll(asked(caller), WITHIN).toEqual(INACTIVE)
   })
 })
 
@@ -100,7 +97,11 @@ describe('Keys: two peppers at once while rotating', () => {
     const next = `next:${randomBytes(32).toString('base64')}`
     const caller = await newCaller()
     const addresses = service.searchNodes.map(({ address }) => address)
-    const rotating = await startGateway({ ...service.settings, secrets: { ...secrets, KEY_PEPPERS: `${next},${secrets.KEY_PEPPERS}` } }, addresses, 'gateway-rotating')
+    const rotating = await startGateway(
+      { ...service.settings, secrets: { ...secrets, KEY_PEPPERS: `${next},${secrets.KEY_PEPPERS}` } },
+      addresses,
+      'gateway-rotating',
+    )
     try {
       const issued = await issueKeyFor(operator, { client: caller.client, environment: 'live', peppers: parsePeppers(next) })
       expect((await caller.ask({}, { baseUrl: rotating.baseUrl })).status).toBe(200)
@@ -121,7 +122,14 @@ describe('Keys: the audit trail', () => {
     await changeEntitlement(operator, caller.entitlement, { languages: ['de'] })
     const about = [`key:${caller.keyId}`, `key:${rotated.id}`, `entitlement:${caller.entitlementId}`]
     const { rows } = await owner.query<{ action: string; actor: string }>('select action, actor from audit where subject = any($1) order by id', [about])
-    expect(rows.map(({ action }) => action)).toEqual(['entitlement.grant', 'key.issue', 'key.rotate', 'key.revoke', 'entitlement.deactivate', 'entitlement.change'])
+    expect(rows.map(({ action }) => action)).toEqual([
+      'entitlement.grant',
+      'key.issue',
+      'key.rotate',
+      'key.revoke',
+      'entitlement.deactivate',
+      'entitlement.change',
+    ])
     expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(['test']))
     const plans = await owner.query("select from audit where action = 'plan.create' and detail ->> 'name' = $1", [caller.client])
     expect(plans.rowCount).toBe(1)

@@ -102,11 +102,14 @@ describe('Authentication: bearer keys', () => {
 })
 
 describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
-  it.each([[['usage:read']], [['retrieval:write', 'usage:read']], [['retrieval:reads']]])('a key without the scope retrieval:read, but with %j', async (scopes) => {
-    const narrow = await newCaller({ scopes })
-    const answer = await narrow.ask()
-    expect([answer.status, answer.error().error.code]).toEqual([403, 'SCOPE_FORBIDDEN'])
-  })
+  it.each([[['usage:read']], [['retrieval:write', 'usage:read']], [['retrieval:reads']]])(
+    'a key without the scope retrieval:read, but with %j',
+    async (scopes) => {
+      const narrow = await newCaller({ scopes })
+      const answer = await narrow.ask()
+      expect([answer.status, answer.error().error.code]).toEqual([403, 'SCOPE_FORBIDDEN'])
+    },
+  )
 
   it('further scopes do no harm', async () => {
     const wide = await newCaller({ scopes: ['usage:read', 'retrieval:read'] })

@@ -107,16 +107,27 @@ describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
 })
 
 describe('Headers: Content-Type is application/json', () => {
-  it.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"'])('accepted: %s', async (type) => {
-    expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
-  })
-
-  it.each([undefined, '', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/vnd.api+json', 'application/jsonp', 'application/json, text/plain', 'application/json; charset=iso-8859-1', 'application/json; charset=utf-8; x=y'])(
-    'refused: %s',
+  it.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"'])(
+    'accepted: %s',
     async (type) => {
-      expectRefused(await caller.send(JSON_TEXT, { headers: { 'content-type': type } }), 400, 'Content-Type')
+      expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
     },
   )
+
+  it.each([
+    undefined,
+    '',
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'application/vnd.api+json',
+    'application/jsonp',
+    'application/json, text/plain',
+    'application/json; charset=iso-8859-1',
+    'application/json; charset=utf-8; x=y',
+  ])('refused: %s', async (type) => {
+    expectRefused(await caller.send(JSON_TEXT, { headers: { 'content-type': type } }), 400, 'Content-Type')
+  })
 })
 
 describe('Headers: no Content-Encoding', () => {

@@ -13,7 +13,15 @@ interface MixedDocument {
   readonly sections: readonly (readonly [string, string])[]
 }
 
-const COMMON = { authority: 'Test Authority', jurisdiction: 'XA', language: 'en', subject: 'alpha', published_at: '2020-01-01', effective_at: '2020-02-01', verification_status: 'verified' }
+const COMMON = {
+  authority: 'Test Authority',
+  jurisdiction: 'XA',
+  language: 'en',
+  subject: 'alpha',
+  published_at: '2020-01-01',
+  effective_at: '2020-02-01',
+  verification_status: 'verified',
+}
 
 /** Together with 4,000 characters of three bytes each, five of these exceed the reply of any default plan. */
 export const LONG_TOPIC = 'dredging of silted harbour basins'
@@ -37,7 +45,9 @@ const DOCUMENTS: readonly MixedDocument[] = [
   {
     name: 'oysters',
     front: { title: 'Code des huîtres', language: 'fr', subject: 'beta' },
-    sections: [['Redevance {#redevance}', 'Un ostréiculteur paie pour ses parcs à huîtres une redevance annuelle de douze couronnes par mètre carré exploité.']],
+    sections: [
+      ['Redevance {#redevance}', 'Un ostréiculteur paie pour ses parcs à huîtres une redevance annuelle de douze couronnes par mètre carré exploité.'],
+    ],
   },
   {
     name: 'mangroves',

@@ -40,7 +40,12 @@ describe('Entitle: the knowledge base is active for this client', () => {
 describe('Narrow: filters only ever narrow the entitlement', () => {
   let caller: Caller
   beforeAll(async () => {
-    caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en', 'fr', 'pt-BR'], jurisdictions: ['XA', 'XB'], subjects: ['alpha', 'beta'] })
+    caller = await newCaller({
+      knowledgeBase: MIXED_KNOWLEDGE_BASE,
+      languages: ['en', 'fr', 'pt-BR'],
+      jurisdictions: ['XA', 'XB'],
+      subjects: ['alpha', 'beta'],
+    })
   })
 
   it.each([
@@ -91,7 +96,8 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   it('values within one list are alternatives, lists combine', async () => {
-    const found = async (filters: object): Promise<readonly string[]> => (await caller.ask({ query: FRENCH_QUERY, filters })).retrieved().results.map(({ document }) => document.title)
+    const found = async (filters: object): Promise<readonly string[]> =>
+      (await caller.ask({ query: FRENCH_QUERY, filters })).retrieved().results.map(({ document }) => document.title)
     expect(await found({ language: ['fr', 'pt-BR'] })).toContain('Code des huîtres')
     expect(await found({ language: ['fr'], subject: ['beta'], jurisdiction: ['XA'] })).toEqual(['Code des huîtres'])
     expect(await found({ language: ['fr'], subject: ['alpha'] })).toEqual([])
@@ -107,13 +113,17 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
 
   it('an entitlement of named subjects leaves out passages without one; an entitlement of all has them', async () => {
     const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
-    const titles = async (asking: Caller): Promise<readonly string[]> => (await asking.ask({ query: NO_SUBJECT_QUERY })).retrieved().results.map(({ document }) => document.title)
+    const titles = async (asking: Caller): Promise<readonly string[]> =>
+      (await asking.ask({ query: NO_SUBJECT_QUERY })).retrieved().results.map(({ document }) => document.title)
     expect(await titles(every)).toContain('Customs of the Tower')
     expect(await titles(caller)).not.toContain('Customs of the Tower')
   })
 
   it('filters never change the decision rule or its threshold', async () => {
-    const [wide, narrow] = [(await caller.ask({ query: FRENCH_QUERY })).retrieved(), (await caller.ask({ query: FRENCH_QUERY, filters: { language: ['en'] } })).retrieved()]
+    const [wide, narrow] = [
+      (await caller.ask({ query: FRENCH_QUERY })).retrieved(),
+      (await caller.ask({ query: FRENCH_QUERY, filters: { language: ['en'] } })).retrieved(),
+    ]
     expect([narrow.abstention.threshold, narrow.abstention.signal]).toEqual([wide.abstention.threshold, wide.abstention.signal])
   })
 

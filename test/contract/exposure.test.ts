@@ -16,7 +16,13 @@ function exposure(marks: { readonly corpus?: number; readonly document?: number;
   return { exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, document_share: TINY_SHARE, run, floors: { corpus, document, run: 1 } } }
 }
 
-const QUERIES = [ANSWERED_QUERY, 'How is client money segregated and reconciled?', 'What does a firm do about a suspicious transaction?', 'When is a data breach notified to the registrar?', 'How are conflicts of interest managed?']
+const QUERIES = [
+  ANSWERED_QUERY,
+  'How is client money segregated and reconciled?',
+  'What does a firm do about a suspicious transaction?',
+  'When is a data breach notified to the registrar?',
+  'How are conflicts of interest managed?',
+]
 
 /** Asks different things until something else than a 200 comes back; fails when all are served. */
 async function askUntilRefused(caller: Caller): Promise<readonly [number, string]> {
@@ -75,7 +81,12 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   it('it counts per knowledge base', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    const elsewhere = await newCaller({ organization: caller.organization, knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: exposure({ corpus: 6 }) })
+    const elsewhere = await newCaller({
+      organization: caller.organization,
+      knowledgeBase: MIXED_KNOWLEDGE_BASE,
+      jurisdictions: ['XA'],
+      limits: exposure({ corpus: 6 }),
+    })
     expect((await elsewhere.ask()).status).toBe(200)
   })
 
@@ -89,15 +100,22 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   it('it survives the loss of the counters: what was served is counted from the reservations', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
+      caller.organization,
+    ])
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
   it('the window moves: passages served longer ago than it no longer count', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    await service.owner.query("update reservations set admitted_at = admitted_at - interval '31 days', finished_at = finished_at - interval '31 days' where entitlement_id = $1", [caller.entitlementId])
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    await service.owner.query(
+      "update reservations set admitted_at = admitted_at - interval '31 days', finished_at = finished_at - interval '31 days' where entitlement_id = $1",
+      [caller.entitlementId],
+    )
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
+      caller.organization,
+    ])
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
   })
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
@@ -65,7 +66,8 @@ describe('Bodies and headers', () => {
   })
 
   it('an error body has error, request_id and trace_id, and nothing else', () => {
-    for (const of of EVERY.slice(1)) expect(Object.keys(JSON.parse(replies.get(of)?.bytes.toString() ?? '') as object)).toEqual(['error', 'request_id', 'trace_id'])
+    for (const of of EVERY.slice(1))
+      expect(Object.keys(JSON.parse(replies.get(of)?.bytes.toString() ?? '') as object)).toEqual(['error', 'request_id', 'trace_id'])
   })
 })
 
@@ -83,41 +85,48 @@ describe('request_id and trace_id are made by the service', () => {
 
   it('and unique', async () => {
     const sent = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? caller.ask() : caller.ask({ top_k: 0 }))))
-    const ids = sent.flatMap(({ bytes }) => Object.values(JSON.parse(bytes.toString()) as Record<string, unknown>).filter((value) => typeof value === 'string' && /^(req|ret)_/.test(value)))
+    const ids = sent.flatMap(({ bytes }) =>
+      Object.values(JSON.parse(bytes.toString()) as Record<string, unknown>).filter((value) => typeof value === 'string' && /^(req|ret)_/.test(value)),
+    )
     expect(ids).toHaveLength(40)
     expect(new Set(ids).size).toBe(40)
   })
 
   it('a valid W3C traceparent becomes a link in the log; an invalid one does not', async () => {
-    const logged = async (reply: Answer): Promise<string> =>
-      expect
-        .poll(() => logLineOf(reply.headers.get('x-request-id')?.slice(4) ?? ''), { timeout: 5_000 })
-        .toBeDefined()
-        .then(() => logLineOf(reply.headers.get('x-request-id')?.slice(4) ?? '') ?? '')
-    expect(await logged(await caller.ask({}, { headers: { traceparent: TRACEPARENT } }))).toContain(`"parent":"${TRACEPARENT}"`)
-    for (const invalid of [`00-${'0'.repeat(32)}-b7ad6b7169203331-01`, `00-${TRACE}-${'0'.repeat(16)}-01`, 'marker-of-an-invalid-parent', `${TRACEPARENT}-more`])
-      expect(await logged(await caller.ask({}, { headers: { traceparent: invalid } }))).not.toContain(invalid)
+    expect(await logLineOf(await caller.ask({}, { headers: { traceparent: TRACEPARENT } }))).toContain(`"parent":"${TRACEPARENT}"`)
+    for (const invalid of [
+      `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+      `00-${TRACE}-${'0'.repeat(16)}-01`,
+      'marker-of-an-invalid-parent',
+      `${TRACEPARENT}-more`,
+    ])
+      expect(await logLineOf(await caller.ask({}, { headers: { traceparent: invalid } }))).not.toContain(invalid)
   })
 })
 
-function logLineOf(requestId: string): string | undefined {
-  const lines = service.gateways.flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
-  return lines.find((line) => line.includes(`"request_id":"${requestId}"`) && line.includes('"event":"request"'))
+/** The line that a gateway writes when a request is finished; it may come a moment after the reply. */
+async function logLineOf(reply: Answer): Promise<string> {
+  const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
+  return vi.waitFor(
+    () => {
+      const lines = service.gateways.flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
+      const line = lines.find((one) => one.includes(`"request_id":"${id}"`) && one.includes('"event":"request"'))
+      if (line === undefined) throw new Error(`request ${id} is not in the log`)
+      return line
+    },
+    { timeout: 5_000 },
+  )
 }
+
+const stagedSchema = z.object({ stages: z.string() })
+const stagesOf = async (reply: Answer): Promise<string> => stagedSchema.parse(JSON.parse(await logLineOf(reply))).stages
 
 describe('Stages', () => {
   it('the log of a request lists every stage, in the order of the pipeline', async () => {
-    const reply = await caller.ask()
-    const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
-    await expect.poll(() => logLineOf(id), { timeout: 5_000 }).toContain('"stages":"authenticate parse entitle narrow pin admit embed search decide bound record reply"')
+    expect(await stagesOf(await caller.ask())).toBe('authenticate parse entitle narrow pin admit embed search decide bound record reply')
   })
 
   it('a refused request went no further than the stage that refused it', async () => {
-    const stagesOf = async (reply: Answer): Promise<unknown> => {
-      const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
-      await expect.poll(() => logLineOf(id), { timeout: 5_000 }).toBeDefined()
-      return (JSON.parse(logLineOf(id) ?? '{}') as { stages?: string }).stages
-    }
     expect(await stagesOf(await caller.ask({}, { key: undefined }))).toBe('authenticate')
     expect(await stagesOf(await caller.ask({ top_k: 0 }))).toBe('authenticate parse')
     expect(await stagesOf(await caller.ask({ knowledge_base: 'unknown' }))).toBe('authenticate parse entitle')

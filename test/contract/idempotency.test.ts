@@ -8,7 +8,9 @@ import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
 import { newCaller, providerUrl, service } from './service.ts'
 import { outcomeOf, windowsOf } from './windows.ts'
 
-const under = (key: string | readonly string[]): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({ headers: { 'idempotency-key': key } })
+const under = (key: string | readonly string[]): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({
+  headers: { 'idempotency-key': key },
+})
 const ALREADY = [409, 'REQUEST_ALREADY_PROCESSED']
 
 describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
@@ -75,7 +77,9 @@ describe('Idempotency-Key: already received', () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
+      caller.organization,
+    ])
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
@@ -83,8 +87,13 @@ describe('Idempotency-Key: already received', () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
-    await service.owner.query("update reservations set admitted_at = admitted_at - interval '30 days', finished_at = finished_at - interval '30 days' where entitlement_id = $1", [caller.entitlementId])
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [caller.organization])
+    await service.owner.query(
+      "update reservations set admitted_at = admitted_at - interval '30 days', finished_at = finished_at - interval '30 days' where entitlement_id = $1",
+      [caller.entitlementId],
+    )
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
+      caller.organization,
+    ])
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 

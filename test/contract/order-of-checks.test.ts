@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
+import { ask } from '#test/support/http.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller } from './service.ts'
+import { baseUrl, newCaller } from './service.ts'
 
 interface Draft {
   key: string
@@ -68,7 +69,7 @@ async function send(spoilt: readonly Gate[]): Promise<Answer> {
   // The later gate first, so that where both touch one thing the earlier has it.
   for (const gate of spoilt.toReversed()) gate.spoil(draft)
   const options: AskOptions = { key: draft.key, headers: draft.headers }
-  return (caller ?? expect.unreachable()).send(draft.write(JSON.stringify(draft.body)), options)
+  return ask(baseUrl, draft.write(JSON.stringify(draft.body)), options)
 }
 
 const refusalOf = (answer: Answer): readonly [number, string] => [answer.status, answer.error().error.code]
@@ -83,7 +84,9 @@ describe('Order of checks: each gate refuses by itself', () => {
   })
 })
 
-const PAIRS = GATES.flatMap((first, at) => GATES.slice(at + 1).map((second) => ({ first, second }))).filter(({ first, second }) => first.refusal.join() !== second.refusal.join())
+const PAIRS = GATES.flatMap((first, at) => GATES.slice(at + 1).map((second) => ({ first, second }))).filter(
+  ({ first, second }) => first.refusal.join() !== second.refusal.join(),
+)
 
 describe('Order of checks: of two gates that refuse, the first answers', () => {
   it.each(PAIRS)('$first.name before $second.name', async ({ first, second }) => {

@@ -15,18 +15,42 @@ async function raw(...bytes: readonly string[]): Promise<ReturnType<typeof readR
   return readRaw(await sendRaw(baseUrl, bytes.join('')))
 }
 
+/** A connection that is kept open would be waited for: each of these asks for its end. */
 function head(line: string, ...headers: readonly string[]): string {
-  return [line, 'Host: a', `Authorization: Bearer ${caller.key}`, 'Content-Type: application/json', ...headers, '', ''].join('\r\n')
+  return [
+    line,
+    'Host: a',
+    ...(headers.some((header) => header.startsWith('Connection')) ? [] : ['Connection: close']),
+    `Authorization: Bearer ${caller.key}`,
+    'Content-Type: application/json',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n')
 }
 
 describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
-  it.each(['/', '/v1', '/v1/', '/v1/retrieve/', '//v1/retrieve', '/v1//retrieve', '/V1/retrieve', '/v1/Retrieve', '/v1/retrieve/x', '/v2/retrieve', '/v1/retrieve;a=b', '/v1/../v1/retrieve/..', '/robots.txt', '/%', '/%ff', `/${'a'.repeat(8_000)}`])(
-    'POST %s',
-    async (path) => {
-      const answer = await caller.ask({}, { path })
-      expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
-    },
-  )
+  it.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/retrieve/',
+    '//v1/retrieve',
+    '/v1//retrieve',
+    '/V1/retrieve',
+    '/v1/Retrieve',
+    '/v1/retrieve/x',
+    '/v2/retrieve',
+    '/v1/retrieve;a=b',
+    '/v1/../v1/retrieve/..',
+    '/robots.txt',
+    '/%',
+    '/%ff',
+    `/${'a'.repeat(8_000)}`,
+  ])('POST %s', async (path) => {
+    const answer = await caller.ask({}, { path })
+    expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
+  })
 
   it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])('%s /v1/retrieve', async (method) => {
     const answer = await caller.send(undefined, { method })
@@ -62,7 +86,11 @@ describe('Health, metrics and API documents live on a separate internal port', (
   })
 
   it('the operation is not on the internal port', async () => {
-    const response = await fetch(`${internalUrl}/v1/retrieve`, { method: 'POST', headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' }, body: BODY })
+    const response = await fetch(`${internalUrl}/v1/retrieve`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' },
+      body: BODY,
+    })
     expect(response.status).toBe(404)
   })
 })
@@ -91,7 +119,7 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
   })
 
   it('no Host header', async () => {
-    expect(await raw('POST /v1/retrieve HTTP/1.1\r\n\r\n')).toMatchObject({ status: 400, faults: [] })
+    expect(await raw('POST /v1/retrieve HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatchObject({ status: 400, faults: [] })
   })
 
   it('a request line of before HTTP/1.0, which has no headers and so no key', async () => {
@@ -107,17 +135,21 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
   })
 
   it('Expect: 100-continue is met, then answered', async () => {
-    const received = await sendRaw(baseUrl, `${head('POST /v1/retrieve HTTP/1.1', 'Expect: 100-continue', `Content-Length: ${BODY.length}`, 'Connection: close')}${BODY}`)
+    const received = await sendRaw(baseUrl, `${head('POST /v1/retrieve HTTP/1.1', 'Expect: 100-continue', `Content-Length: ${BODY.length}`)}${BODY}`)
     expect(received.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   it('an upgrade to another protocol is not taken up: the request is answered', async () => {
-    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Upgrade: websocket', 'Connection: Upgrade', `Content-Length: ${BODY.length}`), BODY)).toMatchObject({ faults: [] })
+    expect(
+      await raw(head('POST /v1/retrieve HTTP/1.1', 'Upgrade: websocket', 'Connection: Upgrade, close', `Content-Length: ${BODY.length}`), BODY),
+    ).toMatchObject({ faults: [] })
   })
 
   it('requests one after the other on one connection are each answered', async () => {
-    const one = `${head('POST /v1/retrieve HTTP/1.1', `Content-Length: ${BODY.length}`)}${BODY}`
-    const received = await sendRaw(baseUrl, `${one}${one}${one.replace('Content-Type', 'Connection: close\r\nContent-Type')}`)
+    const [open, last] = ['Connection: keep-alive', 'Connection: close'].map(
+      (connection) => `${head('POST /v1/retrieve HTTP/1.1', connection, `Content-Length: ${BODY.length}`)}${BODY}`,
+    )
+    const received = await sendRaw(baseUrl, `${open}${open}${last}`)
     expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3)
   })
 })

@@ -37,9 +37,12 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
     },
   )
 
-  it.each(['status-400', 'status-401', 'status-429', 'status-500', 'reset', 'not-json', 'echo', 'hang', 'drip'] as const)('503 RETRIEVAL_UNAVAILABLE, never an abstention or an empty 200: %s', async (behaviour) => {
-    expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
-  })
+  it.each(['status-400', 'status-401', 'status-429', 'status-500', 'reset', 'not-json', 'echo', 'hang', 'drip'] as const)(
+    '503 RETRIEVAL_UNAVAILABLE, never an abstention or an empty 200: %s',
+    async (behaviour) => {
+      expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
+    },
+  )
 
   it.each(['flaky-429', 'flaky-500', 'flaky-reset'] as const)('a passing failure is retried: %s', async (behaviour) => {
     const body = treated(behaviour)
@@ -81,7 +84,10 @@ describe('Limits: a 503 after admission is refunded', () => {
     for (let n = 0; n < 3; n++) expect(outcomeOf(await one.ask(treated('status-400')))).toEqual(UNAVAILABLE)
     expect(windowsOf(await one.ask(treated('status-400'))).day.remaining).toBe(2)
     expect(windowsOf(await one.ask()).day.remaining).toBe(1)
-    const { rows } = await service.owner.query<{ state: string; count: number }>('select state, count(*)::int as count from reservations where entitlement_id = $1 group by state order by state', [one.entitlementId])
+    const { rows } = await service.owner.query<{ state: string; count: number }>(
+      'select state, count(*)::int as count from reservations where entitlement_id = $1 group by state order by state',
+      [one.entitlementId],
+    )
     expect(rows).toEqual([
       { state: 'delivered', count: 1 },
       { state: 'failed', count: 1 },
@@ -92,7 +98,9 @@ describe('Limits: a 503 after admission is refunded', () => {
   it('the refund stands when the counters are counted anew', async () => {
     const one = await newCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [one.organization])
+    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
+      one.organization,
+    ])
     const { minute, day } = windowsOf(await one.ask())
     expect([minute.remaining, day.remaining]).toEqual([8, 9])
   })

@@ -19,7 +19,16 @@ beforeAll(async () => {
 describe('Retrieval response', () => {
   it('has exactly the documented fields', () => {
     const body: unknown = JSON.parse(answer.bytes.toString())
-    expect(Object.keys(body as object).sort()).toEqual(['abstention', 'knowledge_base', 'request_id', 'results', 'retrieval_profile', 'trace_id', 'usage', 'version'])
+    expect(Object.keys(body as object).sort()).toEqual([
+      'abstention',
+      'knowledge_base',
+      'request_id',
+      'results',
+      'retrieval_profile',
+      'trace_id',
+      'usage',
+      'version',
+    ])
   })
 
   it('request_id has the form req_<request-id>', () => {
@@ -91,11 +100,15 @@ describe('Retrieval response: result.document', () => {
   })
 
   it('title and authority are those of the document', () => {
-    expect(answer.retrieved().results[0]?.document).toMatchObject({ title: 'Conduct of Business Rulebook (Mainland)', authority: 'Halden Straits Financial Authority' })
+    expect(answer.retrieved().results[0]?.document).toMatchObject({
+      title: 'Conduct of Business Rulebook (Mainland)',
+      authority: 'Halden Straits Financial Authority',
+    })
   })
 
   it('canonical_url is a URL without a fragment', () => {
-    for (const { document } of answer.retrieved().results) expect([URL.canParse(document.canonical_url), document.canonical_url.includes('#')]).toEqual([true, false])
+    for (const { document } of answer.retrieved().results)
+      expect([URL.canParse(document.canonical_url), document.canonical_url.includes('#')]).toEqual([true, false])
   })
 
   it('published_at and effective_at are ISO 8601 in UTC with milliseconds', () => {
@@ -129,7 +142,8 @@ describe('Retrieval response: result.citation', () => {
 
 describe('Retrieval response: result.metadata', () => {
   it('language, jurisdiction and verification_status are those of the passage', () => {
-    for (const { metadata } of answer.retrieved().results) expect(metadata).toEqual({ language: 'en', jurisdiction: expect.stringMatching(/^HS-[MF]$/), verification_status: 'verified' })
+    for (const { metadata } of answer.retrieved().results)
+      expect(metadata).toEqual({ language: 'en', jurisdiction: expect.stringMatching(/^HS-[MF]$/), verification_status: 'verified' })
   })
 })
 
@@ -139,7 +153,9 @@ describe('Retrieval response: abstention', () => {
   })
 
   it('signal names the measured signal, threshold is the one of the profile', async () => {
-    const { rows } = await service.owner.query<{ signal: string; threshold: number }>('select signal, threshold from retrieval_profiles where id = $1', [answer.retrieved().retrieval_profile])
+    const { rows } = await service.owner.query<{ signal: string; threshold: number }>('select signal, threshold from retrieval_profiles where id = $1', [
+      answer.retrieved().retrieval_profile,
+    ])
     for (const reply of [answer, abstention]) expect(reply.retrieved().abstention).toMatchObject({ ...rows[0] })
   })
 

@@ -18,7 +18,7 @@ declare module 'vitest' {
 }
 
 /** Short, so that a test of a provider that hangs is short; long enough for a loaded machine to answer in. */
-const PROVIDER_TIMEOUT_MS = 2_500
+const PROVIDER_TIMEOUT_MS = 1_500
 
 /** One service for all contract tests: each makes callers of its own, so they do not meet. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -41,7 +41,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     })
     running.push(service)
     const source = writeMixedCorpus(join(service.settings.folder, 'mixed'))
-    await service.publish({ knowledgeBase: MIXED_KNOWLEDGE_BASE, title: 'Mixed', source, mappingFile: undefined, questionsFile: undefined, embedding: 'openai' })
+    await service.publish({
+      knowledgeBase: MIXED_KNOWLEDGE_BASE,
+      title: 'Mixed',
+      source,
+      mappingFile: undefined,
+      questionsFile: undefined,
+      embedding: 'openai',
+    })
     project.provide('service', { ...service.access(), providerUrl: provider.baseUrl, providerTokens: provider.tokensPerText })
     return teardown
   } catch (error) {

@@ -5,13 +5,14 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { BOUNDS } from '#core/bounds.ts'
 import type { LocalRedis } from '#jobs/demo/redis.ts'
-import { booksOf, remaining, settledBooks } from '#test/scenarios/books.ts'
+import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
+import { booksOf, ledgerJobsQueued, remaining, settledBooks } from '#test/scenarios/books.ts'
 import { startTestProvider } from '#test/scenarios/provider.ts'
 import type { HeldCall, TestProvider } from '#test/scenarios/provider.ts'
 import { until } from '#test/scenarios/until.ts'
 import type { Answer } from '#test/support/http.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
-import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
 
 const DAY_ALLOWANCE = 6
@@ -132,10 +133,33 @@ const FAULTS: readonly { readonly name: string; readonly strike: () => Promise<v
 
 beforeEach(() => rmSync(olderCopy(), { recursive: true, force: true }))
 
-it.each(FAULTS)('after $name, allowances, minute slots, leases, idempotency and exposure are as before, and nothing beyond the plan is admitted', async ({ strike }) => {
-  const used = await useUp(() => cpSync(files(), olderCopy(), { recursive: true }))
-  await strike()
-  await assertAsBefore(used)
+it.each(FAULTS)(
+  'after $name, allowances, minute slots, leases, idempotency and exposure are as before, and nothing beyond the plan is admitted',
+  async ({ strike }) => {
+    const used = await useUp(() => cpSync(files(), olderCopy(), { recursive: true }))
+    await strike()
+    await assertAsBefore(used)
+    const { length } = await booksOf(service.owner, used.caller.entitlementId)
+    expect(length).toBe(DAY_ALLOWANCE)
+  },
+)
+
+it('what is served by a request that was in flight while an operator released the exposure counts anew, and its lease ends', async () => {
+  const caller = await service.newCaller({ limits: { concurrency: 1, ...ALL_SEEN } })
+  expect((await caller.ask()).status).toBe(200)
+  expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
+  const release = (): Promise<unknown> => releaseExposure(service.operator, { organization: caller.organization, knowledgeBase: KNOWLEDGE_BASE, note: 'test' })
+  await release()
+  const query = `${ANSWERED_QUERY} `
+  const held = provider.hold(query)
+  const inFlight = caller.ask({ query })
+  await held.arrived
+  await release()
+  held.release()
+  expect((await inFlight).retrieved().results.length).toBeGreaterThanOrEqual(3)
+  const refused = await caller.ask()
+  expect(refused.error().error.code).toBe('RATE_LIMITED')
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600)
 })
 
 it('while Redis is down every request gets a 503 well before its deadline and is not charged; when it is back, so is the service', async () => {
@@ -162,10 +186,12 @@ it('losing all of Redis loses no ledger entry: the sweeper still runs and append
   const caller = await service.newCaller()
   service.jobs.signal('SIGSTOP')
   const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
-  await until('the ledger jobs are queued', 5_000, () => withRedis(async (client) => (await client.keys('{jobs}:ledger:*')).length > 0))
+  await ledgerJobsQueued(redis.url, answers)
   await withRedis((client) => client.flushall())
   service.jobs.signal('SIGCONT')
   const books = await settledBooks(service.owner, caller.entitlementId, 30_000)
-  expect(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted())
+  expect(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
+    answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
+  )
   expect((await caller.ask()).retrieved().version).toBe(service.versionId)
 })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
 import { requestActivation, requestRollback } from '#jobs/operator/actions/activations.ts'
@@ -16,7 +15,11 @@ import { approvedCandidates, passagesOf } from './versions.ts'
 
 /** The contract's bound on a change reaching every gateway. */
 const VISIBLE_WITHIN_MS = 5_000
-const CHANGE = { file: 'hsfa-conduct-mainland.2024-07-01.md', from: 'within 14 calendar days. The cooling-off period', to: 'within 21 calendar days. The cooling-off period' }
+const CHANGE = {
+  file: 'hsfa-conduct-mainland.2024-07-01.md',
+  from: 'within 14 calendar days. The cooling-off period',
+  to: 'within 21 calendar days. The cooling-off period',
+}
 
 let provider: TestProvider
 let service: TestService
@@ -26,7 +29,11 @@ beforeAll(async () => {
   provider = await startTestProvider()
   service = await startTestService({ gateways: 2, searchNodes: 2, embedding: 'openai', environment: { ...provider.environment, BUILD_CONCURRENCY: '2' } })
   caller = await service.newCaller()
-  load = startLoad(caller, service.gateways.map(({ baseUrl }) => baseUrl), { callers: 10, pauseMs: 80 })
+  load = startLoad(
+    caller,
+    service.gateways.map(({ baseUrl }) => baseUrl),
+    { callers: 10, pauseMs: 80 },
+  )
 }, 60_000)
 afterAll(async () => {
   await load?.stop()
@@ -39,11 +46,14 @@ const versionOf = (answer: Answer | undefined): string | undefined => (answer?.s
 /** Waits until the load has seen the version at every gateway, then asserts that it took no longer than it may and that nobody went back. */
 async function assertVisible(version: string, sinceMs: number): Promise<void> {
   for (const { baseUrl } of service.gateways) {
-    const firstSeen = await until(`${baseUrl} serves the version`, VISIBLE_WITHIN_MS * 2, async () => load.sent.find((each) => each.baseUrl === baseUrl && each.sentMs >= sinceMs && versionOf(each.answer) === version))
+    const firstSeen = await until(`${baseUrl} serves the version`, VISIBLE_WITHIN_MS * 2, async () =>
+      load.sent.find((each) => each.baseUrl === baseUrl && each.sentMs >= sinceMs && versionOf(each.answer) === version),
+    )
     expect(firstSeen.sentMs - sinceMs).toBeLessThan(VISIBLE_WITHIN_MS)
-    await sleep(300)
-    const later = load.sent.filter((each) => each.baseUrl === baseUrl && each.sentMs > firstSeen.repliedMs)
-    expect(later.length).toBeGreaterThan(0)
+    const later = await until('the load went on', VISIBLE_WITHIN_MS, async () => {
+      const sent = load.sent.filter((each) => each.baseUrl === baseUrl && each.sentMs > firstSeen.repliedMs)
+      return sent.length >= 20 && sent
+    })
     expect(new Set(later.map(({ answer }) => versionOf(answer)))).toEqual(new Set([version]))
   }
 }
@@ -55,35 +65,41 @@ async function finished(activationId: string): Promise<{ readonly state: string;
   })
 }
 
-it('under load, one of two activations against the same predecessor wins, a rollback follows even if its job is lost, and no request fails', { timeout: 90_000 }, async () => {
-  const first = service.versionId
-  const candidates = await approvedCandidates(service, CHANGE, 2)
-  const query = `${ANSWERED_QUERY} `
-  const held = provider.hold(query)
-  const pinned = caller.ask({ query })
-  await held.arrived
+it(
+  'under load, one of two activations against the same predecessor wins, a rollback follows even if its job is lost, and no request fails',
+  { timeout: 90_000 },
+  async () => {
+    const first = service.versionId
+    const candidates = await approvedCandidates(service, CHANGE, 2)
+    const query = `${ANSWERED_QUERY} `
+    const held = provider.hold(query)
+    const pinned = caller.ask({ query })
+    await held.arrived
 
-  const asked = await withQueues(service.settings.redisUrl, (open) => Promise.all(candidates.map((version) => requestActivation(service.operator, version, (id) => enqueueActivation(open('activate'), id)))))
-  const outcomes = await Promise.all(asked.map(({ id }) => finished(id)))
-  const activatedMs = performance.now()
-  expect(outcomes.map(({ state }) => state).toSorted()).toEqual(['done', 'refused'])
-  expect(outcomes.find(({ state }) => state === 'refused')?.message).toContain('Another version became active since this was asked for')
-  const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
-  await assertVisible(second, activatedMs)
+    const asked = await withQueues(service.settings.redisUrl, (open) =>
+      Promise.all(candidates.map((version) => requestActivation(service.operator, version, (id) => enqueueActivation(open('activate'), id)))),
+    )
+    const outcomes = await Promise.all(asked.map(({ id }) => finished(id)))
+    const activatedMs = performance.now()
+    expect(outcomes.map(({ state }) => state).toSorted()).toEqual(['done', 'refused'])
+    expect(outcomes.find(({ state }) => state === 'refused')?.message).toContain('Another version became active since this was asked for')
+    const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
+    await assertVisible(second, activatedMs)
 
-  held.release()
-  const old = (await pinned).retrieved()
-  expect(old.version).toBe(first)
-  expect(old.results[0]?.text).toContain('within 14 calendar days')
+    held.release()
+    const old = (await pinned).retrieved()
+    expect(old.version).toBe(first)
+    expect(old.results[0]?.text).toContain('within 14 calendar days')
 
-  const rollback = await requestRollback(service.operator, { knowledgeBase: KNOWLEDGE_BASE }, async () => undefined)
-  expect(await finished(rollback.id)).toMatchObject({ state: 'done', version_id: first })
-  await assertVisible(first, performance.now())
+    const rollback = await requestRollback(service.operator, { knowledgeBase: KNOWLEDGE_BASE }, async () => undefined)
+    expect(await finished(rollback.id)).toMatchObject({ state: 'done', version_id: first })
+    await assertVisible(first, performance.now())
 
-  const sent = await load.stop()
-  expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-  await assertPassagesBelong(sent, first, second)
-})
+    const sent = await load.stop()
+    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+    await assertPassagesBelong(sent, first, second)
+  },
+)
 
 async function assertPassagesBelong(sent: readonly Sent[], first: string, second: string): Promise<void> {
   const passages = new Map([

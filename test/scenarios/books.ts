@@ -1,5 +1,8 @@
+import { Redis } from 'ioredis'
 import { z } from 'zod'
 import type { Database } from '#core/db/pool.ts'
+import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/ledger-queue.ts'
+import type { Answer } from '#test/support/http.ts'
 import { until } from './until.ts'
 
 const bookSchema = z.object({
@@ -30,6 +33,17 @@ export async function settledBooks(owner: Database, entitlementId: string, timeo
     const books = await booksOf(owner, entitlementId)
     return books.every(({ entry }) => entry !== null) && books
   })
+}
+
+/** Resolves once Redis holds the ledger job of each of these requests. */
+export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answer[]): Promise<void> {
+  const jobs = answers.map((answer) => `${QUEUE_PREFIX}:${LEDGER_QUEUE}:${answer.retrieved().request_id.slice('req_'.length)}`)
+  const redis = new Redis(redisUrl)
+  try {
+    await until('the ledger jobs are queued', 5_000, async () => (await redis.exists(...jobs)) === jobs.length)
+  } finally {
+    redis.disconnect()
+  }
 }
 
 /** Requests that are left of each window, as a reply's RateLimit header says. */

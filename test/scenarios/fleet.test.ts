@@ -28,7 +28,11 @@ afterAll(async () => {
 
 /** Two keys of one entitlement at two gateways: request `n` takes one of the four roads. */
 async function fourRoads(caller: Caller): Promise<(n: number, headers?: Record<string, string>) => Promise<Answer>> {
-  const second = await issueKeyFor(service.operator, { client: caller.client, environment: 'live', peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+  const second = await issueKeyFor(service.operator, {
+    client: caller.client,
+    environment: 'live',
+    peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS),
+  })
   const keys = [caller.key, second.key]
   return (n, headers = {}) => caller.ask({}, { baseUrl: service.gateways[n % 2]?.baseUrl ?? '', key: keys[(n >> 1) % 2], headers })
 }

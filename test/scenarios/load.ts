@@ -20,7 +20,11 @@ export interface Load {
 const SENT_MAX = 20_000
 
 /** Callers that ask one after the other with a pause, each at its gateway, until told to stop. A gateway that refused or was not there is asked no more. */
-export function startLoad(caller: Caller, baseUrls: readonly string[], options: { readonly callers: number; readonly pauseMs: number; readonly untilRefused?: boolean }): Load {
+export function startLoad(
+  caller: Caller,
+  baseUrls: readonly string[],
+  options: { readonly callers: number; readonly pauseMs: number; readonly untilRefused?: boolean },
+): Load {
   const sent: Sent[] = []
   const stopped = new AbortController()
   async function keepAsking(baseUrl: string): Promise<void> {

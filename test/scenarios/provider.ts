@@ -70,7 +70,7 @@ export async function startTestProvider(): Promise<TestProvider> {
     overlap.calls++
     overlap.most = Math.max(overlap.most, underWay)
     try {
-      const hold = [...holds].find(({ query }) => query === text)
+      const hold = [...holds].findLast(({ query }) => query === text)
       if (hold === undefined) return await sleep(provider.delayMs)
       hold.arrive()
       response.once('close', hold.hangUp)
@@ -86,7 +86,12 @@ export async function startTestProvider(): Promise<TestProvider> {
     const { vectors } = await embedder.embed(input, AbortSignal.timeout(30_000))
     const [text] = input
     if (input.length === 1 && text !== undefined) await delayQuery(text, response)
-    const reply = { object: 'list', model, data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: [...vector] })), usage: { prompt_tokens: input.length, total_tokens: input.length } }
+    const reply = {
+      object: 'list',
+      model,
+      data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: [...vector] })),
+      usage: { prompt_tokens: input.length, total_tokens: input.length },
+    }
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
   }
   const server = createServer((request, response) => {

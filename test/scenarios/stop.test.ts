@@ -5,7 +5,7 @@ import { startGateway, startJobs, startSearchNode } from '#jobs/demo/stack.ts'
 import type { LocalService } from '#jobs/demo/processes.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-import { booksOf, remaining, settledBooks } from './books.ts'
+import { booksOf, ledgerJobsQueued, remaining, settledBooks } from './books.ts'
 import { startLoad } from './load.ts'
 import { loadedOn } from './nodes.ts'
 import { startTestProvider } from './provider.ts'
@@ -84,55 +84,62 @@ describe('SIGTERM', () => {
 })
 
 describe.concurrent('SIGKILL', () => {
-  it('to a gateway in mid-request: the lease is over by the hard deadline, the sweeper refunds, and day and month are restored', { timeout: 45_000 }, async ({ expect: expectHere }) => {
-    const caller = await service.newCaller({ limits: { concurrency: 1 } })
-    const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-killed'))
-    const query = `${ANSWERED_QUERY}  `
-    const held = provider.hold(query)
-    const admittedMs = performance.now()
-    const lost = caller.ask({ query }, { baseUrl: gateway.baseUrl }).catch(() => undefined)
-    await held.arrived
-    gateway.signal('SIGKILL')
-    await gone(gateway)
-    expectHere(await lost).toBeUndefined()
-    expectHere((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
-    held.release()
+  it(
+    'to a gateway in mid-request: the lease is over by the hard deadline, the sweeper refunds, and day and month are restored',
+    { timeout: 45_000 },
+    async ({ expect: expectHere }) => {
+      const caller = await service.newCaller({ limits: { concurrency: 1 } })
+      const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-killed'))
+      const query = `${ANSWERED_QUERY}  `
+      const held = provider.hold(query)
+      const admittedMs = performance.now()
+      const lost = caller.ask({ query }, { baseUrl: gateway.baseUrl }).catch(() => undefined)
+      await held.arrived
+      gateway.signal('SIGKILL')
+      await gone(gateway)
+      expectHere(await lost).toBeUndefined()
+      expectHere((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
+      held.release()
 
-    const first = await until('the lease has expired', 22_000, async () => {
-      const answer = await caller.ask()
-      return answer.status === 200 && answer
-    })
-    expectHere(performance.now() - admittedMs).toBeLessThan(22_000)
-    expectHere(first.retrieved().results.length).toBeGreaterThan(0)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expectHere(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
-      { entry: 'refunded', charged: false },
-      { entry: 'delivered', charged: true },
-    ])
-    await until('day and month are restored', 5_000, async () => {
-      const answer = await caller.ask()
-      const used = (await booksOf(service.owner, caller.entitlementId)).length - 1
-      const left = remaining(answer.headers)
-      return left.day === 1_000_000 - used && left.month === 10_000_000 - used
-    })
-  })
+      const first = await until('the lease has expired', 22_000, async () => {
+        const answer = await caller.ask()
+        return answer.status === 200 && answer
+      })
+      expectHere(performance.now() - admittedMs).toBeLessThan(22_000)
+      expectHere(first.retrieved().results.length).toBeGreaterThan(0)
+      const books = await settledBooks(service.owner, caller.entitlementId)
+      expectHere(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
+        { entry: 'refunded', charged: false },
+        { entry: 'delivered', charged: true },
+      ])
+      await until('day and month are restored', 5_000, async () => {
+        const answer = await caller.ask()
+        const used = (await booksOf(service.owner, caller.entitlementId)).length - 1
+        const left = remaining(answer.headers)
+        return left.day === 1_000_000 - used && left.month === 10_000_000 - used
+      })
+    },
+  )
 
-  it('to the job worker, with its queued ledger jobs lost as well, loses no entry: after its restart the sweeper appends them', { timeout: 45_000 }, async ({ expect: expectHere }) => {
-    const caller = await service.newCaller()
-    service.jobs.signal('SIGKILL')
-    await gone(service.jobs)
-    const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
-    const redis = new Redis(service.settings.redisUrl)
-    const jobs = await until('the jobs are queued', 5_000, async () => {
-      const keys = await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:*`)
-      return keys.length > 0 && keys
-    })
-    await redis.del(jobs)
-    redis.disconnect()
-    expectHere((await booksOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(answers.map(() => null))
-    const again = service.add(await startJobs(service.settings, addresses, 'jobs-again'))
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expectHere(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted())
-    expectHere(again.running()).toBe(true)
-  })
+  it(
+    'to the job worker, with its queued ledger jobs lost as well, loses no entry: after its restart the sweeper appends them',
+    { timeout: 45_000 },
+    async ({ expect: expectHere }) => {
+      const caller = await service.newCaller()
+      service.jobs.signal('SIGKILL')
+      await gone(service.jobs)
+      const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
+      await ledgerJobsQueued(service.settings.redisUrl, answers)
+      const redis = new Redis(service.settings.redisUrl)
+      await redis.del(await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:*`))
+      redis.disconnect()
+      expectHere((await booksOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(answers.map(() => null))
+      const again = service.add(await startJobs(service.settings, addresses, 'jobs-again'))
+      const books = await settledBooks(service.owner, caller.entitlementId)
+      expectHere(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
+        answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
+      )
+      expectHere(again.running()).toBe(true)
+    },
+  )
 })

@@ -40,7 +40,9 @@ export async function approvedCandidates(service: TestService, change: Change, c
     return await withQueues(settings.redisUrl, (open) =>
       Promise.all(
         Array.from({ length: candidates }, async () => {
-          const started = await startBuild(operator, { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store }, (id) => enqueueBuild(open('build'), id))
+          const started = await startBuild(operator, { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store }, (id) =>
+            enqueueBuild(open('build'), id),
+          )
           const built = await waitForBuild(operator.database, started.id, BUILD_SECONDS_MAX, UNHEARD)
           const version = z.string().parse(built.version_id)
           await reviewVersion(operator, { version, verdict: 'approved', reviewer: 'test', note: 'one changed rule' })

@@ -66,7 +66,13 @@ export const KNOWLEDGE_BASE = 'hsfa-rulebook'
 export const ANSWERED_QUERY = 'How many days does a retail client have to cancel a distance contract during the cooling-off period?'
 /** On a topic that the demo rulebook lacks. */
 export const ABSTAINED_QUERY = 'How much may an unsophisticated backer pledge to a crowdfunding campaign in one year?'
-const GENEROUS = { requests_per_minute: 100_000, concurrency: 1_000, requests_per_day: 1_000_000, requests_per_month: 10_000_000, exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } } }
+const GENEROUS = {
+  requests_per_minute: 100_000,
+  concurrency: 1_000,
+  requests_per_day: 1_000_000,
+  requests_per_month: 10_000_000,
+  exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } },
+}
 
 const STATEMENT_TIMEOUT_MS = 20_000
 const CONNECTIONS_MAX = 4
@@ -104,7 +110,12 @@ async function newCaller(operator: Operator, settings: StackSettings, baseUrl: s
   })
   const entitlement = `${name}/${environment}/${knowledgeBase}`
   if (options.active === false) await setEntitlementActive(operator, entitlement, false)
-  const issued = await issueKeyFor(operator, { client: name, environment, peppers: parsePeppers(settings.secrets.KEY_PEPPERS), ...(options.scopes === undefined ? {} : { scopes: options.scopes }) })
+  const issued = await issueKeyFor(operator, {
+    client: name,
+    environment,
+    peppers: parsePeppers(settings.secrets.KEY_PEPPERS),
+    ...(options.scopes === undefined ? {} : { scopes: options.scopes }),
+  })
   return {
     key: issued.key,
     keyId: issued.id,

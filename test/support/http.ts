@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
@@ -90,14 +91,16 @@ function exchange(baseUrl: string, body: Buffer | undefined, options: AskOptions
   })
 }
 
-function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOptions): Record<string, string | readonly string[]> {
-  const all: Record<string, string | readonly string[] | undefined> = {
+function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOptions): OutgoingHttpHeaders {
+  const all = {
     'content-type': 'application/json',
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     ...(chunks === undefined ? { 'content-length': String(body?.length ?? 0) } : { 'transfer-encoding': 'chunked' }),
     ...headers,
   }
-  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string | readonly string[]] => entry[1] !== undefined))
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]])),
+  )
 }
 
 /** Sends bytes as they are and returns everything that comes back until the other side closes or falls silent. */

@@ -115,7 +115,10 @@ function behave(behaviour: string, response: ServerResponse, good: Reply, attemp
   if (behaviour === 'hang') return
   if (behaviour === 'drip') return void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
   if (behaviour === 'not-json') return void response.writeHead(200, { 'content-type': 'application/json' }).end('<html>busy</html>')
-  if (behaviour === 'infinite-values') return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(withVector(vector)).replace(/"embedding":\[[^,]*,/, '"embedding":[1e999,'))
+  if (behaviour === 'infinite-values')
+    return void response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify(withVector(vector)).replace(/"embedding":\[[^,]*,/, '"embedding":[1e999,'))
   send(response, 200, oddReply(behaviour, good, vector, withVector, text))
 }
 

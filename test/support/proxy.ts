@@ -71,7 +71,10 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
     })
   }
   const listener = createServer((client) => {
-    if (mode === 'cut') return void client.resetAndDestroy()
+    if (mode === 'cut') {
+      client.resetAndDestroy()
+      return
+    }
     const server = connect(target.port, target.host)
     const pair = { client, server }
     pairs.add(pair)

@@ -30,7 +30,10 @@ export const errorBodySchema = z.strictObject({
     code: z.string(),
     message: z.string().min(1),
     retryable: z.boolean(),
-    details: z.array(z.strictObject({ path: z.string(), message: z.string() })).min(1).optional(),
+    details: z
+      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .min(1)
+      .optional(),
     original_request_id: z.string().regex(REQUEST_ID).optional(),
   }),
   request_id: z.string().regex(REQUEST_ID),
@@ -50,7 +53,10 @@ export function replyFaults(status: number, headers: Headers, bytes: Buffer): re
   const ids = z.object({ request_id: z.string().regex(REQUEST_ID), trace_id: z.string().regex(TRACE_ID) }).safeParse(body)
   must(ids.success && header('x-request-id') === ids.data.request_id, 'X-Request-Id is the request_id of the body')
   must((header('ratelimit') === null) === (header('ratelimit-policy') === null), 'RateLimit and RateLimit-Policy come together')
-  must(header('ratelimit') === null || (RATE_LIMIT.test(header('ratelimit') ?? '') && RATE_LIMIT_POLICY.test(header('ratelimit-policy') ?? '')), 'RateLimit lists minute, day and month')
+  must(
+    header('ratelimit') === null || (RATE_LIMIT.test(header('ratelimit') ?? '') && RATE_LIMIT_POLICY.test(header('ratelimit-policy') ?? '')),
+    'RateLimit lists minute, day and month',
+  )
   must(header('ratelimit') === null || [200, 409, 429, 503].includes(status), 'RateLimit only where admission was evaluated')
   must(header('ratelimit') !== null || ![200, 409, 429].includes(status), 'RateLimit on every 200, 409 and 429')
   must(header('server') === null && header('x-powered-by') === null, 'nothing tells what the server is made of')
@@ -72,9 +78,18 @@ function successFaults(headers: Headers, bytes: Buffer, body: unknown, must: Mus
   must(abstention.decision === 'answer' ? results.length > 0 : results.length === 0, 'passages exactly with an answer')
   must(usage.response_bytes === bytes.length, 'response_bytes is the exact length')
   must(usage.result_count === results.length, 'result_count is the number of results')
-  must(results.every(({ score }, at) => score >= 0 && score <= (results[at - 1]?.score ?? 1)), 'scores lie in [0, 1] and never rise')
-  must(results.every(({ chunk_id, score }, at) => at === 0 || score < (results[at - 1]?.score ?? 2) || chunk_id > (results[at - 1]?.chunk_id ?? '')), 'ties are broken by chunk_id')
-  must(results.every(({ text }) => [...text].length <= 4_000), 'a passage has at most 4,000 characters')
+  must(
+    results.every(({ score }, at) => score >= 0 && score <= (results[at - 1]?.score ?? 1)),
+    'scores lie in [0, 1] and never rise',
+  )
+  must(
+    results.every(({ chunk_id, score }, at) => at === 0 || score < (results[at - 1]?.score ?? 2) || chunk_id > (results[at - 1]?.chunk_id ?? '')),
+    'ties are broken by chunk_id',
+  )
+  must(
+    results.every(({ text }) => [...text].length <= 4_000),
+    'a passage has at most 4,000 characters',
+  )
 }
 
 function errorFaults(status: number, headers: Headers, body: unknown, must: Must): void {
@@ -86,7 +101,10 @@ function errorFaults(status: number, headers: Headers, body: unknown, must: Must
     CATALOGUE.some((row) => row[0] === status && row[1] === code && row[2] === retryable),
     'status, code and retryable are one row of the table',
   )
-  must(retryable ? /^[1-9]\d*$/.test(headers.get('retry-after') ?? '') : headers.get('retry-after') === null, 'Retry-After in whole seconds on retryable errors and only there')
+  must(
+    retryable ? /^[1-9]\d*$/.test(headers.get('retry-after') ?? '') : headers.get('retry-after') === null,
+    'Retry-After in whole seconds on retryable errors and only there',
+  )
   must((status === 409) === (original !== undefined), 'original_request_id on 409 and only there')
   must(headers.get('x-should-retry') === (status === 409 ? 'false' : null), 'x-should-retry: false on 409 and only there')
   must(details === undefined || code === 'INVALID_REQUEST', 'details only say what is wrong with a request')

@@ -18,8 +18,8 @@ import { createTestRedis } from './redis.ts'
 import { testSecrets } from './secrets.ts'
 import type { RunServers } from './setup.ts'
 
-export { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from './caller.ts'
-export type { Caller, CallerOptions } from './caller.ts'
+export { ANSWERED_QUERY, KNOWLEDGE_BASE } from './caller.ts'
+export type { Caller } from './caller.ts'
 
 export interface ServiceOptions {
   readonly gateways?: number
@@ -91,7 +91,19 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
       return (await publish({ operator, store: openArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl }, publication, UNHEARD)).versionId
     }
     const versionId = await publishNew({ ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding: options.embedding ?? 'local' })
-    return { ...connected, operator, database, gateways, searchNodes, jobs, versionId, publish: publishNew, access: () => ({ ...access, versionId }), add, stop }
+    return {
+      ...connected,
+      operator,
+      database,
+      gateways,
+      searchNodes,
+      jobs,
+      versionId,
+      publish: publishNew,
+      access: () => ({ ...access, versionId }),
+      add,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -105,7 +117,11 @@ interface Processes {
 }
 
 /** All at once: a gateway is ready only when a search node answers, and nobody waits for anybody else. */
-async function startProcesses(settings: StackSettings, options: ServiceOptions, add: <T extends { stop(): Promise<unknown> }>(process: T) => T): Promise<Processes> {
+async function startProcesses(
+  settings: StackSettings,
+  options: ServiceOptions,
+  add: <T extends { stop(): Promise<unknown> }>(process: T) => T,
+): Promise<Processes> {
   const ports = await Promise.all(Array.from({ length: options.searchNodes ?? 1 }, () => freePort()))
   const addresses = ports.map((port) => `127.0.0.1:${port}`)
   const searchNodes = ports.map(async (port, index) => add(await startSearchNode(settings, `search-node-${index}`, port)))

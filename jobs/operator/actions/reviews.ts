@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OperatorError } from '#core/errors.ts'
-import { setVersionState } from '#core/db/activations.ts'
+import { lockVersion, setVersionState } from '#core/db/activations.ts'
 import { insertReview } from '#core/db/reviews.ts'
 import type { Verdict } from '#core/db/reviews.ts'
 import type { Queryable } from '#core/db/pool.ts'
@@ -28,6 +28,7 @@ export async function reviewVersion(operator: Operator, input: ReviewInput): Pro
   const { verdict, reviewer, note } = input
   const id = randomUUID()
   return recorded(operator, async (client) => {
+    await lockVersion(client, (await versionNamed(client, input.version)).id)
     const version = await versionNamed(client, input.version)
     switch (verdict) {
       case 'approved':
@@ -53,12 +54,10 @@ export async function reviewVersion(operator: Operator, input: ReviewInput): Pro
   })
 }
 
-/** The change of state locks the row, so a candidate is either rejected or being activated, never both. */
+/** Under the version's lock: a version is either rejected or being activated, never both. */
 async function reject(client: Queryable, version: { readonly id: string; readonly state: string; readonly knowledge_base: string }): Promise<void> {
   if (version.state === 'active')
     throw new OperatorError(`The version is active: return to the one before with "operator rollback ${version.knowledge_base}", then reject it.`)
   if (version.state === 'rejected') throw new OperatorError('The version is rejected already: nothing was changed.')
-  if (version.state === 'candidate' && !(await setVersionState(client, version.id, 'candidate', 'rejected'))) {
-    throw new OperatorError('The version was activated at this moment: look at "operator versions list" before deciding again.')
-  }
+  if (version.state === 'candidate') await setVersionState(client, version.id, 'candidate', 'rejected')
 }

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startGateway } from '#jobs/demo/stack.ts'
+import type { LocalGateway } from '#jobs/demo/stack.ts'
+import { startFaultProxy } from '#test/support/proxy.ts'
+import type { FaultProxy } from '#test/support/proxy.ts'
+import { newCaller, service } from './service.ts'
+import { outcomeOf, windowsOf } from './windows.ts'
+
+const PARTIES = ['postgres', 'redis', 'search'] as const
+type Party = (typeof PARTIES)[number]
+const proxies = new Map<Party, FaultProxy>()
+let gateway: LocalGateway
+
+async function proxyTo(party: Party, host: string, port: string | undefined): Promise<FaultProxy> {
+  const proxy = await startFaultProxy({ host, port: Number(port) })
+  proxies.set(party, proxy)
+  return proxy
+}
+
+/** A gateway of this file's own, with its dependencies behind proxies that can lose them. */
+beforeAll(async () => {
+  const { settings, searchNodes } = service
+  const { serviceUrl, redisUrl } = settings
+  const postgres = await proxyTo('postgres', new URL(serviceUrl).hostname, new URL(serviceUrl).port)
+  const redis = await proxyTo('redis', new URL(redisUrl).hostname, new URL(redisUrl).port)
+  const search = await proxyTo('search', '127.0.0.1', searchNodes[0]?.address.split(':')[1])
+  gateway = await startGateway(
+    { ...settings, serviceUrl: postgres.through(serviceUrl), redisUrl: redis.through(redisUrl) },
+    [`127.0.0.1:${search.port}`],
+    'gateway-dependencies',
+  )
+})
+afterEach(async () => {
+  for (const proxy of proxies.values()) proxy.set('pass')
+  await expect.poll(async () => (await fetch(`${gateway.internalUrl}/readyz`)).status, { timeout: 15_000, interval: 50 }).toBe(200)
+})
+afterAll(async () => {
+  await gateway.stop()
+  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()))
+})
+
+const lose = (party: Party): void => proxies.get(party)?.set('cut')
+const here = (): { readonly baseUrl: string } => ({ baseUrl: gateway.baseUrl })
+
+describe('Errors that are not the caller’s: a dependency that is gone', () => {
+  it.each([
+    ['postgres', 'INTERNAL_UNAVAILABLE'],
+    ['redis', 'INTERNAL_UNAVAILABLE'],
+    ['search', 'RETRIEVAL_UNAVAILABLE'],
+  ] as const)('without %s 503 %s, never an abstention or an empty 200; the day and the idempotency key are as before', async (party, code) => {
+    const caller = await newCaller({ limits: { requests_per_day: 10 } })
+    expect((await caller.ask({}, here())).status).toBe(200)
+    const once = { headers: { 'idempotency-key': randomUUID() } }
+    lose(party)
+    expect(outcomeOf(await caller.ask({}, { ...here(), ...once }))).toEqual([503, code])
+    // Through another gateway, whose dependencies never went away.
+    const after = await caller.ask({}, once)
+    expect([after.status, windowsOf(after).day.remaining]).toEqual([200, 8])
+  })
+
+  it('a key that cannot be looked up is a 503, not a 401: nobody is turned away for good by a fault of ours', async () => {
+    const caller = await newCaller()
+    lose('postgres')
+    expect(outcomeOf(await caller.ask({}, here()))).toEqual([503, 'INTERNAL_UNAVAILABLE'])
+  })
+
+  it('a key with a wrong checksum is refused without touching the database', async () => {
+    const { key } = await newCaller()
+    lose('postgres')
+    const answer = await (await newCaller()).ask({}, { ...here(), key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` })
+    expect(outcomeOf(answer)).toEqual([401, 'INVALID_API_KEY'])
+  })
+
+  it.each(PARTIES)('readiness fails without %s and comes back with it', async (party) => {
+    lose(party)
+    await expect
+      .poll(async () => (await fetch(`${gateway.internalUrl}/readyz`)).json(), { timeout: 10_000 })
+      .toEqual({ status: 'not ready', faults: [`${party} is unavailable`] })
+  })
+})

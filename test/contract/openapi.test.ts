@@ -1,0 +1,147 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import type { Answer } from '#test/support/http.ts'
+import { asking } from '#test/support/provider.ts'
+import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { internalUrl, newCaller } from './service.ts'
+
+const jsonSchema = z.record(z.string(), z.unknown())
+const mediaSchema = z.strictObject({ 'application/json': z.strictObject({ schema: jsonSchema }) })
+const headerSchema = z.strictObject({ schema: jsonSchema, description: z.string().optional() })
+/** The parts of OpenAPI 3.1 that the document uses, and no others. */
+const documentSchema = z.strictObject({
+  openapi: z.literal('3.1.0'),
+  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+  paths: z.strictObject({
+    '/v1/retrieve': z.strictObject({
+      post: z.strictObject({
+        operationId: z.literal('retrieve'),
+        security: z.tuple([z.strictObject({ bearer: z.tuple([]) })]),
+        parameters: z.array(z.strictObject({ name: z.string(), in: z.literal('header'), required: z.boolean(), description: z.string(), schema: jsonSchema })),
+        requestBody: z.strictObject({ required: z.literal(true), content: mediaSchema }),
+        responses: z.record(
+          z.string().regex(/^\d{3}$/),
+          z.strictObject({ description: z.string(), headers: z.record(z.string(), headerSchema), content: mediaSchema }),
+        ),
+      }),
+    }),
+  }),
+  components: z.strictObject({
+    securitySchemes: z.strictObject({ bearer: z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }) }),
+  }),
+})
+type OpenApi = z.infer<typeof documentSchema>
+
+let document: OpenApi
+const replies: Answer[] = []
+beforeAll(async () => {
+  document = documentSchema.parse(await fetch(`${internalUrl}/openapi.json`).then((response) => response.json()))
+  const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: { requests_per_minute: 3 } })
+  const once = { headers: { 'idempotency-key': 'one-and-the-same-key' } }
+  replies.push(await caller.ask({}, once), await caller.ask({}, once), await caller.ask({ query: ABSTAINED_QUERY }))
+  replies.push(await caller.ask({ query: asking('status-400', 'silt') }), await caller.ask())
+  replies.push(await caller.ask({ top_k: 0 }), await caller.ask({}, { key: undefined }), await caller.ask({ filters: { language: ['de'] } }))
+  replies.push(await caller.ask({}, { path: '/' }), await caller.send(' '.repeat(16_385)))
+})
+
+function operation(): OpenApi['paths']['/v1/retrieve']['post'] {
+  return document.paths['/v1/retrieve'].post
+}
+
+function responseOf(status: number): OpenApi['paths']['/v1/retrieve']['post']['responses'][string] {
+  const response = operation().responses[String(status)]
+  if (response === undefined) throw new Error(`status ${status} is not in the document`)
+  return response
+}
+
+const schemaOf = (content: z.infer<typeof mediaSchema>): z.ZodType => z.fromJSONSchema(content['application/json'].schema)
+
+describe('The OpenAPI 3.1 document', () => {
+  it('describes the one operation and its bearer key', () => {
+    expect(Object.keys(document.paths)).toEqual(['/v1/retrieve'])
+    expect(document.components.securitySchemes.bearer.scheme).toBe('bearer')
+  })
+
+  it('lists every status that was observed and no other', () => {
+    expect(new Set(replies.map(({ status }) => String(status)))).toEqual(new Set(Object.keys(operation().responses)))
+  })
+
+  it('every reply fits the schema of its status', () => {
+    for (const { status, bytes } of replies) {
+      const parsed = schemaOf(responseOf(status).content).safeParse(JSON.parse(bytes.toString()))
+      expect([status, parsed.error?.issues]).toEqual([status, undefined])
+    }
+  })
+
+  it('every header of the contract that was observed is listed, with a schema that its value fits', () => {
+    const OF_THE_CONTRACT = ['x-request-id', 'cache-control', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-should-retry']
+    const misfits = replies.flatMap(({ status, headers }) => {
+      const listed = new Map(Object.entries(responseOf(status).headers).map(([name, header]) => [name.toLowerCase(), z.fromJSONSchema(header.schema)]))
+      const observed = [...headers].filter(([name]) => OF_THE_CONTRACT.includes(name))
+      return observed
+        .filter(([name, value]) => listed.get(name)?.safeParse(name === 'retry-after' ? Number(value) : value).success !== true)
+        .map(([name]) => `${status} ${name}`)
+    })
+    expect(misfits).toEqual([])
+  })
+
+  it('every header that it promises with a status was sent with it, but for Retry-After, which depends on the code', () => {
+    const missing = replies.flatMap(({ status, headers }) => {
+      const promised = Object.keys(responseOf(status).headers).filter((name) => name !== 'Retry-After')
+      return promised.filter((name) => !headers.has(name)).map((name) => `${status} ${name}`)
+    })
+    expect(missing).toEqual([])
+  })
+
+  it('its request schema accepts what the service accepts and refuses what it refuses', () => {
+    const schema = schemaOf(operation().requestBody.content)
+    const good = { query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE }
+    const id = '00000000-0000-4000-8000-000000000000'
+    for (const body of [
+      good,
+      { ...good, filters: { language: ['en'], jurisdiction: ['HS-M'], subject: ['conduct'] }, top_k: 100, profile: id },
+      { ...good, profile: 'active' },
+    ])
+      expect(schema.safeParse(body).success).toBe(true)
+    for (const wrong of [
+      { query: 5 },
+      { query: '' },
+      { top_k: 0 },
+      { top_k: 101 },
+      { top_k: 1.5 },
+      { profile: 'x' },
+      { more: 1 },
+      { filters: { more: ['x'] } },
+      { filters: { language: [] } },
+      { knowledge_base: undefined },
+    ])
+      expect([wrong, schema.safeParse(JSON.parse(JSON.stringify({ ...good, ...wrong }))).success]).toEqual([wrong, false])
+  })
+
+  it('it states the bounds of query and Idempotency-Key', () => {
+    const properties = z.object({ properties: z.object({ query: z.object({ maxLength: z.literal(4_000) }) }) })
+    expect(properties.safeParse(operation().requestBody.content['application/json'].schema).success).toBe(true)
+    expect(operation().parameters).toEqual([
+      expect.objectContaining({ name: 'Idempotency-Key', in: 'header', required: false, schema: expect.objectContaining({ minLength: 16, maxLength: 128 }) }),
+    ])
+  })
+})
+
+describe('The internal port', () => {
+  it('/livez answers while the process lives', async () => {
+    expect((await fetch(`${internalUrl}/livez`)).status).toBe(200)
+  })
+
+  it('/readyz answers 200 while Postgres, Redis and a search node answer', async () => {
+    const response = await fetch(`${internalUrl}/readyz`)
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', faults: [] }])
+  })
+
+  it('/metrics counts requests by status, code and decision, and their stages', async () => {
+    const text = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
+    expect(text).toMatch(/evidence_requests_total\{status="200",code="",decision="answer"\} \d+/)
+    expect(text).toMatch(/evidence_requests_total\{status="401",code="INVALID_API_KEY",decision=""\} \d+/)
+    for (const stage of ['authenticate', 'admit', 'embed', 'search', 'record']) expect(text).toContain(`evidence_stage_seconds_count{stage="${stage}"}`)
+  })
+})

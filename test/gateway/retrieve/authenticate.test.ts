@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { newFailureBudget } from '#gateway/retrieve/authenticate.ts'
+
+const MAX = BOUNDS.failedKeysPerAddressPerMinute
+
+it('an address has spent its budget after the last failure of it, and has a fresh one a minute after the first', () => {
+  let nowMs = 0
+  const budget = newFailureBudget(() => nowMs)
+  for (let n = 1; n < MAX; n++) budget.count('a')
+  expect(budget.isSpent('a')).toBe(false)
+  nowMs = 59_999
+  budget.count('a')
+  expect([budget.isSpent('a'), budget.isSpent('b')]).toEqual([true, false])
+  nowMs = 60_000
+  expect(budget.isSpent('a')).toBe(false)
+})
+
+it('it remembers a bounded number of addresses: the oldest is forgotten first', () => {
+  const budget = newFailureBudget(() => 0)
+  for (let n = 0; n < MAX; n++) budget.count('first')
+  for (let n = 1; n < BOUNDS.failureAddressesMax; n++) budget.count(`address ${n}`)
+  expect(budget.isSpent('first')).toBe(true)
+  budget.count('one too many')
+  expect(budget.isSpent('first')).toBe(false)
+})

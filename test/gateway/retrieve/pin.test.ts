@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { expect, expectTypeOf, it } from 'vitest'
+import type { Access } from '#core/db/access.ts'
+import { planLimitsSchema } from '#core/plan.ts'
+import { pin } from '#gateway/retrieve/pin.ts'
+import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
+import { search } from '#gateway/retrieve/search.ts'
+import { activeEntitlement } from './entitlement.ts'
+
+const entitlement = activeEntitlement()
+const access: Access = {
+  api_key_id: randomUUID(),
+  client_id: randomUUID(),
+  organization_id: randomUUID(),
+  environment: 'live',
+  scopes: ['retrieval:read'],
+  expires_at: new Date(),
+  revoked_at: null,
+  entitlements: [entitlement],
+  fingerprint_epoch: null,
+  fingerprint_wrapped: null,
+}
+const narrowed = { profile: entitlement.active_profile, languages: ['en'], jurisdictions: ['XA'], subjects: undefined }
+const request = { query: 'capital', knowledge_base: 'kb' }
+
+it('only a pinned request can be searched, and only pin makes one', () => {
+  expectTypeOf(search).parameter(2).toEqualTypeOf<PinnedRequest>()
+  const pinned = pin(access, entitlement, narrowed, request, new Date())
+  expectTypeOf(pinned).toEqualTypeOf<PinnedRequest>()
+  // @ts-expect-error a copy of all its facts is no pinned request: the mark is not for others to set
+  const forged: PinnedRequest = { ...request, ...pinned.limits, query: 'capital', topK: 5 }
+  expect(forged).not.toBe(pinned)
+})
+
+it('nothing about a pinned request can change', () => {
+  const pinned = pin(access, entitlement, narrowed, request, new Date())
+  expect(Object.isFrozen(pinned)).toBe(true)
+  expect(() => Object.assign(pinned, { topK: 100 })).toThrow(TypeError)
+})
+
+it('the day that "in force" is judged by is the UTC day of the moment of pinning', () => {
+  const at = (iso: string): string => pin(access, entitlement, narrowed, request, new Date(iso)).filters.in_force_on
+  expect([at('2026-03-01T00:00:00.000Z'), at('2026-03-01T23:59:59.999Z'), at('2026-03-01T23:30:00-02:00')]).toEqual(['2026-03-01', '2026-03-01', '2026-03-02'])
+})
+
+it('top_k is clamped to the cap of the plan', () => {
+  const topK = (asked: number | undefined): number =>
+    pin(access, entitlement, narrowed, asked === undefined ? request : { ...request, top_k: asked }, new Date()).topK
+  expect([topK(undefined), topK(1), topK(100)]).toEqual([planLimitsSchema.parse({}).max_top_k, 1, planLimitsSchema.parse({}).max_top_k])
+})
+
+it('filters are always those of the entitlement, mandatory even when the request has none', () => {
+  const { filters } = pin(access, entitlement, narrowed, request, new Date())
+  expect(filters).toMatchObject({ languages: ['en'], jurisdictions: ['XA'], any_subject: true, verification_statuses: ['verified'] })
+})

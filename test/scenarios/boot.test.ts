@@ -1,0 +1,133 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Variables } from '#core/config.ts'
+import { newestMigration } from '#core/db/migrate.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { createLog } from '#core/log.ts'
+import { GATEWAY_VARIABLES } from '#gateway/config.ts'
+import { JOBS_VARIABLES } from '#jobs/config.ts'
+import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { startOwnRedis } from '#test/support/redis.ts'
+import { testSecrets } from '#test/support/secrets.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const SERVICES: readonly { readonly script: string; readonly variables: Variables }[] = [
+  { script: 'gateway/main.ts', variables: GATEWAY_VARIABLES },
+  { script: 'search-node/main.ts', variables: SEARCH_NODE_VARIABLES },
+  { script: 'jobs/main.ts', variables: JOBS_VARIABLES },
+]
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Runs an entry point under plain Node until it ends. */
+function boot(script: string, environment: Readonly<Record<string, string>>): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [script], { cwd: ROOT, env: { PATH: '/usr/bin:/bin', ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const output: Buffer[] = []
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
+    child.on('close', (code) => resolve({ code, output: Buffer.concat(output).toString() }))
+  })
+}
+
+describe.each(SERVICES)('$script under plain Node', ({ script, variables }) => {
+  it('without its environment names every variable that it lacks at once, and no other', async () => {
+    const required = Object.entries(variables).filter(([, variable]) => !variable.schema.safeParse(undefined).success)
+    const ended = await boot(script, {})
+    expect(ended.code).toBe(1)
+    const named = [...ended.output.matchAll(/^ {2}([A-Z_]+) is missing: /gm)].map(([, name]) => name)
+    expect(new Set(named)).toEqual(new Set(required.map(([name]) => name)))
+  })
+
+  it('with a wrong value for every variable names each, and prints none of the values', async () => {
+    const wrong = Object.fromEntries(Object.keys(variables).map((name) => [name, `hunter2 ${name.toLowerCase()}`]))
+    const ended = await boot(script, wrong)
+    expect(ended.code).toBe(1)
+    expect(ended.output).not.toContain('hunter2')
+    const faulty = Object.entries(variables).filter(([name, variable]) => !variable.schema.safeParse(wrong[name]).success)
+    expect(faulty.length).toBeGreaterThan(0)
+    for (const [name] of faulty) expect(ended.output).toContain(`${name} is not valid: `)
+  })
+})
+
+describe('a database of another schema', () => {
+  let database: TestDatabase
+  let owner: Database
+  let environment: Readonly<Record<string, string>>
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    owner = openDatabase(database.ownerUrl, createLog('test', 'silent'), 1)
+    const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
+    environment = {
+      DATABASE_URL: database.serviceUrl,
+      REDIS_URL: 'redis://127.0.0.1:1',
+      SEARCH_NODES: '127.0.0.1:1',
+      ARTIFACT_STORE: 'file:///nonexistent',
+      KEY_ENVIRONMENT: 'live',
+      KEY_PEPPERS,
+      SERVICE_SECRET,
+      MANIFEST_PUBLIC_KEY,
+      MANIFEST_PRIVATE_KEY,
+      LOG_LEVEL: 'error',
+    }
+  })
+  afterAll(async () => {
+    await owner.end()
+    await database.drop()
+  })
+  const bootBoth = (): Promise<readonly Ended[]> => Promise.all(['gateway/main.ts', 'jobs/main.ts'].map((script) => boot(script, environment)))
+
+  it('that is newer is refused in one sentence', async () => {
+    await owner.query("insert into schema_migrations (number, name) values (9999, 'from the future')")
+    const sentence = `The database is at migration 9999, newer than the ${newestMigration()} this code knows: deploy the newer release.\n`
+    expect(await bootBoth()).toEqual([
+      { code: 1, output: sentence },
+      { code: 1, output: sentence },
+    ])
+  })
+
+  it('that lacks a migration, or all of them, is refused in one sentence that names the command', async () => {
+    const sentence = `The database is at migration 0, this code needs ${newestMigration()}: run "npm run operator -- migrate" first.\n`
+    await owner.query('delete from schema_migrations')
+    expect(await bootBoth()).toEqual([
+      { code: 1, output: sentence },
+      { code: 1, output: sentence },
+    ])
+    await owner.query('drop table schema_migrations')
+    expect(await bootBoth()).toEqual([
+      { code: 1, output: sentence },
+      { code: 1, output: sentence },
+    ])
+  })
+})
+
+it('a job worker refuses a Redis that may evict its jobs', async () => {
+  const database = await createTestDatabase()
+  const redis = await startOwnRedis()
+  const client = new Redis(redis.url)
+  try {
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
+    const ended = await boot('jobs/main.ts', {
+      DATABASE_URL: database.serviceUrl,
+      REDIS_URL: redis.url,
+      SEARCH_NODES: '127.0.0.1:1',
+      ARTIFACT_STORE: 'file:///nonexistent',
+      MANIFEST_PUBLIC_KEY,
+      MANIFEST_PRIVATE_KEY,
+      LOG_LEVEL: 'error',
+    })
+    expect(ended).toEqual({ code: 1, output: 'Redis may evict jobs (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction" and start again.\n' })
+  } finally {
+    client.disconnect()
+    await redis.stop()
+    await database.drop()
+  }
+})
