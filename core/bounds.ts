@@ -12,7 +12,6 @@ export const BOUNDS = {
   queryCharactersMax: 4_000,
   filterValuesMax: 64,
   filterValueCharactersMax: 100,
-  jsonDepthMax: 8,
 
   // Build.
   passageCharactersMax: 4_000,
@@ -46,6 +45,10 @@ export const BOUNDS = {
   /** A process that hangs within a transaction loses it, and its locks, after so long. */
   transactionIdleMs: 20_000,
   redisCommandTimeoutMs: 1_000,
+
+  /** Requests whose reservations, or whose outcomes, are committed together; and how many such commits are under way at a time. */
+  reservationBatchMax: 64,
+  reservationBatchesAtOnce: 2,
 
   // Access.
   accessCacheMs: 4_000,

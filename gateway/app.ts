@@ -67,14 +67,17 @@ function publicIds(exchange: Exchange): { requestId: string; traceId: string } {
 /** Runs one exchange under its deadline, sends its reply, and says in the log how it went. */
 async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, work: Work): Promise<FastifyReply> {
   const over = deps.lifecycle.begin()
-  const hangUp = new AbortController()
+  const ending = new AbortController()
+  const deadline = setTimeout(() => ending.abort(), BOUNDS.requestDeadlineMs)
+  let callerGone = false
   const onClose = (): void => {
-    if (!reply.raw.writableFinished) hangUp.abort()
+    clearTimeout(deadline)
+    callerGone = !reply.raw.writableFinished
+    if (callerGone) ending.abort()
     over()
   }
   reply.raw.once('close', onClose)
-  const signal = AbortSignal.any([hangUp.signal, AbortSignal.timeout(BOUNDS.requestDeadlineMs)])
-  const exchange = newExchange(request.raw, request.ip, signal, () => hangUp.signal.aborted)
+  const exchange = newExchange(request.raw, request.ip, ending.signal, () => callerGone)
   const finished = await admissible(deps, exchange, work)
   if (deps.lifecycle.phase() !== 'serving' || !request.raw.complete) reply.header('connection', 'close')
   deps.metrics.finished(exchange, finished)

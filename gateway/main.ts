@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BOUNDS } from '#core/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import { openReservationWriter } from '#core/db/reservation-writer.ts'
 import { startOrExplain } from '#core/start.ts'
 import { createLedgerQueue } from '#core/ledger-queue.ts'
 import { openLimitEpochs } from '#core/limits/epochs.ts'
@@ -37,6 +38,7 @@ await startOrExplain(async () => {
   const metrics = newGatewayMetrics(lifecycle.inFlight)
   const app = buildApp({
     database,
+    reservations: openReservationWriter(database),
     limiter,
     epochs,
     access,

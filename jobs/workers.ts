@@ -14,6 +14,7 @@ import { createLedgerAppender } from './ledger/append.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue } from './maintenance/requeue.ts'
 import { sweep } from './maintenance/sweep.ts'
+import { tidy } from './maintenance/tidy.ts'
 import { openQueue } from './queues.ts'
 import type { JobQueue, QueueName } from './queues.ts'
 
@@ -49,7 +50,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker(deps, 'build', build, { concurrency: deps.buildConcurrency }),
     startWorker(deps, 'activate', (job) => activate(deps, job.data.id), { concurrency: 4 }),
     startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
-    startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: 2 }),
+    startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: Object.keys(CLOCK).length }),
   ]
   await keepClock(queues.maintenance)
   let winding: Promise<void> | undefined
@@ -86,7 +87,7 @@ function startWorker<R>(deps: JobsDeps, name: QueueName, processor: Processor<Jo
   return worker
 }
 
-const CLOCK = { sweep: BOUNDS.sweepEveryMs, reconcile: BOUNDS.reconcileEveryMs } as const
+const CLOCK = { sweep: BOUNDS.sweepEveryMs, reconcile: BOUNDS.reconcileEveryMs, tidy: BOUNDS.tidyEveryMs } as const
 
 /** The clock of the maintenance jobs lives in Redis and is lost with it: it is wound up again wherever it is missing. */
 async function keepClock(queue: JobQueue): Promise<void> {
@@ -95,7 +96,7 @@ async function keepClock(queue: JobQueue): Promise<void> {
   }
 }
 
-/** Two jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process. */
+/** Jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process. */
 function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQueue): Processor<JobPayload, void> {
   const running = new Set<string>()
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -104,6 +105,7 @@ function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQue
       await requeue({ ...deps, buildQueue, activateQueue, abandonBuild: (id, reason) => abandonBuild(deps, id, reason) })
     },
     reconcile: () => reconcile(deps),
+    tidy: () => tidy(deps),
   }
   return async ({ data: { id } }) => {
     if (running.has(id)) return

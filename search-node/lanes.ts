@@ -15,11 +15,11 @@ export interface Lane {
 
 /**
  * Each lane is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the others score.
- * Queueing, bounds and deadlines are the pool's (`pool.ts`).
+ * Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and is replaced.
  */
-export function startLane(): Lane {
+export function startLane(worker: URL = new URL('worker.ts', import.meta.url)): Lane {
   const thread = new Piscina({
-    filename: fileURLToPath(new URL('worker.ts', import.meta.url)),
+    filename: fileURLToPath(worker),
     minThreads: 1,
     maxThreads: 1,
     concurrentTasksPerWorker: 1,

@@ -67,8 +67,11 @@ export async function movePointer(client: Queryable, activation: ActivationRow, 
   return rowCount === 1
 }
 
-/** Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the earlier decided. */
-const LOCK_VERSION = 'select id from corpus_versions where id = $1 for update'
+/**
+ * Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the earlier decided. It
+ * does not hold off rows that only refer to the version.
+ */
+const LOCK_VERSION = 'select id from corpus_versions where id = $1 for no key update'
 
 export async function lockVersion(client: Queryable, versionId: string): Promise<void> {
   await client.query(LOCK_VERSION, [versionId])

@@ -24,24 +24,6 @@ export interface NewReservation {
   readonly inForceOn: string
 }
 
-export type ReservationInserted =
-  | { readonly status: 'inserted' }
-  | { readonly status: 'conflict'; readonly originalRequestId: string }
-  | { readonly status: 'epoch' }
-
-/**
- * One statement, one commit: takes the organization's shared lock without waiting, checks that the epoch charged in Redis is still the
- * one in force, and inserts. The partial unique index is the idempotency guarantee. No row back means: stale epoch or a duplicate.
- */
-const INSERT = `
-  insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id,
-    version_id, profile_id, idempotency_digest, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, to_timestamp($15::double precision / 1000), to_timestamp($16::double precision / 1000), $17::date
-  from limit_epochs
-  where organization_id = $3 and epoch = $18 and pg_try_advisory_xact_lock_shared(hashtextextended($3::text, 0))
-  on conflict do nothing
-  returning id`
-
 /** Covered by the partial unique index. */
 const BY_IDEMPOTENCY = `
   select id from reservations
@@ -78,34 +60,6 @@ const REFUND = `
   returning state, organization_id, client_id, environment, entitlement_id, knowledge_base_id, idempotency_digest`
 
 const FIND_OPEN_PAST_DEADLINE = `select id from reservations where state = 'open' and deadline_at < now() order by deadline_at limit $1`
-
-export async function insertReservation(database: Queryable, reservation: NewReservation, epoch: number): Promise<ReservationInserted> {
-  const r = reservation
-  const values = [
-    r.id,
-    r.traceId,
-    r.organizationId,
-    r.clientId,
-    r.environment,
-    r.apiKeyId,
-    r.entitlementId,
-    r.planId,
-    r.knowledgeBaseId,
-    r.versionId,
-    r.profileId,
-    r.idempotencyDigest,
-    r.fingerprint,
-    r.fingerprintEpoch,
-    r.admittedAtMs,
-    r.deadlineAtMs,
-    r.inForceOn,
-    epoch,
-  ]
-  const { rowCount } = await database.query({ name: 'insert-reservation', text: INSERT, values })
-  if (rowCount === 1) return { status: 'inserted' }
-  const original = r.idempotencyDigest === null ? undefined : await findByIdempotency(database, r.clientId, r.environment, r.idempotencyDigest)
-  return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
-}
 
 export async function findByIdempotency(database: Queryable, clientId: string, environment: string, digest: Buffer): Promise<string | undefined> {
   const { rows } = await database.query<{ id: string }>({ name: 'reservation-by-idempotency', text: BY_IDEMPOTENCY, values: [clientId, environment, digest] })

@@ -1,7 +1,7 @@
 const GOLDEN = 0x9e3779b9
 
 /** MurmurHash3's finaliser: every input bit reaches every output bit. Unsigned 32 bits. */
-export function mix(value: number): number {
+function mix(value: number): number {
   let hash = value ^ (value >>> 16)
   hash = Math.imul(hash, 0x85ebca6b)
   hash ^= hash >>> 13

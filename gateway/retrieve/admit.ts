@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Database } from '#core/db/pool.ts'
-import { findByIdempotency, insertReservation } from '#core/db/reservations.ts'
+import type { ReservationInserted, ReservationWriter } from '#core/db/reservation-writer.ts'
+import { findByIdempotency } from '#core/db/reservations.ts'
 import { ServiceError } from '#core/errors.ts'
 import { idempotencyDigest, queryFingerprint, unwrapFingerprintKey } from '#core/fingerprint.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
@@ -12,6 +13,7 @@ import type { PinnedRequest } from './pin.ts'
 
 export interface AdmitDeps {
   readonly database: Database
+  readonly reservations: ReservationWriter
   readonly limiter: Limiter
   readonly epochs: LimitEpochs
   readonly serviceSecret: Buffer
@@ -78,7 +80,7 @@ interface Charge {
   readonly decision: AdmissionDecision
 }
 
-async function reserve(deps: AdmitDeps, exchange: Exchange, pinned: PinnedRequest, charge: Charge): ReturnType<typeof insertReservation> {
+async function reserve(deps: AdmitDeps, exchange: Exchange, pinned: PinnedRequest, charge: Charge): Promise<ReservationInserted> {
   const reservation = {
     ...pinned,
     id: exchange.requestId,
@@ -92,7 +94,7 @@ async function reserve(deps: AdmitDeps, exchange: Exchange, pinned: PinnedReques
     deadlineAtMs: charge.decision.nowMs + BOUNDS.hardDeadlineMs,
   }
   try {
-    return await exchange.timings.wait('postgres', insertReservation(deps.database, reservation, charge.scope.epoch))
+    return await exchange.timings.wait('postgres', deps.reservations.insert(reservation, charge.scope.epoch))
   } catch (error) {
     await takeBack(deps, exchange, charge.scope, charge.digest)
     throw error

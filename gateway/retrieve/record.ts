@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Database } from '#core/db/pool.ts'
-import { recordDelivered } from '#core/db/reservations.ts'
+import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { ServiceError } from '#core/errors.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
 import type { Admission } from './admit.ts'
@@ -11,7 +10,7 @@ import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
 
 export interface RecordDeps {
-  readonly database: Database
+  readonly reservations: ReservationWriter
   readonly epochs: LimitEpochs
 }
 
@@ -48,7 +47,7 @@ export async function record(
     chunk_ids: served.map((passage) => passage.chunk),
     reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
   }
-  const commit = (): Promise<boolean> => recordDelivered(deps.database, exchange.requestId, outcome, served)
+  const commit = (): Promise<boolean> => deps.reservations.recordDelivered(exchange.requestId, outcome, served)
   // Once more if it failed in time: when only Postgres's answer was lost, the caller is charged and must get what was committed.
   const recorded = await exchange.timings.wait(
     'postgres',

@@ -9,7 +9,8 @@ export function countCharacters(text: string): number {
   return count
 }
 
-const filterValues = z.array(z.string().min(1).max(BOUNDS.filterValueCharactersMax)).min(1).max(BOUNDS.filterValuesMax)
+/** No form of a value is wrong in itself: what is not in the entitlement is outside it, and refused as that. The body's limit bounds them all. */
+const filterValues = z.array(z.string()).min(1)
 
 export const retrievalRequestSchema = z.strictObject({
   query: z
@@ -18,7 +19,7 @@ export const retrievalRequestSchema = z.strictObject({
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL')
     .meta({ description: 'The question, in Unicode code points at most the plan allows; not stored.', maxLength: BOUNDS.queryCharactersMax, minLength: 1 }),
-  knowledge_base: z.string().min(1).max(BOUNDS.filterValueCharactersMax).meta({ description: 'Slug of an entitled knowledge base.' }),
+  knowledge_base: z.string().meta({ description: 'Slug of an entitled knowledge base.' }),
   filters: z
     .strictObject({
       language: filterValues.optional().meta({ description: 'BCP 47 codes within the entitlement; alternatives.' }),

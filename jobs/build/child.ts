@@ -39,20 +39,18 @@ async function attempt(buildId: string, config: JobsConfig, database: Database, 
   const build = await readBuild(database, buildId)
   if (attemptNumber === undefined || build === undefined) return { outcome: 'finished before' }
   const fence = { buildId, attempt: attemptNumber }
-  const run = (): Promise<string> => runHeld(fence, build, config, database, log)
-  return await run().then(
-    (versionId): ChildMessage => ({ outcome: 'succeeded', versionId }),
-    async (error: unknown): Promise<ChildMessage> => {
-      const outcome = failed(error, log, buildId)
-      // Another run removes what this one works on, which then fails for that reason alone.
-      if (outcome.outcome === 'failed' && !(await noteFailedRun(database, fence, outcome.message))) return { outcome: 'overtaken' }
-      return outcome.outcome === 'failed' ? { ...outcome, attempt: fence.attempt } : outcome
-    },
-  )
+  try {
+    return { outcome: 'succeeded', versionId: await run(fence, build, config, database, log) }
+  } catch (error) {
+    const outcome = failed(error, log, buildId)
+    if (outcome.outcome === 'overtaken') return outcome
+    // A run that takes over removes what this one works on, which then fails for that reason alone.
+    return (await noteFailedRun(database, fence, outcome.message)) ? { ...outcome, attempt: fence.attempt } : { outcome: 'overtaken' }
+  }
 }
 
 /** @returns the id of the candidate. */
-async function runHeld(fence: BuildFence, build: BuildRow, config: JobsConfig, database: Database, log: Log): Promise<string> {
+async function run(fence: BuildFence, build: BuildRow, config: JobsConfig, database: Database, log: Log): Promise<string> {
   const { buildId } = fence
   const overtaken = new AbortController()
   const store = openArtifactStore(config.ARTIFACT_STORE)

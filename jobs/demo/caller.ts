@@ -4,12 +4,11 @@ import { findEntitlements } from '#core/db/entitlements.ts'
 import { findOrganization } from '#core/db/organizations.ts'
 import { findClients } from '#core/db/clients.ts'
 import { findPlan } from '#core/db/plans.ts'
-import { expireKey } from '#core/db/keys.ts'
 import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { OperatorError } from '#core/errors.ts'
 import { parsePeppers } from '#core/settings.ts'
 import { changeEntitlement, grantEntitlement, setEntitlementActive } from '#jobs/operator/actions/entitlements.ts'
-import { issueKeyFor, revokeKeyNow } from '#jobs/operator/actions/keys.ts'
+import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/keys.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
@@ -96,7 +95,8 @@ async function issueKeys(operator: Operator, client: string, state: DemoState): 
     await issue('live'),
     await issue('test'),
   ]
-  await expireKey(operator.database, expired.id, 0)
-  await revokeKeyNow(operator, revoked.id)
+  // Replaced without an overlap, a key expires at once; nobody needs its successor.
+  const { id: successor } = await rotateKey(operator, { key: expired.id, overlapHours: 0, peppers })
+  for (const id of [successor, revoked.id]) await revokeKeyNow(operator, id)
   return { valid: valid.key, no_scope: noScope.key, expired: expired.key, revoked: revoked.key, wrong_environment: wrongEnvironment.key }
 }

@@ -38,8 +38,8 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
     report.file()
     for await (const item of readRecords(snapshot, mapping, signal)) {
       signal?.throwIfAborted()
-      const skip = (reason: string): void =>
-        report.skipped({ source: snapshot.sourceName, line: item.line, ...(item.id === undefined ? {} : { id: item.id }), reason })
+      const place = { source: snapshot.sourceName, line: item.line, ...(item.id === undefined ? {} : { id: item.id }) }
+      const skip = (reason: string): void => report.skipped({ ...place, reason })
       if (item.kind === 'fault') {
         skip(item.reason)
         continue
@@ -64,7 +64,7 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
         continue
       }
       keys.add(key)
-      yield* report.drafted(drafts)
+      yield* report.drafted(drafts, place)
     }
   }
   return report.close()

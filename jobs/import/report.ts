@@ -4,12 +4,21 @@ import { OperatorError } from '#core/errors.ts'
 import { CompactCounter } from './compact-counter.ts'
 import type { DraftPassage } from './draft.ts'
 
-export interface ImportReportEntry {
+/** Where a record stands in its source. */
+export interface RecordPlace {
   readonly source: string
   /** From 1. */
   readonly line: number
   readonly id?: string
+}
+
+export interface ImportReportEntry extends RecordPlace {
   readonly reason: string
+}
+
+/** A record too long for one passage. */
+export interface ImportReportSplit extends RecordPlace {
+  readonly parts: number
 }
 
 /** What an import read, split and skipped, and why: `records_read` = `skipped` + records that became one or more passages. */
@@ -27,6 +36,8 @@ export interface ImportReport {
   /** The first skipped records, in the order of the sources. */
   readonly entries: readonly ImportReportEntry[]
   readonly entries_omitted: number
+  /** The first split records, in the order of the sources; as many are kept as of the skipped ones. */
+  readonly splits: readonly ImportReportSplit[]
   readonly facets: Facets
 }
 
@@ -37,6 +48,7 @@ export class ReportLedger {
   readonly #revisions = new CompactCounter()
   readonly #reasons = new Map<string, number>()
   readonly #entries: ImportReportEntry[] = []
+  readonly #splits: ImportReportSplit[] = []
   readonly #facets = { languages: new Set<string>(), jurisdictions: new Set<string>(), subjects: new Set<string>(), statuses: new Set<string>() }
   readonly #counts = { files: 0, records_read: 0, passages: 0, split: 0, skipped: 0 }
 
@@ -56,10 +68,13 @@ export class ReportLedger {
   }
 
   /** Counts a record's passages and gives each its place within the revision. */
-  drafted(passages: readonly DraftPassage[]): readonly DraftPassage[] {
+  drafted(passages: readonly DraftPassage[], place: RecordPlace): readonly DraftPassage[] {
     this.#counts.records_read += 1
     this.#counts.passages += passages.length
-    if (passages.length > 1) this.#counts.split += 1
+    if (passages.length > 1) {
+      this.#counts.split += 1
+      if (this.#splits.length < this.#entriesMax) this.#splits.push({ ...place, parts: passages.length })
+    }
     return passages.map((passage) => {
       this.#documents.add(passage.document.id)
       this.#noteFacets(passage)
@@ -87,6 +102,7 @@ export class ReportLedger {
       reasons: Object.fromEntries(reasons),
       entries: this.#entries,
       entries_omitted: this.#counts.skipped - this.#entries.length,
+      splits: this.#splits,
       facets: {
         languages: [...this.#facets.languages].sort(),
         jurisdictions: [...this.#facets.jurisdictions].sort(),
@@ -99,7 +115,7 @@ export class ReportLedger {
 
 const ENTRIES_SHOWN = 20
 
-/** The report for a terminal: the counts, each reason with its count, and the first entries. Ends with a new line. */
+/** The report for a terminal: the counts, each reason with its count, and the first split and skipped records. Ends with a new line. */
 export function renderImportReport(report: ImportReport): string {
   const rows: readonly (readonly [string, number])[] = [
     ['files', report.files],
@@ -113,16 +129,18 @@ export function renderImportReport(report: ImportReport): string {
   const lines = [...rows, ...Object.entries(report.reasons).map(([reason, count]) => [`  ${shown(reason)}`, count] as const)].map(
     ([name, count]) => `${String(count).padStart(9)}  ${name}`,
   )
-  const entries = report.entries
+  const splits = listed('Split:', report.splits, report.split, ({ parts }) => `${parts} passages`)
+  const skips = listed('Skipped:', report.entries, report.skipped, ({ reason }) => shown(reason))
+  return [...lines, ...splits, ...skips, ''].join('\n')
+}
+
+/** The first of many records, each with its place and what was done with it. */
+function listed<T extends RecordPlace>(title: string, records: readonly T[], total: number, what: (record: T) => string): readonly string[] {
+  if (records.length === 0) return []
+  const first = records
     .slice(0, ENTRIES_SHOWN)
-    .map(({ source, line, id, reason }) => `  ${shown(source)}:${line}${id === undefined ? '' : ` ${shown(id)}`}: ${shown(reason)}`)
-  const more = report.skipped - entries.length
-  return [
-    ...lines,
-    ...(entries.length === 0 ? [] : ['', 'Skipped:', ...entries]),
-    ...(more > 0 && entries.length > 0 ? [`  … and ${more} more`] : []),
-    '',
-  ].join('\n')
+    .map((record) => `  ${shown(record.source)}:${record.line}${record.id === undefined ? '' : ` ${shown(record.id)}`}: ${what(record)}`)
+  return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
 }
 
 /** On one line of bounded length, control characters (terminal escapes too) taken out. */

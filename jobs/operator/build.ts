@@ -16,6 +16,15 @@ import { WAIT_SECONDS_DEFAULT, waitForBuild } from './wait.ts'
 
 const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
 
+const NOTES = `The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
+With openai, the worker needs OPENAI_API_KEY and every passage is sent to OPENAI_BASE_URL.
+
+How the candidate is evaluated:
+  question set  What people ask, answerable and not, with the passages that answer it: measures recall@5, fits the threshold and
+                counts how often the version answers what it cannot. Use one for whatever is served to others.
+  known items   Without --questions, up to 200 passages are looked up by their own heading and opening words: tells whether the
+                version finds what it holds, not whether it understands questions. The threshold is the embedding's default.`
+
 export function addBuild(program: Command): void {
   const build = noun(program, 'build', 'candidate versions in the making: start, show, list')
   addStart(build)
@@ -64,13 +73,12 @@ function addStart(build: Command): void {
     flags: {
       '--import <import>': 'id that "operator import" printed',
       '--questions <file>':
-        'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. Without it, passages are looked up by their own words',
+        'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. Without it: known items, see below',
       '--embedding <local|openai>': 'who embeds; default: local',
       '--wait': 'follow it to its end',
       '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
     },
-    notes:
-      'The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.\nWith openai, the worker needs OPENAI_API_KEY and every passage is sent to OPENAI_BASE_URL.',
+    notes: NOTES,
     examples: ['build start --import 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --questions questions.jsonl --wait'],
     input: {
       import: text,

@@ -14,6 +14,12 @@ import { table } from './table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
+const place = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+
+function withoutAbsentId<T extends { readonly id?: string | undefined }>({ id, ...rest }: T): Omit<T, 'id'> & { readonly id?: string } {
+  return id === undefined ? rest : { ...rest, id }
+}
+
 /** The report as its row holds it. */
 const reportSchema = z.object({
   files: z.int(),
@@ -24,12 +30,9 @@ const reportSchema = z.object({
   split: z.int(),
   skipped: z.int(),
   reasons: z.record(z.string(), z.int()),
-  entries: z.array(
-    z
-      .object({ source: z.string(), line: z.int(), id: z.string().optional(), reason: z.string() })
-      .transform(({ id, ...entry }) => (id === undefined ? entry : { ...entry, id })),
-  ),
+  entries: z.array(place.extend({ reason: z.string() }).transform(withoutAbsentId)),
   entries_omitted: z.int(),
+  splits: z.array(place.extend({ parts: z.int() }).transform(withoutAbsentId)),
   facets: facetsSchema,
 })
 

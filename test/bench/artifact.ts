@@ -13,7 +13,7 @@ import { openSpace } from './vectors.ts'
 import type { Space } from './vectors.ts'
 
 /** Changes whenever what follows from the seed changes, so that an artifact of an earlier kind is not used again. */
-const CORPUS_FORM = '1'
+const CORPUS_FORM = '2'
 export const MODEL = 'bench'
 
 export interface BenchArtifact extends WrittenArtifact {

@@ -10,7 +10,7 @@ import type { Steps } from '#jobs/demo/steps.ts'
 import { createProgress } from '#jobs/operator/progress.ts'
 import { corpusArtifact } from './artifact.ts'
 import { judge } from './bars.ts'
-import type { Bar, Recall } from './bars.ts'
+import type { Recall } from './bars.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import { exactAnswers, recallAt5 } from './exact.ts'
 import type { Exact } from './exact.ts'
@@ -18,33 +18,17 @@ import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { assertDurable, install } from './installation.ts'
 import { untilSettled } from './ledger.ts'
-import type { LedgerState } from './ledger.ts'
 import { askOnce } from './load.ts'
 import { measureAll, warmUp } from './measure.ts'
 import type { Cell } from './measure.ts'
 import { admitCaller, publishArtifact } from './publish.ts'
 import { COMPARED_QUERIES, inventQueries } from './queries.ts'
 import type { Query } from './queries.ts'
+import { renderPage } from './page.ts'
+import type { BenchResult } from './result.ts'
 import { openFull, openGrpc, openRaw } from './roads.ts'
 import type { Road } from './roads.ts'
 import { renderBars, renderCell, renderShares, renderTable } from './table.ts'
-
-/** Everything that was measured, as `--json` writes it. */
-export interface BenchResult {
-  readonly at: string
-  readonly passages: number
-  readonly dimensions: number
-  readonly seconds: number
-  readonly seed: number
-  readonly threads: number
-  readonly durability: Readonly<Record<string, string>>
-  readonly allowed: Exact['allowed']
-  readonly cells: readonly Cell[]
-  readonly recall_at_5: Recall
-  readonly ledger: LedgerState
-  readonly settled_after_ms: number
-  readonly bars: readonly Bar[]
-}
 
 async function bench(flags: BenchFlags, steps: Steps): Promise<BenchResult> {
   const { passages, dimensions, seed, seconds } = flags
@@ -104,6 +88,7 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(renderShares(result.cells))
   steps.print(renderBars(result.bars))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
+  if (flags.html !== undefined) await writeDurably(resolve(flags.html), renderPage(result))
   const missed = result.bars.filter((bar) => !bar.met)
   steps.print(
     missed.length === 0

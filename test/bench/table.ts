@@ -1,7 +1,7 @@
 import type { Bar, Recall } from './bars.ts'
 import type { Cell } from './measure.ts'
 
-const HEAD = [
+export const CELL_HEAD = [
   'selectivity',
   'clients',
   'raw q/s',
@@ -15,7 +15,7 @@ const HEAD = [
   'settled after',
 ]
 
-function rowOf(cell: Cell, recall: Recall): readonly string[] {
+export function rowOf(cell: Cell, recall: Recall): readonly string[] {
   const { raw, grpc, full } = cell.roads
   const recalls = recall[cell.selectivity]
   return [
@@ -40,7 +40,7 @@ export function renderCell({ selectivity, clients, roads }: Cell): string {
 }
 
 export function renderTable(cells: readonly Cell[], recall: Recall): string {
-  return aligned([HEAD, ...cells.map((cell) => rowOf(cell, recall))])
+  return aligned([CELL_HEAD, ...cells.map((cell) => rowOf(cell, recall))])
 }
 
 /** Where a request's time goes with one client, and the processors' time with most. */

@@ -9,6 +9,8 @@ export interface Space {
 
 const LATENT_DIMENSIONS = 40
 const TOPICS = 400
+/** Length of what all texts have in common: with it the cosine of two texts on different topics is about 0.4, as embedding models have it, and rarely negative. */
+const COMMON_LENGTH = 6
 /** Spread within a topic, relative to the spread of the topics. */
 const WITHIN_TOPIC = 0.6
 /** Length of the part that is in no latent direction, relative to the rest. */
@@ -16,7 +18,7 @@ const OWN_DIRECTION = 0.25
 
 export function openSpace(dimensions: number, random: () => number): Space {
   const basis = Array.from({ length: LATENT_DIMENSIONS }, () => gaussians(dimensions, random).map((value) => value / Math.sqrt(dimensions)))
-  const topics = Array.from({ length: TOPICS }, () => gaussians(LATENT_DIMENSIONS, random))
+  const topics = Array.from({ length: TOPICS }, () => gaussians(LATENT_DIMENSIONS, random).map((value, at) => (at === 0 ? value + COMMON_LENGTH : value)))
   return {
     draw(topic, next) {
       const centre = topics[topic] ?? []

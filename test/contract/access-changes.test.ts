@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { parsePeppers } from '#core/settings.ts'
 import { startGateway } from '#jobs/demo/stack.ts'
@@ -12,6 +13,7 @@ import { outcomeOf } from './windows.ts'
 
 /** The contract's bound on how long a change may take to reach every gateway. */
 const EFFECT_MS = 5_000
+const SETTLING_MS = 250
 const { operator, owner } = service
 
 const ANSWERED = [200, 'answer']
@@ -36,6 +38,9 @@ describe('Keys: changes take effect within 5 s', () => {
 
   it('revocation, even when the notification of it is lost', async () => {
     const caller = await newCaller()
+    expect(await outcome(caller)).toEqual(ANSWERED)
+    // The first request of an organization is a change itself. Once that has been heard of, the next one is remembered.
+    await sleep(SETTLING_MS)
     expect(await outcome(caller)).toEqual(ANSWERED)
     const session = await owner.connect()
     try {

@@ -130,6 +130,12 @@ describe('Authentication: environments', () => {
     expect((await test.ask()).status).toBe(401)
   })
 
+  it('what a key is kept under counts, not only what it says of itself', async () => {
+    const mislabelled = await newCaller()
+    await service.owner.query("update api_keys set environment = 'test' where id = $1", [mislabelled.keyId])
+    await expect.poll(async () => (await mislabelled.ask()).status, { timeout: 5_000 }).toBe(401)
+  })
+
   it('an entitlement of the test environment is none in the live one', async () => {
     const other = await newCaller({ environment: 'test' })
     const { rows } = await service.owner.query<{ client_id: string }>('select client_id from api_keys where id = $1', [other.keyId])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /**
  * A small corpus with what the demo's rulebook lacks: several languages, passages as long as they may be and of several bytes a character,
- * every verification status, passages without a subject, revisions past and to come.
+ * every verification status, passages without a subject or an anchor, revisions past and to come.
  */
 export const MIXED_KNOWLEDGE_BASE = 'mixed'
 
@@ -57,7 +57,7 @@ const DOCUMENTS: readonly MixedDocument[] = [
   {
     name: 'ravens',
     front: { title: 'Customs of the Tower', subject: '' },
-    sections: [['Ravens {#ravens}', 'Seven ravens live in the keep of the customs tower, and the keeper feeds the ravens at dawn with herring.']],
+    sections: [['Ravens', 'Seven ravens live in the keep of the customs tower, and the keeper feeds the ravens at dawn with herring.']],
   },
   {
     name: 'pilotage-old',

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { issueKey } from '#core/keys.ts'
 import { startGateway } from '#jobs/demo/stack.ts'
 import type { LocalGateway } from '#jobs/demo/stack.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
@@ -70,6 +72,25 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     lose('postgres')
     const answer = await (await newCaller()).ask({}, { ...here(), key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` })
     expect(outcomeOf(answer)).toEqual([401, 'INVALID_API_KEY'])
+  })
+
+  it('past the budget of failures of its address an unknown key is refused without the database, whatever X-Forwarded-For says', async () => {
+    const caller = await newCaller()
+    const fromFlooding = async (n: number): Promise<number> => {
+      const { secret: key } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
+      return (await caller.ask({}, { ...here(), key, from: '127.0.0.79', headers: { 'x-forwarded-for': `198.51.100.${n % 250}` } })).status
+    }
+    for (let n = 0; n < BOUNDS.failedKeysPerAddressPerMinute; n++) expect(await fromFlooding(n)).toBe(401)
+    // What keys there are is known for a few seconds, or until somebody else's test changes them: then once more.
+    const withoutDatabase = async (): Promise<number> => {
+      proxies.get('postgres')?.set('pass')
+      await expect.poll(() => fromFlooding(0), { timeout: 5_000 }).toBe(401)
+      lose('postgres')
+      return fromFlooding(1)
+    }
+    await expect.poll(withoutDatabase, { timeout: 20_000, interval: 10 }).toBe(401)
+    const { secret: unknown } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
+    expect((await caller.ask({}, { ...here(), key: unknown })).status).toBe(503)
   })
 
   it.each(PARTIES)('readiness fails without %s and comes back with it', async (party) => {

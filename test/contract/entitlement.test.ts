@@ -56,6 +56,12 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     ['jurisdiction that no corpus has', { jurisdiction: ['nowhere'] }],
     ['subject outside the entitlement', { subject: ['gamma'] }],
     ['subject in another case: slugs are compared as they are', { subject: ['Alpha'] }],
+    ['value that is empty', { subject: [''] }],
+    ['value that is blank', { jurisdiction: [' '] }],
+    ['value with a space at its end', { language: ['en '] }],
+    ['value with NUL', { subject: ['alpha\u0000'] }],
+    ['value that is very long', { language: ['e'.repeat(10_000)] }],
+    ['list of very many values', { jurisdiction: Array.from({ length: 1_000 }, (_unused, n) => `X${n}`) }],
   ])('403 FILTER_FORBIDDEN for a %s', async (_, filters) => {
     expect(outcome(await caller.ask({ filters }))).toEqual([403, 'FILTER_FORBIDDEN'])
   })

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
+import { eraseFingerprints, rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking } from '#test/support/provider.ts'
@@ -151,6 +151,25 @@ describe('Privacy: fingerprints in place of queries', () => {
       [caller.entitlementId],
     )
     expect(rows).toEqual([{ count: 2 }])
+  })
+
+  it('erasure deletes the wrapped key; requests go on under a new epoch', async () => {
+    const caller = await newCaller()
+    await caller.ask()
+    await eraseFingerprints(service.operator, {
+      organization: caller.organization,
+      serviceSecret: Buffer.from(service.settings.secrets.SERVICE_SECRET, 'base64'),
+    })
+    const { rows } = await service.owner.query(
+      'select epoch, wrapped is null as erased, octet_length(wrapped) as bytes from fingerprint_keys where organization_id = (select id from organizations where name = $1) order by epoch',
+      [caller.organization],
+    )
+    // 60 bytes: a random key wrapped, never the key itself.
+    expect(rows).toEqual([
+      { epoch: 1, erased: true, bytes: null },
+      { epoch: 2, erased: false, bytes: 60 },
+    ])
+    expect((await caller.ask()).status).toBe(200)
   })
 
   it('a fingerprint is keyed: it is no plain digest of the query', async () => {

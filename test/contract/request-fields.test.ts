@@ -40,7 +40,6 @@ const NOT_A_LIST: readonly (readonly [string, unknown])[] = [
   ['a list with a number', ['en', 1]],
   ['a list with null', [null]],
   ['a list in a list', [['en']]],
-  ['a list with an empty string', ['']],
 ]
 
 describe('Retrieval request: query', () => {
@@ -95,12 +94,15 @@ describe('Retrieval request: knowledge_base', () => {
     expect(await refusedAt({ knowledge_base: value })).toEqual(['knowledge_base'])
   })
 
-  it('is not empty', async () => {
-    expect(await refusedAt({ knowledge_base: '' })).toEqual(['knowledge_base'])
-  })
-
-  it('names the knowledge base exactly: another case is another slug', async () => {
-    expect((await caller.ask({ knowledge_base: KNOWLEDGE_BASE.toUpperCase() })).error().error.code).toBe('ENTITLEMENT_INACTIVE')
+  it.each([
+    ['in another case', KNOWLEDGE_BASE.toUpperCase()],
+    ['with a space at the end', `${KNOWLEDGE_BASE} `],
+    ['empty', ''],
+    ['very long', 'a'.repeat(10_000)],
+    ['with NUL', `${KNOWLEDGE_BASE}\u0000`],
+  ])('is compared exactly, and any other slug is an unknown one: %s', async (_, slug) => {
+    const answer = await caller.ask({ knowledge_base: slug })
+    expect([answer.status, answer.error().error.code]).toEqual([403, 'ENTITLEMENT_INACTIVE'])
   })
 })
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ABSTAINED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from './corpus.ts'
 import { newCaller, service } from './service.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -130,6 +131,17 @@ describe('Retrieval response: result.citation', () => {
       expect(citation.source_anchor.length).toBeGreaterThan(document.canonical_url.length + 1)
     }
     expect(answer.retrieved().results[0]?.citation.source_anchor).toMatch(/#cob-m-2-1$/)
+  })
+
+  it("the fragment is the publisher's own where it has one, else a text fragment", async () => {
+    const ofMixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const { results } = (await ofMixed.ask({ query: NO_SUBJECT_QUERY })).retrieved()
+    expect(results[0]?.citation.source_anchor).toBe(
+      'https://mixed.example/ravens#:~:text=Seven%20ravens%20live%20in%20the%20keep%20of%20the%20customs%20tower%2C',
+    )
+    expect((await ofMixed.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved().results[0]?.citation.source_anchor).toMatch(
+      /^https:\/\/mixed\.example\/dredging#dredging-\d$/,
+    )
   })
 
   it('source_snapshot_id is the UUID of a captured source, whose checksum is kept', async () => {

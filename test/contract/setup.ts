@@ -18,7 +18,7 @@ declare module 'vitest' {
 }
 
 /** Short, so that a test of a provider that hangs is short; long enough for a loaded machine to answer in. */
-const PROVIDER_TIMEOUT_MS = 1_500
+const PROVIDER_TIMEOUT_MS = 2_000
 
 /** One service for all contract tests: each makes callers of its own, so they do not meet. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -152,11 +152,14 @@ it('what is served by a request that was in flight while an operator released th
   await release()
   const query = `${ANSWERED_QUERY} `
   const held = provider.hold(query)
-  const inFlight = caller.ask({ query })
-  await held.arrived
+  const inFlight = await until('the release has reached the gateway', 5_000, async () => {
+    const sending = caller.ask({ query })
+    const refused = await Promise.race([held.arrived, sending])
+    return refused === undefined && { sending }
+  })
   await release()
   held.release()
-  expect((await inFlight).retrieved().results.length).toBeGreaterThanOrEqual(3)
+  expect((await inFlight.sending).retrieved().results.length).toBeGreaterThanOrEqual(3)
   const refused = await caller.ask()
   expect(refused.error().error.code).toBe('RATE_LIMITED')
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600)

@@ -69,6 +69,27 @@ it('a search node that lacks the version is passed over, and gets it again by it
   await until('the node has its version again', LOADED_WITHIN_MS, async () => (await loadedOn(nodes[0].address)).includes(projection_id))
 })
 
+it('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends all the same', async () => {
+  const allowance = 3
+  const caller = await service.newCaller({ limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 } })
+  service.jobs.signal('SIGSTOP')
+  const [projection_id] = await loadedOn(nodes[0].address)
+  if (projection_id === undefined) throw new Error('the node holds nothing')
+  for (const { address } of nodes) await withSearchNode(address, (client) => client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs))
+  for (let failure = 0; failure <= allowance; failure++) expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
+  service.jobs.signal('SIGCONT')
+  for (const { address } of nodes) await until('the node has its version again', LOADED_WITHIN_MS, async () => (await loadedOn(address)).length > 0)
+  const answer = await caller.ask()
+  expect(answer.status).toBe(200)
+  expect(remaining(answer.headers)).toMatchObject({ day: allowance - 2, month: 98 })
+  const books = await settledBooks(service.owner, caller.entitlementId)
+  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual([
+    ...Array.from({ length: allowance }, () => 'refunded false'),
+    'failed true',
+    'delivered true',
+  ])
+})
+
 it('a search node that was killed and starts empty is loaded by itself, and answers alone when the other goes', async () => {
   const caller = await service.newCaller()
   const [killed, other] = nodes

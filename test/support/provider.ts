@@ -55,7 +55,7 @@ export async function callsFor(baseUrl: string, part: string): Promise<number> {
 
 const TOKENS_PER_TEXT = 7
 const FLAKY_FAILURES = 2
-const requestSchema = z.object({ model: z.string(), input: z.array(z.string()).min(1), dimensions: z.int(), encoding_format: z.literal('float') })
+const requestSchema = z.object({ model: z.string(), input: z.array(z.string()).min(1), dimensions: z.int(), encoding_format: z.enum(['float', 'base64']) })
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
 
 export async function startProvider(): Promise<Provider> {

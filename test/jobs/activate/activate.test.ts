@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
@@ -8,6 +9,7 @@ import { activate } from '#jobs/activate/pipeline.ts'
 import { profileIdOf, projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
+import { reviewVersion } from '#jobs/operator/actions/reviews.ts'
 import { connectSearchNodes } from '#jobs/search-nodes.ts'
 import { createJobsWorld, demoCorpus, silent } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
@@ -163,6 +165,28 @@ describe('an activation', () => {
     ])
   })
 
+  test('waits for a review of the same version that is under way, and is refused if that rejects', async () => {
+    const holder = await world.owner.connect()
+    try {
+      // Holds the review back between its decision and its commit.
+      await holder.query('begin')
+      await holder.query('lock table audit in share row exclusive mode')
+      const rejected = reviewVersion(
+        { database: world.owner, actor: 'bob' },
+        { version: versionIdOf(second), verdict: 'rejected', reviewer: 'bob', note: 'wrong dates' },
+      )
+      await waiting(1)
+      const rollback = run(second, first, 'rollback')
+      await waiting(2)
+      await holder.query('commit')
+      await rejected
+      expect(await rollback).toMatchObject({ state: 'refused', message: expect.stringContaining('newest review rejects') })
+    } finally {
+      holder.release()
+    }
+    expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'retired' } })
+  })
+
   test('of a version of another knowledge base is refused', async () => {
     const id = randomUUID()
     await insertActivation(world.owner, {
@@ -209,7 +233,28 @@ describe('reconciliation', () => {
     await Promise.all([settle(), settle()])
     expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
   })
+
+  test('keeps the version of an explicitly entitled profile loaded for as long as the entitlement is active', async () => {
+    const age = (): Promise<unknown> => world.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
+    await age()
+    await settle()
+    expect(await loaded()).toContain(projectionIdOf(third))
+    await world.owner.query('update entitlements set active = false')
+    await age()
+    await settle()
+    expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
+  })
 })
+
+/** Until so many sessions of this database wait for a lock. */
+async function waiting(sessions: number): Promise<void> {
+  for (let count = 0; count < sessions; await sleep(10)) {
+    const { rows } = await world.owner.query<{ count: number }>(
+      "select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    )
+    count = rows[0]?.count ?? 0
+  }
+}
 
 async function digestOf(buildId: string): Promise<Buffer> {
   const { rows } = await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [projectionIdOf(buildId)])

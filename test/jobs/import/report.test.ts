@@ -19,6 +19,15 @@ describe('an import report', () => {
     })
   })
 
+  it('names every split record by source, line and id, and how many passages it became', async () => {
+    const long = Array.from({ length: 9 }, (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`).join('\n\n')
+    const { report } = await importContents({ 'corpus.jsonl': [line('a', TEXT), line('b', long), line('c', TEXT)].join('\n') }, smallMapping())
+    const parts = report.passages - 2
+    expect(parts).toBeGreaterThan(1)
+    expect(report).toMatchObject({ split: 1, splits: [{ source: 'corpus.jsonl', line: 2, id: 'b', parts }] })
+    expect(renderImportReport(report)).toContain(`Split:\n  corpus.jsonl:2 b: ${parts} passages\n`)
+  })
+
   it('names the facets it found, sorted', async () => {
     const lines = [
       line('a', TEXT, { lang: 'fr', place: 'fr' }),

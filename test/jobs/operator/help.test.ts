@@ -112,6 +112,15 @@ describe('exit codes and streams', () => {
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
   })
 
+  test('a reader that closes the pipe early, like head, is no failure and prints no stack', async () => {
+    const child = fork(MAIN, ['--help'], { silent: true })
+    let stderr = ''
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')))
+    child.stdout?.destroy()
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
+    expect(stderr).toBe('')
+  })
+
   test('a missing variable ends with 1 and names it without any value', async () => {
     const { code, stdout, stderr } = await commandLine({ DATABASE_URL: 'mysql://root:hunter2@example.invalid/x' }).run('keys', 'list', '--json')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

@@ -1,0 +1,56 @@
+export interface GatherLimits {
+  /** Items of one run. */
+  readonly itemsMax: number
+  /** Runs under way at a time; what comes meanwhile waits and goes together. */
+  readonly runsMax: number
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Group commit: calls that come while others are under way are run together, in the order in which they came. A lone call runs at once, and nothing
+ * ever waits for company. A run that fails fails for every item of it.
+ * @param run gives one result for each item, in their order.
+ */
+export function gather<Item, Result>(
+  run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { itemsMax, runsMax }: GatherLimits,
+): (item: Item) => Promise<Result> {
+  const waiting: Waiting<Item, Result>[] = []
+  let running = 0
+  let begins = false
+
+  async function runTogether(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await run(batch.map(({ item }) => item))
+      if (results.length !== batch.length) throw new Error(`${batch.length} items were run together and ${results.length} results came`)
+      for (const [at, result] of results.entries()) batch[at]?.resolve(result)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    } finally {
+      running--
+      begin()
+    }
+  }
+
+  function begin(): void {
+    begins = false
+    while (running < runsMax && waiting.length > 0) {
+      running++
+      void runTogether(waiting.splice(0, itemsMax))
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      if (begins || running >= runsMax) return
+      // Calls of the same turn of the event loop go together.
+      begins = true
+      setImmediate(begin)
+    })
+}

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { isSettled } from './ledger.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+const road = z.object({ answered: z.number(), failed: z.number(), per_second: z.number() })
+const resultSchema = z.object({
+  durability: z.record(z.string(), z.string()),
+  cells: z.array(
+    z.object({
+      selectivity: z.string(),
+      clients: z.number(),
+      roads: z.object({ raw: road, grpc: road, full: road }),
+      gateway: z.object({ own_p50_ms: z.number() }),
+    }),
+  ),
+  recall_at_5: z.record(z.string(), z.object({ raw: z.number(), grpc: z.number(), full: z.number() })),
+  ledger: z.object({ reservations: z.number(), open: z.number(), delivered: z.number(), charged: z.number(), entries: z.number() }),
+  bars: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
+})
+
+let folder = ''
+let code: number | null = null
+let output = ''
+let result: z.infer<typeof resultSchema>
+
+/** As small as it can be: speed is not what this is about. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'evidence-bench-'))
+  const files = ['--json', join(folder, 'result.json'), '--html', join(folder, 'page.html'), '--data-dir', join(folder, 'bench')]
+  const child = spawn(process.execPath, ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.2', ...files], { cwd: ROOT })
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  code = await new Promise((resolve) => child.once('close', resolve))
+  result = resultSchema.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')))
+}, 120_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('measures every road at every selectivity and number of clients, without a failure', () => {
+  const names = result.cells.map((cell) => `${cell.selectivity} ${cell.clients}`)
+  expect(names).toEqual(['unfiltered', '22 %', '1.8 %'].flatMap((selectivity) => [1, 8, 32].map((clients) => `${selectivity} ${clients}`)))
+  for (const { roads, gateway } of result.cells) {
+    for (const measured of Object.values(roads)) expect(measured).toMatchObject({ answered: expect.toSatisfy((count: number) => count > 0), failed: 0 })
+    expect(gateway.own_p50_ms).toBeGreaterThan(0)
+  }
+})
+
+it('finds what an exact search finds, on every road', () => {
+  for (const recall of Object.values(result.recall_at_5)) expect(Math.min(recall.raw, recall.grpc, recall.full)).toBeGreaterThanOrEqual(0.98)
+})
+
+it('ends with one charged ledger entry for every reply, on durable commits', () => {
+  const { ledger, durability } = result
+  expect(isSettled(ledger)).toBe(true)
+  const answered = result.cells.reduce((sum, cell) => sum + cell.roads.full.answered, 0)
+  expect(ledger.delivered).toBeGreaterThan(answered)
+  expect(ledger.charged).toBe(ledger.delivered)
+  expect(durability).toEqual({ fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' })
+  expect(result.bars.find((bar) => bar.name === 'every request has its ledger entry')).toMatchObject({ met: true })
+})
+
+it('prints the table and names each bar that is missed; the exit code says whether one was', () => {
+  expect(output).toContain('recall@5 raw/gRPC/full')
+  const missed = result.bars.filter((bar) => !bar.met)
+  expect(code).toBe(missed.length === 0 ? 0 : 1)
+  for (const bar of missed) expect(output).toContain(`${bar.name} (${bar.measured}`)
+  expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('<svg')
+})

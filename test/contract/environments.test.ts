@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parsePeppers } from '#core/settings.ts'
+import { startGateway } from '#jobs/demo/stack.ts'
+import type { LocalGateway } from '#jobs/demo/stack.ts'
+import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
+import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
+import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { newCaller, service } from './service.ts'
+import { outcomeOf } from './windows.ts'
+
+let runtime: LocalGateway
+beforeAll(async () => {
+  const addresses = service.searchNodes.map(({ address }) => address)
+  runtime = await startGateway({ ...service.settings, keyEnvironment: 'test' }, addresses, 'gateway-test-runtime')
+})
+afterAll(() => runtime.stop())
+
+/** A client with a key in either environment, one request a day in each. */
+async function inBoth(): Promise<{ readonly live: Caller; readonly testKey: string }> {
+  const live = await newCaller({ limits: { requests_per_day: 1 } })
+  const { client } = live
+  await grantEntitlement(service.operator, {
+    client,
+    environment: 'test',
+    knowledgeBase: KNOWLEDGE_BASE,
+    plan: client,
+    languages: ['en'],
+    jurisdictions: ['HS-M'],
+    subjects: null,
+  })
+  const issued = await issueKeyFor(service.operator, { client, environment: 'test', peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+  return { live, testKey: issued.key }
+}
+
+describe('Authentication: test and live runtimes', () => {
+  it('a test key works against the test runtime and a live key does not', async () => {
+    const { live, testKey } = await inBoth()
+    expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl }))).toEqual([200, 'answer'])
+    expect(outcomeOf(await live.ask({}, { baseUrl: runtime.baseUrl }))).toEqual([401, 'INVALID_API_KEY'])
+  })
+
+  it('a test key cannot authenticate against the live runtime', async () => {
+    const { live, testKey } = await inBoth()
+    expect(outcomeOf(await live.ask({}, { key: testKey }))).toEqual([401, 'INVALID_API_KEY'])
+  })
+
+  it('allowances and idempotency keys of the two environments are apart', async () => {
+    const { live, testKey } = await inBoth()
+    const once = { headers: { 'idempotency-key': randomUUID() } }
+    expect(outcomeOf(await live.ask({}, once))).toEqual([200, 'answer'])
+    expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl, ...once }))).toEqual([200, 'answer'])
+    expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl, ...once }))).toEqual([409, 'REQUEST_ALREADY_PROCESSED'])
+  })
+})

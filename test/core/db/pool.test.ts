@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { holdOffReleases } from '#core/db/activations.ts'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
+import { createLog } from '#core/log.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+
+let urls: TestDatabase
+let database: Database
+
+beforeAll(async () => {
+  urls = await createTestDatabase()
+  database = openDatabase(urls.serviceUrl, createLog('test', 'silent'), 2)
+})
+afterAll(async () => {
+  await database.end()
+  await urls.drop()
+})
+
+async function idleAllowedMs(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ setting: string }>("select setting from pg_settings where name = 'idle_in_transaction_session_timeout'")
+  return Number(rows[0]?.setting)
+}
+
+test('a process that hangs within a transaction loses it and its locks; only an activation may wait as long as loading takes', async () => {
+  expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
+  await inTransaction(database, async (client) => {
+    await holdOffReleases(client)
+    expect(await idleAllowedMs(client)).toBe(BOUNDS.activationTimeoutMs)
+  })
+  expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
+})
+
+test('a transaction that the database ended fails in one piece, and the next gets a sound connection', async () => {
+  const cut = inTransaction(database, async (client) => {
+    await client.query("set local idle_in_transaction_session_timeout = '50ms'")
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await client.query('select 1')
+  })
+  await expect(cut).rejects.toThrow()
+  await inTransaction(database, async (client) => expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]))
+})
