@@ -26,22 +26,26 @@ export async function statusOf(node: SearchNodeClient): Promise<GetStatusReply |
   return node.call('GetStatus', {}, BOUNDS.statusTimeoutMs).catch(() => undefined)
 }
 
-/** Loads a projection on every live node side by side; idempotent. */
+const PREPARE_ATTEMPTS_MAX = 3
+
+/**
+ * Loads a projection on every live node side by side; idempotent. A node whose connection breaks meanwhile is asked again: it is away only
+ * if its status is, and one that answers but does not load has failed.
+ */
 export async function prepareOnLiveNodes(nodes: readonly SearchNodeClient[], projection: Projection, signal?: AbortSignal): Promise<Prepared> {
   const loaded: SearchNodeClient[] = []
   const unreachable: string[] = []
   const failed: { address: string; reason: string }[] = []
   async function prepare(node: SearchNodeClient): Promise<void> {
-    if ((await statusOf(node)) === undefined) {
-      unreachable.push(node.address)
-      return
-    }
-    try {
-      await prepareOn(node, projection, signal)
-      loaded.push(node)
-    } catch (error) {
-      if (isGrpcError(error) && error.code === status.UNAVAILABLE) unreachable.push(node.address)
-      else failed.push({ address: node.address, reason: reasonOf(error) })
+    for (let attempt = 1; ; attempt++) {
+      if ((await statusOf(node)) === undefined) return void unreachable.push(node.address)
+      try {
+        await prepareOn(node, projection, signal)
+        return void loaded.push(node)
+      } catch (error) {
+        if (isGrpcError(error) && error.code === status.UNAVAILABLE && attempt < PREPARE_ATTEMPTS_MAX) continue
+        return void failed.push({ address: node.address, reason: reasonOf(error) })
+      }
     }
   }
   await Promise.all(nodes.map(prepare))

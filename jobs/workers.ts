@@ -32,7 +32,7 @@ export interface JobsDeps {
 }
 
 export interface Jobs {
-  /** Kills running builds (they go back to the queue and on from their last step), finishes everything else, closes workers and queues. */
+  /** Kills running builds and breaks off loading versions (both go back to the queue), finishes everything else, closes workers and queues. */
   close(): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   const build: Processor<JobPayload, string> = (job, token) => processBuild({ ...deps, stopping: stopping.signal }, job, token)
   const workers = [
     startWorker(deps, 'build', build, { concurrency: deps.buildConcurrency }),
-    startWorker(deps, 'activate', (job) => activate(deps, job.data.id), { concurrency: 4 }),
+    startWorker(deps, 'activate', (job) => activate(deps, job.data.id, stopping.signal), { concurrency: 4 }),
     startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
     startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: Object.keys(CLOCK).length }),
   ]

@@ -23,7 +23,10 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
   const store = openArtifactStore(config.ARTIFACT_STORE)
   const verifier = startVerifier()
-  const pool = new SearchPool(Array.from({ length: config.SEARCH_THREADS }, () => startLane()), BOUNDS.searchQueueMax)
+  const pool = new SearchPool(
+    Array.from({ length: config.SEARCH_THREADS }, () => startLane()),
+    BOUNDS.searchQueueMax,
+  )
   const versions = new Versions({
     artifactFolder: (projectionId) => store.artifactFolder(projectionId),
     verify: (folder, digest) => verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest),

@@ -6,8 +6,7 @@ import type { SearchInput } from './search/pipeline.ts'
 /** Requests as they are believed: parsed once, here. Messages name the field, never its value. */
 
 const projectionId = z.uuid()
-// `max` counts UTF-16 units, the bound code points.
-const values = z.array(z.string().max(2 * BOUNDS.filterValueCharactersMax)).max(BOUNDS.searchFilterValuesMax)
+const values = z.array(z.string().max(BOUNDS.filterValueCharactersMax)).max(BOUNDS.searchFilterValuesMax)
 const bytes = z.instanceof(Buffer)
 
 const searchSchema = z.object({

@@ -44,7 +44,8 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     'grpc.max_send_message_length': BOUNDS.grpcMessageBytesMax,
     // Clients learn of other addresses when their connection ends.
     'grpc.max_connection_age_ms': BOUNDS.grpcConnectionAgeMs,
-    'grpc.max_connection_age_grace_ms': BOUNDS.hardDeadlineMs,
+    // A version may be loading on it, which takes longer than any search.
+    'grpc.max_connection_age_grace_ms': BOUNDS.prepareTimeoutMs,
   })
   const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
   health.addToServer(server)

@@ -47,16 +47,7 @@ export async function admit(
     digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
-    const decision = await timings.wait(
-      'redis',
-      deps.limiter.admit(scope, {
-        requestId: exchange.requestId,
-        limits: pinned.limits,
-        corpusPassages: pinned.profile.passages,
-        idempotencyDigest: digest,
-        originalRequestId: original,
-      }),
-    )
+    const decision = await charge(deps, exchange, pinned, scope, digest, original)
     if (decision.status === 'epoch') {
       await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
       continue
@@ -71,6 +62,25 @@ export async function admit(
     await sleep(EPOCH_PAUSE_MS * attempt)
   }
   throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the epoch of the limit counters did not settle') })
+}
+
+/** An answer of Redis that was lost says nothing: what it may have charged is taken back, or the caller's retry would be its own duplicate. */
+async function charge(
+  deps: AdmitDeps,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  scope: LimitScope,
+  digest: Buffer | undefined,
+  original: string | undefined,
+): Promise<AdmissionDecision> {
+  const { requestId, timings } = exchange
+  const request = { requestId, limits: pinned.limits, corpusPassages: pinned.profile.passages, idempotencyDigest: digest, originalRequestId: original }
+  try {
+    return await timings.wait('redis', deps.limiter.admit(scope, request))
+  } catch (error) {
+    await takeBack(deps, exchange, scope, digest)
+    throw error
+  }
 }
 
 interface Charge {

@@ -1,4 +1,5 @@
 import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import { BOUNDS } from '#core/bounds.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
@@ -31,8 +32,9 @@ export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
 export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {
+  const signal = AbortSignal.any([exchange.signal, AbortSignal.timeout(BOUNDS.embedTimeoutMs)])
   try {
-    const { vectors, tokens } = await exchange.timings.wait('provider', embedderOf(pinned.profile.embedding).embed([pinned.query], exchange.signal))
+    const { vectors, tokens } = await exchange.timings.wait('provider', embedderOf(pinned.profile.embedding).embed([pinned.query], signal))
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
     return { vector, tokens }

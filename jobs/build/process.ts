@@ -66,12 +66,7 @@ function triedTooOften(reason: string): string {
 }
 
 /** Ends a build for good and removes what it left on disk; a build that somebody else finished, or holds by now, is left alone. */
-export async function abandonBuild(
-  deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>,
-  buildId: string,
-  reason: string,
-  attempt?: number,
-): Promise<void> {
+export async function abandonBuild(deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>, buildId: string, reason: string, attempt?: number): Promise<void> {
   if (!(await failBuild(deps.database, buildId, reason, attempt))) return
   deps.log.warn('build failed', { build_id: buildId, reason })
   await rm(deps.store.workFolder(buildId), { recursive: true, force: true })

@@ -72,8 +72,7 @@ function addStart(build: Command): void {
     summary: 'build and evaluate a candidate version from an import',
     flags: {
       '--import <import>': 'id that "operator import" printed',
-      '--questions <file>':
-        'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. Without it: known items, see below',
+      '--questions <file>': 'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. Without it: known items, see below',
       '--embedding <local|openai>': 'who embeds; default: local',
       '--wait': 'follow it to its end',
       '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,

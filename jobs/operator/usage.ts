@@ -42,11 +42,13 @@ export function addUsage(program: Command): void {
       const from = input.from ?? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
       const to = input.to ?? now
       if (from >= to) throw new OperatorError('The time is empty: give a --from that lies before --to.')
-      const found = await usageReport(operator.database, input.by, from, to, input.rows)
+      const read = await usageReport(operator.database, input.by, from, to, input.rows + 1)
+      const [found, truncated] = [read.slice(0, input.rows), read.length > input.rows]
       const span = `${from.toISOString()} to ${to.toISOString()}`
       show(
-        { from, to, by: input.by, rows: found },
-        () => `${span}\n${table(found, { group: input.by, ...COLUMNS }, 'The ledger has nothing in this time: widen it with --from and --to.')}`,
+        { from, to, by: input.by, rows: found, truncated },
+        () =>
+          `${span}\n${table(found, { group: input.by, ...COLUMNS }, 'The ledger has nothing in this time: widen it with --from and --to.')}${truncated ? `\nThere is more than these ${found.length} rows: ask for more with --rows.` : ''}`,
       )
     },
   })

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Redis } from 'ioredis'
+import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { createLedgerQueue } from '#core/ledger-queue.ts'
 import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
@@ -9,6 +11,7 @@ import type { JobQueue } from '#jobs/queues.ts'
 import { connectSearchNodes } from '#jobs/search-nodes.ts'
 import { startJobs } from '#jobs/workers.ts'
 import type { Jobs } from '#jobs/workers.ts'
+import { startFakeNode } from '#test/jobs/fake-node.ts'
 import { insertReservations, ledgerIds } from '#test/jobs/reservations.ts'
 import { createJobsWorld, demoCorpus, silent } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
@@ -42,12 +45,12 @@ afterAll(async () => {
   await world.stop()
 })
 
-async function start(): Promise<Jobs> {
+async function start(searchNode = world.searchNode): Promise<Jobs> {
   const jobs = await startJobs({
     database: world.service,
     redis,
     store: world.store,
-    nodes: connectSearchNodes([world.searchNode], plaintext),
+    nodes: connectSearchNodes([searchNode], plaintext),
     settle: async () => 'not-open',
     buildConcurrency: 1,
     log: silent,
@@ -81,6 +84,23 @@ describe('the job worker', () => {
     await start()
     await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
     expect((await readBuild(world.owner, buildId))?.attempt).toBe(2)
+  })
+
+  test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {
+    const { rows } = await world.owner.query<{ id: string }>('select id from corpus_versions where passed')
+    const [versionId = '', id] = [rows[0]?.id, randomUUID()]
+    await world.owner.query("insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')", [randomUUID(), versionId])
+    await insertActivation(world.owner, { id, knowledgeBaseId, versionId, expectedVersionId: null, kind: 'activate', actor: 'alice' })
+    const asked = Promise.withResolvers<void>()
+    const stuck = await startFakeNode(() => asked.resolve())
+    const jobs = await start(stuck.address)
+    await asked.promise
+    await jobs.close()
+    running.length = 0
+    stuck.stop()
+    expect(await readActivation(world.owner, id)).toMatchObject({ state: 'queued' })
+    await start()
+    await until('the version is active', async () => (await readActivation(world.owner, id))?.state === 'done')
   })
 
   test('builds once what was asked for twice', async () => {

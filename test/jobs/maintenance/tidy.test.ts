@@ -49,7 +49,11 @@ async function buildIn(state: string, endedAgoMs: number): Promise<Leftovers> {
   return leaveBehind(id)
 }
 
-const present = (left: Leftovers): Record<string, boolean> => Object.fromEntries(Object.entries(left).map(([name, path]) => [name, existsSync(path)]))
+const present = ({ work, unfinished, artifact }: Leftovers): Record<keyof Leftovers, boolean> => ({
+  work: existsSync(work),
+  unfinished: existsSync(unfinished),
+  artifact: existsSync(artifact),
+})
 const LONG_AGO_MS = 3_600_000
 
 test.each(['queued', 'running'])('nothing of a build that is %s is touched, however long it has been silent', async (state) => {

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ServerCredentials, credentials } from '@grpc/grpc-js'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { createLog } from '#core/log.ts'
+import { connectSearchNode } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { SearchPool } from '#search-node/pool.ts'
+import { createServer } from '#search-node/server.ts'
+import type { SearchServer } from '#search-node/server.ts'
+import { Versions } from '#search-node/versions.ts'
+import { heldLane } from './held-lane.ts'
+
+// Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
+vi.mock('#core/bounds.ts', async (original) => {
+  const { BOUNDS } = await original<{ readonly BOUNDS: Readonly<Record<string, number>> }>()
+  return { BOUNDS: { ...BOUNDS, grpcConnectionAgeMs: 200, hardDeadlineMs: 200 } }
+})
+
+const LOADING_MS = 1_000
+let server: SearchServer
+let client: SearchNodeClient
+
+beforeAll(async () => {
+  const versions = new Versions({
+    artifactFolder: () => '',
+    async verify() {
+      await sleep(LOADING_MS)
+      throw new Error('enough')
+    },
+    openEverywhere: () => Promise.resolve(),
+    closeEverywhere: () => Promise.resolve(),
+  })
+  server = createServer({ pool: new SearchPool([heldLane().lane], 1), versions, log: createLog('test', 'silent') })
+  const port = await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())
+  client = connectSearchNode(`127.0.0.1:${port}`, credentials.createInsecure())
+})
+afterAll(async () => {
+  client.close()
+  await server.close(1_000)
+})
+
+test('a version that takes long to load is loaded although its connection grows old meanwhile', async () => {
+  const prepared = client.call('PrepareVersion', { projection_id: '00000000-0000-4000-8000-000000000001', manifest_digest: Buffer.alloc(32) }, 10_000)
+  // The node's own answer, not the end of the connection.
+  await expect(prepared).rejects.toMatchObject({ details: 'The search node failed; ask another node.' })
+})
