@@ -65,6 +65,6 @@ export function optional<T>(schema: z.ZodType<T, string | undefined>): z.ZodType
 export const addressList: z.ZodType<readonly string[], string | undefined> = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
-  .refine((parts) => parts.every((part) => /^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/i.test(part)))
+  .refine((parts) => parts.every((part) => /^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/i.test(part) && Number(part.slice(part.lastIndexOf(':') + 1)) <= 65_535))
 
 export const logLevel = z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info')

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { OperatorError } from './errors.ts'
 
 /**
@@ -58,7 +59,7 @@ export function unwrapFingerprintKey(wrapped: Buffer, owner: FingerprintOwner, s
 }
 
 /** HMAC-SHA-256, 32 bytes, over the text in NFC with every run of white space folded to one space and none at the ends. */
-export function queryFingerprint(key: Buffer, text: string): Buffer {
+export function queryFingerprint(key: Buffer | KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text.normalize('NFC').replaceAll(/\s+/gu, ' ').trim()).digest()
 }
 

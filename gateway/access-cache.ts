@@ -22,6 +22,7 @@ export interface AccessCache {
 }
 
 interface Entry {
+  /** On the monotonic clock: setting the time of day must not lengthen its life. */
   readonly readBeganMs: number
   readonly access: Promise<Access | undefined>
 }
@@ -48,9 +49,10 @@ export function openAccessCache(deps: {
     read: (digests) => {
       const key = digests[0]?.toString('base64') ?? ''
       const cached = entries.get(key)
-      if (cached !== undefined && Date.now() - cached.readBeganMs < BOUNDS.accessCacheMs) return cached.access
+      if (cached !== undefined && performance.now() - cached.readBeganMs < BOUNDS.accessCacheMs) return cached.access
+      const readBeganMs = performance.now()
       const access = readAccess(database, digests)
-      const entry: Entry = { readBeganMs: Date.now(), access }
+      const entry: Entry = { readBeganMs, access }
       if (entries.size >= BOUNDS.accessCacheEntriesMax) entries.clear()
       entries.set(key, entry)
       access.catch(() => {
@@ -59,9 +61,10 @@ export function openAccessCache(deps: {
       return access
     },
     isKnown: async (digests) => {
-      if (known === undefined || Date.now() - known.readBeganMs >= BOUNDS.accessCacheMs) {
+      if (known === undefined || performance.now() - known.readBeganMs >= BOUNDS.accessCacheMs) {
+        const readBeganMs = performance.now()
         const reading = readValidDigests(database, deps.environment, VALID_DIGESTS_MAX)
-        known = { readBeganMs: Date.now(), digests: reading }
+        known = { readBeganMs, digests: reading }
         reading.catch(() => (known = undefined))
       }
       const valid = await known.digests

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
 import { BOUNDS } from '#core/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -22,6 +23,8 @@ import { openSearchTier } from './search-tier.ts'
 const DATABASE_CONNECTIONS_MAX = 24
 /** Long enough for a load balancer to see the refusal. */
 const REFUSING_MIN_MS = 250
+/** For the last refusals to be on their way. */
+const LAST_BYTES_MS = 250
 
 await startOrExplain(async () => {
   const config = gatewayConfig()
@@ -55,8 +58,9 @@ await startOrExplain(async () => {
     trustedProxies: config.TRUSTED_PROXIES,
   })
   const internal = buildInternalApp({ database, limiter, searchTier, lifecycle, metrics })
-  await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
+  // In this order: whoever finds it ready can reach it.
   await app.listen(address(config.GATEWAY_LISTEN))
+  await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
 
   stopOnSignal(log, config.DRAIN_MS + BOUNDS.hardDeadlineMs + 5_000, async () => {
@@ -64,14 +68,20 @@ await startOrExplain(async () => {
     await sleep(config.DRAIN_MS)
     lifecycle.advance('refusing')
     await Promise.all([lifecycle.idle(BOUNDS.hardDeadlineMs), sleep(REFUSING_MIN_MS)])
-    await app.close()
-    await internal.close()
+    await Promise.all([closeServer(app), closeServer(internal)])
     await Promise.all([ledger.close(), access.close()])
     searchTier.close()
     limiter.close()
     await database.end()
   })
 })
+
+/** Nothing is in flight any more; but a connection on which no request ever arrived whole would keep its server from closing. */
+async function closeServer(server: FastifyInstance): Promise<void> {
+  const rest = setTimeout(() => server.server.closeAllConnections(), LAST_BYTES_MS)
+  await server.close()
+  clearTimeout(rest)
+}
 
 function address(listen: string): { host: string; port: number } {
   const at = listen.lastIndexOf(':')

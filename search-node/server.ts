@@ -42,6 +42,8 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   const server = new Server({
     'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
     'grpc.max_send_message_length': BOUNDS.grpcMessageBytesMax,
+    // Books about every call that nobody reads.
+    'grpc.enable_channelz': 0,
     // Clients learn of other addresses when their connection ends.
     'grpc.max_connection_age_ms': BOUNDS.grpcConnectionAgeMs,
     // A version may be loading on it, which takes longer than any search.

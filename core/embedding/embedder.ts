@@ -37,5 +37,7 @@ export function unitVector(values: ArrayLike<number>, dimensions: number): Float
   const norm = Math.sqrt(squares)
   if (!Number.isFinite(norm)) throw new EmbeddingError('the provider sent a vector that is not finite')
   if (norm === 0) throw new EmbeddingError('the provider sent a vector of length zero')
-  return Float32Array.from(values, (value) => value / norm)
+  const unit = new Float32Array(dimensions)
+  for (let i = 0; i < dimensions; i++) unit[i] = (values[i] ?? 0) / norm
+  return unit
 }

@@ -96,7 +96,6 @@ async function countFromReservations(client: Queryable, organizationId: string, 
     environment: row.environment,
     knowledgeBaseId: row.knowledge_base_id,
   })
-  const minuteAgoMs = Date.now() - 60_000
   const ids = new Map([...used, ...recent].map((row) => [row.entitlement_id, row]))
   const entitlements = [...ids.values()].map((row) => {
     const counted = used.find((candidate) => candidate.entitlement_id === row.entitlement_id)
@@ -105,7 +104,7 @@ async function countFromReservations(client: Queryable, organizationId: string, 
       scope: scopeOf(row),
       dayUsed: counted?.day_used ?? 0,
       monthUsed: counted?.month_used ?? 0,
-      minute: own.filter(({ admitted_ms }) => admitted_ms > minuteAgoMs).map(({ id, admitted_ms }) => ({ requestId: id, atMs: admitted_ms })),
+      minute: own.map(({ id, admitted_ms }) => ({ requestId: id, atMs: admitted_ms })),
       open: own
         .filter(({ state }) => state === 'open')
         .map(({ id, admitted_ms, deadline_ms, idempotency_digest }) => ({

@@ -92,6 +92,8 @@ export interface SearchNodeClient {
 export function connectSearchNode(address: string, channelCredentials: ChannelCredentials): SearchNodeClient {
   const client: Client = new SearchNodeConstructor(address, channelCredentials, {
     'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
+    // Books about every call that nobody reads.
+    'grpc.enable_channelz': 0,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
     'grpc.keepalive_time_ms': 10_000,

@@ -1,3 +1,5 @@
+import { createSecretKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -139,8 +141,8 @@ function refusalOf(decision: AdmissionDecision): ServiceError {
   }
 }
 
-/** Unwrapped keys live as long as the access that carried them. */
-const unwrapped = new WeakMap<Buffer, Buffer>()
+/** Unwrapped keys, ready for use, live as long as the access that carried them. */
+const unwrapped = new WeakMap<Buffer, KeyObject>()
 
 /** The organization's key for the query's fingerprint; without one nothing can be metered, so nothing is admitted. */
 function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerprint'] {
@@ -148,7 +150,7 @@ function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerpr
   if (fingerprintKey === undefined)
     throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"') })
   const { wrapped, epoch } = fingerprintKey
-  const key = unwrapped.get(wrapped) ?? unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret)
+  const key = unwrapped.get(wrapped) ?? createSecretKey(unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret))
   unwrapped.set(wrapped, key)
   return { value: queryFingerprint(key, pinned.query), epoch }
 }

@@ -44,8 +44,10 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
   let windows: Windows | undefined
   try {
-    const access = await stage('authenticate', () => authenticate(deps, exchange))
+    await stage('authenticate', () => authenticate(deps, exchange))
     const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
+    // Read once more, mostly from the cache: while a slow body came in, the access may have been taken away.
+    const access = await authenticate(deps, exchange)
     const entitlement = await stage('entitle', () => entitle(access, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))

@@ -11,7 +11,7 @@ import { changeEntitlement, grantEntitlement, setEntitlementActive } from '#jobs
 import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/keys.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
-import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { checkedLimits, createPlan } from '#jobs/operator/actions/plans.ts'
 import type { DemoKeys, DemoState } from './state.ts'
 
 export const INACTIVE_KNOWLEDGE_BASE = 'demo-archive'
@@ -74,12 +74,14 @@ async function ensurePlan(operator: Operator, limits: unknown): Promise<string> 
   return name
 }
 
-/** @throws OperatorError when the file is not JSON; what the limits say is checked when the plan is made. */
+/** @throws OperatorError when the file is not JSON, or holds what no plan may say: before anything is started or built. */
 export function readPlan(path: string): unknown {
   try {
     const limits: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    checkedLimits(limits)
     return limits
   } catch (cause) {
+    if (cause instanceof OperatorError) throw cause
     throw new OperatorError(`The plan ${path} cannot be read as JSON: give a file like {"requests_per_minute": 600}.`, { cause })
   }
 }

@@ -47,7 +47,7 @@ export function corpusAt(path: string): DemoCorpus {
     throw new OperatorError(
       `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, language and jurisdiction are (jobs/mappings has examples).`,
     )
-  const named = mappingFile === undefined ? undefined : namedKnowledgeBase.parse(JSON.parse(readFileSync(mappingFile, 'utf8'))).knowledge_base
+  const named = mappingFile === undefined ? undefined : namedIn(mappingFile)
   const questions = join(folder, 'questions.jsonl')
   return {
     slug:
@@ -60,6 +60,14 @@ export function corpusAt(path: string): DemoCorpus {
     source,
     mappingFile,
     questionsFile: existsSync(questions) ? questions : undefined,
+  }
+}
+
+function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowledge_base'] {
+  try {
+    return namedKnowledgeBase.parse(JSON.parse(readFileSync(mappingFile, 'utf8'))).knowledge_base
+  } catch (cause) {
+    throw new OperatorError(`The mapping ${mappingFile} cannot be read: make it a JSON object like those in jobs/mappings.`, { cause })
   }
 }
 

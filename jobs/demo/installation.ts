@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrate } from '#core/db/migrate.ts'
 import { provisionLogins } from '#core/db/provision.ts'
@@ -24,13 +25,16 @@ export interface InstallationOptions {
   /** undefined: a free one. */
   readonly port: number | undefined
   readonly actor: string
+  /** Files that tell of an earlier run: removed once the folder is this run's own, never while another still works on it. */
+  readonly stale: readonly string[]
 }
 
 /** Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one. */
-export async function startInstallation({ folder, secrets, port, actor }: InstallationOptions, steps: Steps): Promise<Installation> {
+export async function startInstallation({ folder, secrets, port, actor, stale }: InstallationOptions, steps: Steps): Promise<Installation> {
   const onLog = (line: string): void => steps.note(line)
   const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(folder, 'postgres'), onLog }))
   steps.onStop(() => postgres.stop())
+  for (const file of stale) rmSync(file, { force: true })
   const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog }))
   steps.onStop(() => redis.stop())
   const logins = await steps.run('schema', async () => {
@@ -60,6 +64,6 @@ function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor
     OPERATOR_ACTOR: actor,
   }
   return Object.entries(variables)
-    .map(([name, value]) => `${name}='${value}'`)
+    .map(([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'`)
     .join('\n')
 }

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import type { ArtifactStore } from '#core/artifact/store.ts'
@@ -29,7 +28,7 @@ import { LocalProcessError } from './tether.ts'
 const ACTOR = 'demo'
 const CONNECTIONS_MAX = 4
 /** The demo asks under limits of its own, so that the caller's allowance is whole when it is handed over. */
-const OWN_LIMITS = { requests_per_minute: 600 }
+const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, requests_per_month: 100_000 }
 
 /** From nothing to a cited answer: every part real, every step told. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
@@ -39,9 +38,8 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
-  for (const file of readyFiles) rmSync(file, { force: true })
-
-  const { settings, operatorUrl, gateway } = await startInstallation({ folder, secrets: state.secrets, port: flags.port, actor: ACTOR }, steps)
+  const installed = { folder, secrets: state.secrets, port: flags.port, actor: ACTOR, stale: readyFiles }
+  const { settings, operatorUrl, gateway } = await startInstallation(installed, steps)
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }

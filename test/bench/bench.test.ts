@@ -34,7 +34,7 @@ let result: z.infer<typeof resultSchema>
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-bench-'))
   const files = ['--json', join(folder, 'result.json'), '--html', join(folder, 'page.html'), '--data-dir', join(folder, 'bench')]
-  const child = spawn(process.execPath, ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.2', ...files], { cwd: ROOT })
+  const child = spawn(process.execPath, ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.1', ...files], { cwd: ROOT })
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   code = await new Promise((resolve) => child.once('close', resolve))
   result = resultSchema.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')))

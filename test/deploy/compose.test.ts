@@ -145,8 +145,8 @@ test('the roles made when Postgres initialises are the ones that the services lo
 
 describe('the image', () => {
   test('runs on the Node that the package "node" carries, and not as root', () => {
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly dependencies: Readonly<Record<string, string>> }
-    expect(dockerfile).toMatch(new RegExp(`^FROM node:${dependencies['node']}-slim$`, 'm'))
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly devDependencies: Readonly<Record<string, string>> }
+    expect(dockerfile).toMatch(new RegExp(`^FROM node:${devDependencies['node']}-slim$`, 'm'))
     expect([...dockerfile.matchAll(/^USER (\w+)$/gm)].map(([, user]) => user)).toEqual(['node'])
   })
 
