@@ -78,6 +78,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     connectTimeout: BOUNDS.redisCommandTimeoutMs,
+    socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
     retryStrategy: (times) => Math.min(times * 100, 2_000),
   })
   const queue = new Queue<JobPayload>(LEDGER_QUEUE, {

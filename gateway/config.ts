@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { BOUNDS } from '#core/bounds.ts'
 import { addressList, optional, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable } from '#core/config.ts'
 import { SETTINGS } from '#core/settings.ts'
@@ -20,7 +21,8 @@ export const GATEWAY_VARIABLES = {
   OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY,
   OPENAI_MODEL: SETTINGS.OPENAI_MODEL,
   OPENAI_DIMENSIONS: SETTINGS.OPENAI_DIMENSIONS,
-  OPENAI_TIMEOUT_MS: SETTINGS.OPENAI_TIMEOUT_MS,
+  // Within the request's own deadline; a build may wait longer.
+  OPENAI_TIMEOUT_MS: { ...SETTINGS.OPENAI_TIMEOUT_MS, schema: wholeNumber(100, BOUNDS.embedTimeoutMs, 4_000) },
   SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
   SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
   SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,

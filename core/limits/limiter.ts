@@ -13,6 +13,7 @@ const SETTLE = script('./settle.lua')
 
 const TIGHTENED_RATE_DIVISOR = 5
 const DAY_MS = 86_400_000
+const IDENTITY_RETRY_MS = 1_000
 
 export type AdmissionStatus = 'admitted' | 'epoch' | 'conflict' | 'quota' | 'exposure' | 'rate' | 'concurrency'
 
@@ -98,6 +99,8 @@ export function openLimiter(url: string, log: Log): Limiter {
     enableOfflineQueue: false,
     commandTimeout: BOUNDS.redisCommandTimeoutMs,
     connectTimeout: BOUNDS.redisCommandTimeoutMs,
+    // A connection that went silent without an end is made anew; otherwise every command would time out until the system gives it up.
+    socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
     enableAutoPipelining: false,
     retryStrategy: (attempt) => Math.min(1_000, attempt * 50),
     scripts: { admitRequest: { lua: ADMIT }, releaseRequest: { lua: RELEASE }, settleRequest: { lua: SETTLE } },
@@ -106,11 +109,12 @@ export function openLimiter(url: string, log: Log): Limiter {
   redis.on('error', (error) => log.warn('limit store connection', {}, error))
   redis.on('close', () => (runId = undefined))
   redis.on('ready', () => {
-    redis.info('server').then(
-      (info) => (runId = /^run_id:(\w+)/m.exec(info)?.[1]),
+    identityOf(redis).then(
+      (identity) => (runId = identity),
       (error: unknown) => {
-        log.warn('limit store identity unknown', {}, error)
-        redis.disconnect(true)
+        log.warn('limit store not taken', {}, error)
+        const again = setTimeout(() => redis.disconnect(true), IDENTITY_RETRY_MS)
+        redis.once('close', () => clearTimeout(again))
       },
     )
   })
@@ -132,6 +136,14 @@ export function openLimiter(url: string, log: Log): Limiter {
     },
     close: () => redis.disconnect(),
   }
+}
+
+/** @throws when Redis may evict counters while their epoch stays in force: limits would silently start from nothing. */
+async function identityOf(redis: Redis): Promise<string | undefined> {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
+  if (policy !== 'noeviction')
+    throw new Error(`Redis may evict limit counters (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction".`)
+  return /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]
 }
 
 type Scripted = Record<string, (numberOfKeys: number, ...rest: (string | number)[]) => Promise<unknown>>

@@ -49,7 +49,7 @@ export async function admit(
     digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
-    const decision = await charge(deps, exchange, pinned, scope, digest, original)
+    const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
     if (decision.status === 'epoch') {
       await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
       continue
@@ -67,7 +67,7 @@ export async function admit(
 }
 
 /** An answer of Redis that was lost says nothing: what it may have charged is taken back, or the caller's retry would be its own duplicate. */
-async function charge(
+async function chargeLimits(
   deps: AdmitDeps,
   exchange: Exchange,
   pinned: PinnedRequest,

@@ -1,5 +1,4 @@
 import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
-import { BOUNDS } from '#core/bounds.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
@@ -32,9 +31,8 @@ export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
 export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {
-  const signal = AbortSignal.any([exchange.signal, AbortSignal.timeout(BOUNDS.embedTimeoutMs)])
   try {
-    const { vectors, tokens } = await exchange.timings.wait('provider', embedderOf(pinned.profile.embedding).embed([pinned.query], signal))
+    const { vectors, tokens } = await exchange.timings.wait('provider', embedderOf(pinned.profile.embedding).embed([pinned.query], exchange.signal))
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
     return { vector, tokens }

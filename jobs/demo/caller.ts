@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import { findEntitlements } from '#core/db/entitlements.ts'
 import { findOrganization } from '#core/db/organizations.ts'
 import { findClients } from '#core/db/clients.ts'
 import { findPlan } from '#core/db/plans.ts'
 import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { OperatorError } from '#core/errors.ts'
+import { planLimitsSchema } from '#core/plan.ts'
 import { parsePeppers } from '#core/settings.ts'
 import { changeEntitlement, grantEntitlement, setEntitlementActive } from '#jobs/operator/actions/entitlements.ts'
 import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/keys.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
-import { checkedLimits, createPlan } from '#jobs/operator/actions/plans.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
 import type { DemoKeys, DemoState } from './state.ts'
 
 export const INACTIVE_KNOWLEDGE_BASE = 'demo-archive'
@@ -78,10 +80,10 @@ async function ensurePlan(operator: Operator, limits: unknown): Promise<string> 
 export function readPlan(path: string): unknown {
   try {
     const limits: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    checkedLimits(limits)
+    planLimitsSchema.parse(limits)
     return limits
   } catch (cause) {
-    if (cause instanceof OperatorError) throw cause
+    if (cause instanceof z.ZodError) throw new OperatorError(`The plan ${path} does not fit: ${z.prettifyError(cause).replaceAll(/\s*\n\s*/g, ' ')}`, { cause })
     throw new OperatorError(`The plan ${path} cannot be read as JSON: give a file like {"requests_per_minute": 600}.`, { cause })
   }
 }

@@ -23,10 +23,12 @@ import { readOrCreateState, writePrivately, writeState } from './state.ts'
 import type { DemoState } from './state.ts'
 import { newSteps } from './steps.ts'
 import type { Steps } from './steps.ts'
-import { LocalProcessError } from './tether.ts'
+import { LocalProcessError, assertPortFree } from './tether.ts'
 
 const ACTOR = 'demo'
 const CONNECTIONS_MAX = 4
+/** As a shell says it of SIGINT: a script that asked for exchanges learns that it got none. */
+const INTERRUPTED = 130
 /** The demo asks under limits of its own, so that the caller's allowance is whole when it is handed over. */
 const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, requests_per_month: 100_000 }
 
@@ -34,6 +36,7 @@ const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, request
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
+  if (flags.port !== undefined) await assertPortFree(flags.port)
   const folder = resolve(flags.dataDir)
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
@@ -99,14 +102,24 @@ async function ensureVersion(
   return served
 }
 
+function sentenceOf(error: unknown): string {
+  if (error instanceof OperatorError || error instanceof LocalProcessError) return error.message
+  if (error instanceof Error && 'path' in error && 'code' in error)
+    return `${String(error.path)} cannot be used (${String(error.code)}): name a place that this account may write to.`
+  return describeCause(error)
+}
+
 const steps = newSteps(process.stdout)
+let shown = false
 try {
   const flags = demoFlags(process.argv.slice(2))
-  steps.stopOnSignals()
+  steps.stopOnSignals(() => (shown ? 0 : INTERRUPTED))
   await demo(flags, steps)
+  shown = true
   if (flags.once) await steps.stop(0)
   else steps.print('Ctrl-C stops everything.')
 } catch (error) {
-  steps.print(error instanceof OperatorError || error instanceof LocalProcessError ? error.message : describeCause(error))
+  // What fails because everything is being stopped is no news.
+  if (!steps.isStopping()) steps.print(sentenceOf(error))
   await steps.stop(1)
 }

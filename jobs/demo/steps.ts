@@ -9,7 +9,9 @@ export interface Steps {
   onStop(undo: () => Promise<unknown>): void
   /** Stops with the rest; if it ends by itself, everything stops with its last lines. */
   watch(service: LocalService): void
-  stopOnSignals(): void
+  /** @param exitCode as things stand when the signal comes; 0 unless given. */
+  stopOnSignals(exitCode?: () => number): void
+  isStopping(): boolean
   stop(exitCode: number): Promise<never>
 }
 
@@ -41,11 +43,12 @@ export function newSteps(output: { write(text: string): unknown }): Steps {
         void steps.stop(1)
       })
     },
-    stopOnSignals: () => {
+    isStopping: () => stopping !== undefined,
+    stopOnSignals: (exitCode = () => 0) => {
       const onSignal = (): void => {
         if (stopping !== undefined) return
         output.write('\nStopping …\n')
-        void steps.stop(0)
+        void steps.stop(exitCode())
       }
       process.on('SIGINT', onSignal)
       process.on('SIGTERM', onSignal)

@@ -143,6 +143,15 @@ export function freePort(): Promise<number> {
   })
 }
 
+/** @throws LocalProcessError when something else listens on this port of 127.0.0.1. */
+export function assertPortFree(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', () => reject(new LocalProcessError(`Port ${port} is taken, or not for this account: choose another with --port.`)))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve()))
+  })
+}
+
 /** Output of a short command, or undefined when it is missing or fails. */
 export function outputOf(command: string, args: readonly string[], user?: SystemUser): string | undefined {
   const { status, stdout } = spawnSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000, ...user })

@@ -14,7 +14,7 @@ export interface BenchFlags {
   readonly dataDir: string
 }
 
-export const USAGE = `npm run bench -- [options]
+const USAGE = `npm run bench -- [options]
 
 Measures the search alone, the search node over gRPC and the whole gateway path, one after the other, on an invented corpus.
 Exit code 1 when a bar is missed.

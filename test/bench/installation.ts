@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { migrate } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -95,7 +96,7 @@ async function startProvider({ queries, dataDir }: InstallationOptions, folder: 
   const baseUrl = `http://127.0.0.1:${port}/v1`
   const service = await startService({
     name: 'provider',
-    script: 'test/bench/provider.ts',
+    script: fileURLToPath(new URL('./provider.ts', import.meta.url)),
     args: [questions, String(port)],
     environment: {},
     logFile: join(resolve(dataDir), 'logs', 'provider.log'),

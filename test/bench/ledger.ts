@@ -14,7 +14,7 @@ const COUNT = `
 const POLL_MS = 10
 const SETTLE_TIMEOUT_MS = 60_000
 
-export async function ledgerState(owner: Database): Promise<LedgerState> {
+async function ledgerState(owner: Database): Promise<LedgerState> {
   return stateSchema.parse((await owner.query(COUNT)).rows[0])
 }
 

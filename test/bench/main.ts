@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { writeDurably } from '#core/artifact/store.ts'
@@ -34,6 +34,7 @@ async function bench(flags: BenchFlags, steps: Steps): Promise<BenchResult> {
   const { passages, dimensions, seed, seconds } = flags
   const dataDir = resolve(flags.dataDir)
   mkdirSync(dataDir, { recursive: true })
+  rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
   const state = readOrCreateState(join(dataDir, 'state.json'))
   const shape = { passages, seed }
   const progress = createProgress(process.stderr)

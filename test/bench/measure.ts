@@ -11,7 +11,7 @@ import type { Query } from './queries.ts'
 import { ROADS } from './roads.ts'
 import type { Road, RoadName } from './roads.ts'
 
-export const CLIENTS = [1, 8, 32] as const
+const CLIENTS = [1, 8, 32] as const
 
 /** One road under one load. */
 export interface RoadResult {
@@ -52,7 +52,7 @@ export interface MeasureOptions {
 }
 
 /** Roads take turns in slices, so that whatever else the machine does meets all of them. */
-const SLICES = 2
+const SLICES = 4
 /** Before each slice, as a share of it; and once before everything, with the most clients, as a share of a cell: V8 compiles what is hot only after a while. */
 const WARM_UP_SHARE = 0.1
 const FIRST_WARM_UP_SHARE = 2

@@ -10,7 +10,7 @@ export interface Query {
   readonly vector: Float32Array<ArrayBuffer>
 }
 
-export const QUERIES = 1_000
+const QUERIES = 1_000
 /** The first so many are compared with the exact answer. */
 export const COMPARED_QUERIES = 200
 const QUERY_CHARACTERS = 90

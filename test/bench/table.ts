@@ -1,6 +1,8 @@
 import type { Bar, Recall } from './bars.ts'
 import type { Cell } from './measure.ts'
 
+const OTHERS_CORES_MAX = 0.1
+
 export const CELL_HEAD = [
   'selectivity',
   'clients',
@@ -50,8 +52,15 @@ export function renderShares(cells: readonly Cell[]): string {
   const lines: string[] = []
   if (alone !== undefined) lines.push(`One client, unfiltered, mean ms a request: ${shares(alone.gateway.mean_ms)}`)
   if (crowded !== undefined && crowded.gateway.cpu_ms !== null)
-    lines.push(`${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`)
+    lines.push(`${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`, othersShare(cells))
   return lines.join('\n')
+}
+
+/** Raw and full do not suffer alike from what else runs: such a measurement is worth repeating. */
+function othersShare(cells: readonly Cell[]): string {
+  const cores = cells.map(({ gateway, roads }) => ((gateway.cpu_ms?.['others'] ?? 0) * roads.full.per_second) / 1_000)
+  const mean = cores.reduce((sum, value) => sum + value, 0) / cores.length
+  return `Other programs took ${Math.max(0, mean).toFixed(2)} cores meanwhile${mean > OTHERS_CORES_MAX ? ': measure again when the machine is idle.' : '.'}`
 }
 
 function shares(ms: Readonly<Record<string, number>>): string {

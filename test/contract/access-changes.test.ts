@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { parsePeppers } from '#core/settings.ts'
@@ -7,6 +10,7 @@ import { changeEntitlement, setEntitlementActive } from '#jobs/operator/actions/
 import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/keys.ts'
 import { setClientSuspended, setOrganizationSuspended } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { newCaller, service } from './service.ts'
 import { outcomeOf } from './windows.ts'
@@ -34,6 +38,25 @@ describe('Keys: changes take effect within 5 s', () => {
     expect(await outcome(caller)).toEqual(ANSWERED)
     await revokeKeyNow(operator, caller.keyId)
     await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
+  })
+
+  it('revocation, also of a request whose body is still on its way', async () => {
+    const caller = await newCaller()
+    expect(await outcome(caller)).toEqual(ANSWERED)
+    await sleep(SETTLING_MS)
+    const body = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
+    const sending = request(`${service.gateways[0]?.baseUrl}/v1/retrieve`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json', 'content-length': body.length },
+    })
+    sending.write(body.slice(0, 10))
+    await sleep(SETTLING_MS)
+    await revokeKeyNow(operator, caller.keyId)
+    await sleep(SETTLING_MS)
+    sending.end(body.slice(10))
+    const [reply]: IncomingMessage[] = await once(sending, 'response')
+    reply?.resume()
+    expect(reply?.statusCode).toBe(401)
   })
 
   it('revocation, even when the notification of it is lost', async () => {

@@ -4,13 +4,17 @@ import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { BOUNDS } from '#core/bounds.ts'
+import { openLimiter } from '#core/limits/limiter.ts'
+import { createLog } from '#core/log.ts'
 import type { LocalRedis } from '#jobs/demo/redis.ts'
+import { startGateway } from '#jobs/demo/stack.ts'
 import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
 import { booksOf, ledgerJobsQueued, remaining, settledBooks } from '#test/scenarios/books.ts'
 import { startTestProvider } from '#test/scenarios/provider.ts'
 import type { HeldCall, TestProvider } from '#test/scenarios/provider.ts'
 import { until } from '#test/scenarios/until.ts'
 import type { Answer } from '#test/support/http.ts'
+import { startFaultProxy } from '#test/support/proxy.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
@@ -183,6 +187,52 @@ it('while Redis is down every request gets a 503 well before its deadline and is
   expect((await caller.ask()).status).toBe(200)
   expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
   expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual(['delivered', 'delivered', 'delivered'])
+})
+
+it.each(['cut', 'stall'] as const)(
+  'a charge whose confirmation was lost on the way (%s) is taken back: 503, the Idempotency-Key is free, and the retry is charged once',
+  async (fault) => {
+    const proxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
+    const addresses = service.searchNodes.map(({ address }) => address)
+    const gateway = await startGateway({ ...service.settings, redisUrl: proxy.through(redis.url) }, addresses, `gateway-lost-${fault}`)
+    try {
+      const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
+      const send = (headers: Record<string, string> = {}): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl, headers })
+      expect((await send()).status).toBe(200)
+      const headers = { 'idempotency-key': `faults-${randomUUID()}` }
+      const tripped = proxy.trip(fault, ':idempotency:', 'delivery')
+      expect((await send(headers)).error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
+      await tripped.seen
+      proxy.set('pass')
+      const again = await until('the limits are decided again', 5_000, async () => {
+        const answer = await send(headers)
+        return answer.status !== 503 && answer
+      })
+      expect({ status: again.status, day: remaining(again.headers).day }).toEqual({ status: 200, day: 1 })
+    } finally {
+      await gateway.stop()
+      await proxy.stop()
+    }
+  },
+)
+
+it('a Redis that may evict counters decides no limit, until it may not any more', async () => {
+  const policy = (name: string): Promise<void> => withRedis(async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
+  await policy('allkeys-lru')
+  const said: string[] = []
+  const limiter = openLimiter(
+    redis.url,
+    createLog('test', 'warn', (line) => said.push(line)),
+  )
+  try {
+    await until('it is refused', 5_000, async () => said.length > 0)
+    expect([said[0]?.includes('set \\"maxmemory-policy noeviction\\"'), limiter.runId()]).toEqual([true, undefined])
+    await policy('noeviction')
+    await until('it is taken', 5_000, async () => limiter.runId() !== undefined)
+  } finally {
+    await policy('noeviction')
+    limiter.close()
+  }
 })
 
 it('losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have', { timeout: 45_000 }, async () => {

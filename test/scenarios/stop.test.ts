@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BOUNDS } from '#core/bounds.ts'
@@ -68,6 +70,18 @@ describe('SIGTERM', () => {
     const books = await settledBooks(service.owner, caller.entitlementId)
     expect(books.length).toBe(sent.filter(({ answer }) => answer?.status === 200).length + 2)
     expect(new Set(books.map(({ entry }) => entry))).toEqual(new Set(['delivered']))
+  })
+
+  it('to a gateway on which connections are open that never sent a whole request ends it cleanly and without waiting for them', async () => {
+    const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-with-silent-connections'))
+    const open = [gateway.baseUrl, gateway.internalUrl].flatMap((url) =>
+      ['', 'POST /v1/retrieve HT'].map((bytes) => {
+        const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes))
+        return socket.on('error', () => undefined)
+      }),
+    )
+    await Promise.all(open.map((socket) => once(socket, 'connect')))
+    expect(await gateway.stop(DRAIN_MS * 5)).toBe(0)
   })
 
   it('to one of two search nodes under load fails no request, and the node has its versions again by itself when it is back', async () => {

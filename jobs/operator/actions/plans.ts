@@ -17,7 +17,10 @@ export async function createPlan(
   input: { readonly name: string; readonly limits?: unknown },
 ): Promise<{ readonly id: string; readonly name: string; readonly limits: PlanLimits }> {
   const name = checkedName('a plan', input.name)
-  const limits = checkedLimits(input.limits ?? {})
+  const parsed = planLimitsSchema.safeParse(input.limits ?? {})
+  if (!parsed.success)
+    throw new OperatorError(`The limits do not fit: ${faults(parsed.error)}. Correct them; "operator plans create --help" lists every limit.`)
+  const limits = parsed.data
   const id = randomUUID()
   return recorded(operator, async (client) => {
     if (!(await insertPlan(client, id, name, limits)))
@@ -26,14 +29,6 @@ export async function createPlan(
       )
     return { result: { id, name, limits }, audit: { action: 'plan.create', subject: `plan:${id}`, detail: { name, limits } } }
   })
-}
-
-/** @throws OperatorError naming every fault at once. */
-export function checkedLimits(input: unknown): PlanLimits {
-  const parsed = planLimitsSchema.safeParse(input)
-  if (!parsed.success)
-    throw new OperatorError(`The limits do not fit: ${faults(parsed.error)}. Correct them; "operator plans create --help" lists every limit.`)
-  return parsed.data
 }
 
 function faults(error: z.ZodError): string {
