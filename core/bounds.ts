@@ -46,7 +46,7 @@ export const BOUNDS = {
   transactionIdleMs: 20_000,
   redisCommandTimeoutMs: 1_000,
 
-  /** Requests whose reservations, or whose outcomes, are committed together; and how many such commits are under way at a time. */
+  /** Requests whose reservations, or whose outcomes, are committed together; and how many such commits of one gateway are under way at a time. */
   reservationBatchMax: 64,
   reservationBatchesAtOnce: 2,
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { PARTIES, STAGES } from './retrieve/exchange.ts'
 import type { Exchange } from './retrieve/exchange.ts'
 import type { Finished } from './retrieve/pipeline.ts'
 
@@ -45,17 +46,24 @@ export function newGatewayMetrics(inFlight: () => number): GatewayMetrics {
       this.set(inFlight())
     },
   })
+  // Looked up once: by label it would cost more than all the rest of the book-keeping, on every request.
+  const ofStage = byName(STAGES, (stage) => stages.labels(stage))
+  const ofParty = byName(PARTIES, (party) => waits.labels(party))
   return {
     finished: ({ timings }, { reply, error, decision }) => {
       requests.inc({ status: String(reply.status), code: error?.code ?? '', decision: decision ?? '' })
       total.observe(timings.totalMs() / 1_000)
       own.observe(ownMs(timings) / 1_000)
-      for (const { name, ms } of timings.stages) stages.observe({ stage: name }, ms / 1_000)
-      for (const [party, ms] of Object.entries(timings.waitedMs)) waits.observe({ party }, ms / 1_000)
+      for (const { name, ms } of timings.stages) ofStage[name].observe(ms / 1_000)
+      for (const party of PARTIES) ofParty[party].observe(timings.waitedMs[party] / 1_000)
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
   }
+}
+
+function byName<Name extends string, Child>(names: readonly Name[], childOf: (name: Name) => Child): Readonly<Record<Name, Child>> {
+  return Object.fromEntries(names.map((name) => [name, childOf(name)])) as Record<Name, Child>
 }
 
 /** Total less what was spent awaiting others: the gateway's own share, in milliseconds. */

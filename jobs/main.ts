@@ -1,4 +1,5 @@
 import { utimesSync, writeFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import type { Redis } from 'ioredis'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import { BOUNDS } from '#core/bounds.ts'
@@ -17,6 +18,8 @@ import { connectSearchNodes } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
 async function main(): Promise<void> {
+  // Where they share a machine, requests come first; builds take after their parent.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, 8)

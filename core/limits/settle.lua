@@ -13,7 +13,6 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 for i = 8, #ARGV, 5 do
   local document, revision, ordinal, total = prefix .. ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
   redis.call('ZADD', exposure, now, ARGV[i])
-  redis.call('PEXPIRE', exposure, window_ms)
   redis.call('ZADD', document, now, revision .. ':' .. ordinal)
   redis.call('PEXPIRE', document, window_ms)
   local run = 1
@@ -25,4 +24,5 @@ for i = 8, #ARGV, 5 do
     redis.call('PEXPIRE', flags, window_ms)
   end
 end
+if #ARGV >= 8 then redis.call('PEXPIRE', exposure, window_ms) end
 return 1

@@ -8,7 +8,8 @@ export const STAGES = ['authenticate', 'parse', 'entitle', 'narrow', 'pin', 'adm
 export type Stage = (typeof STAGES)[number]
 
 /** Outside parties whose time is not the gateway's own. */
-export type Party = 'caller' | 'redis' | 'postgres' | 'provider' | 'search'
+export const PARTIES = ['caller', 'redis', 'postgres', 'provider', 'search'] as const
+export type Party = (typeof PARTIES)[number]
 
 /** One HTTP exchange: what came in, who it is, and where its time went. */
 export interface Exchange {
