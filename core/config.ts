@@ -67,4 +67,12 @@ export const addressList: z.ZodType<readonly string[], string | undefined> = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .refine((parts) => parts.every((part) => /^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/i.test(part) && Number(part.slice(part.lastIndexOf(':') + 1)) <= 65_535))
 
+/** The one `host:port` that a server listens on. */
+export function listenAddress(fallback: string): z.ZodType<string, string | undefined> {
+  return addressList
+    .refine((list) => list.length === 1)
+    .transform((list) => list[0] ?? '')
+    .default(fallback)
+}
+
 export const logLevel = z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info')

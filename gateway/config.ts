@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { BOUNDS } from '#core/bounds.ts'
-import { addressList, optional, readConfig, wholeNumber } from '#core/config.ts'
+import { listenAddress, optional, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable } from '#core/config.ts'
 import { SETTINGS } from '#core/settings.ts'
 
@@ -29,18 +29,12 @@ export const GATEWAY_VARIABLES = {
   SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
   LOG_LEVEL: SETTINGS.LOG_LEVEL,
   GATEWAY_LISTEN: {
-    schema: addressList
-      .refine((list) => list.length === 1)
-      .transform((list) => list[0] ?? '')
-      .default('127.0.0.1:8080'),
+    schema: listenAddress('127.0.0.1:8080'),
     help: 'host:port of the public operation',
     fallback: '127.0.0.1:8080',
   },
   GATEWAY_INTERNAL_LISTEN: {
-    schema: addressList
-      .refine((list) => list.length === 1)
-      .transform((list) => list[0] ?? '')
-      .default('127.0.0.1:8081'),
+    schema: listenAddress('127.0.0.1:8081'),
     help: 'host:port of health, readiness, metrics and OpenAPI; keep it off the public network',
     fallback: '127.0.0.1:8081',
   },

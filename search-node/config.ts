@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { addressList, readConfig, wholeNumber } from '#core/config.ts'
+import { listenAddress, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable } from '#core/config.ts'
 import { SETTINGS } from '#core/settings.ts'
 
@@ -12,10 +12,7 @@ export const SEARCH_NODE_VARIABLES = {
   SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
   LOG_LEVEL: SETTINGS.LOG_LEVEL,
   SEARCH_LISTEN: {
-    schema: addressList
-      .refine((list) => list.length === 1)
-      .transform((list) => list[0] ?? '')
-      .default('127.0.0.1:7070'),
+    schema: listenAddress('127.0.0.1:7070'),
     help: 'host:port of the gRPC service',
     fallback: '127.0.0.1:7070',
   },

@@ -14,18 +14,30 @@ export interface AuthenticateDeps {
   readonly failures: FailureBudget
 }
 
+/** The digests of one presented key, under each pepper in use; made by `authenticate` alone. */
+export type KeyDigests = readonly Buffer[]
+
 /**
  * Who is calling, from the header alone. Every refusal of a key is the same 401.
  * @throws ServiceError INVALID_API_KEY, SCOPE_FORBIDDEN, or INTERNAL_UNAVAILABLE when the database cannot be asked.
  */
-export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): Promise<Access> {
+export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): Promise<KeyDigests> {
   const key = bearerKey(exchange.incoming.headers.authorization)
   if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`)) throw new ServiceError('INVALID_API_KEY')
   const digests = deps.peppers.map((pepper) => keyDigest(key, pepper))
   const { timings } = exchange
   if (deps.failures.isSpent(exchange.address) && !(await timings.wait('postgres', deps.access.isKnown(digests)))) throw new ServiceError('INVALID_API_KEY')
-  const access = await timings.wait('postgres', deps.access.read(digests))
-  if (access === undefined) deps.failures.count(exchange.address)
+  if ((await timings.wait('postgres', deps.access.read(digests))) === undefined) deps.failures.count(exchange.address)
+  await accessNow(deps, exchange, digests)
+  return digests
+}
+
+/**
+ * What the key may reach at this moment, mostly from the cache.
+ * @throws ServiceError as `authenticate`: also when the access was taken away since.
+ */
+export async function accessNow(deps: AuthenticateDeps, exchange: Exchange, digests: KeyDigests): Promise<Access> {
+  const access = await exchange.timings.wait('postgres', deps.access.read(digests))
   if (access === undefined || access.environment !== deps.environment || access.revoked_at !== null || access.expires_at.getTime() <= Date.now())
     throw new ServiceError('INVALID_API_KEY')
   if (!access.scopes.includes(RETRIEVAL_SCOPE)) throw new ServiceError('SCOPE_FORBIDDEN')

@@ -7,7 +7,7 @@ import type { Log } from '#core/log.ts'
 import type { SearchTier } from '../search-tier.ts'
 import { admit } from './admit.ts'
 import type { AdmitDeps } from './admit.ts'
-import { authenticate } from './authenticate.ts'
+import { accessNow, authenticate } from './authenticate.ts'
 import type { AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
 import { decide } from './decide.ts'
@@ -44,10 +44,10 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
   let windows: Windows | undefined
   try {
-    await stage('authenticate', () => authenticate(deps, exchange))
+    const digests = await stage('authenticate', () => authenticate(deps, exchange))
     const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
     // Read once more, mostly from the cache: while a slow body came in, the access may have been taken away.
-    const access = await authenticate(deps, exchange)
+    const access = await accessNow(deps, exchange, digests)
     const entitlement = await stage('entitle', () => entitle(access, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))

@@ -8,6 +8,7 @@ import { SearchPool } from '#search-node/pool.ts'
 import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
+import { testManifest } from '#test/support/artifact.ts'
 import { heldLane } from './held-lane.ts'
 import type { HeldLane } from './held-lane.ts'
 
@@ -27,26 +28,7 @@ beforeEach(async () => {
     artifactFolder: (projectionId) => projectionId,
     verify: async (projectionId) => {
       if (projectionId !== ID) throw projectionId.endsWith('2') ? new NodeError('DATA_LOSS', 'facets.bin is damaged.') : new Error('private cause')
-      const file = { bytes: 1, sha256: 'a'.repeat(64) }
-      return {
-        format: 1,
-        projection_id: ID,
-        version_id: ID,
-        passages: 7,
-        documents: 1,
-        embedding: { provider: 'local', model: 'test', dimensions: 8 },
-        index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
-        snapshots_digest: 'a'.repeat(64),
-        files: {
-          'vectors.usearch': file,
-          'vectors.f32': file,
-          'vectors.i8': file,
-          'passages.jsonl': file,
-          'passages.offsets': file,
-          'facets.json': file,
-          'facets.bin': file,
-        },
-      }
+      return testManifest(ID)
     },
     openEverywhere: async () => undefined,
     closeEverywhere: async () => undefined,

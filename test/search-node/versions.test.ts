@@ -4,32 +4,10 @@ import { sha256 } from '#core/artifact/manifest.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { Versions } from '#search-node/versions.ts'
+import { testManifest } from '#test/support/artifact.ts'
 
 const ID = '00000000-0000-4000-8000-000000000001'
 const DIGEST = sha256('manifest')
-
-function manifest(projectionId: string): Manifest {
-  const file = { bytes: 1, sha256: 'a'.repeat(64) }
-  return {
-    format: 1,
-    projection_id: projectionId,
-    version_id: ID,
-    passages: 7,
-    documents: 1,
-    embedding: { provider: 'local', model: 'test', dimensions: 8 },
-    index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
-    snapshots_digest: 'a'.repeat(64),
-    files: {
-      'vectors.usearch': file,
-      'vectors.f32': file,
-      'vectors.i8': file,
-      'passages.jsonl': file,
-      'passages.offsets': file,
-      'facets.json': file,
-      'facets.bin': file,
-    },
-  }
-}
 
 interface Node {
   readonly versions: Versions
@@ -38,7 +16,7 @@ interface Node {
   verified(error?: Error): Promise<void>
 }
 
-function node(says: (projectionId: string) => Manifest = manifest): Node {
+function node(says: (projectionId: string) => Manifest = testManifest): Node {
   const events: string[] = []
   const waiting: ((error?: Error) => void)[] = []
   const versions = new Versions({
@@ -127,7 +105,7 @@ test('an artifact that does not verify, or belongs to another projection, is nev
   await again
   expect(events).toEqual(['verify', 'verify', 'open'])
 
-  const other = node(() => manifest('00000000-0000-4000-8000-000000000002'))
+  const other = node(() => testManifest('00000000-0000-4000-8000-000000000002'))
   const foreign = other.versions.prepare(ID, DIGEST)
   foreign.catch(() => undefined)
   await other.verified()

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/artifact/layout.ts'
+import type { Manifest } from '#core/artifact/manifest.ts'
 import type { PassageRecord } from '#core/artifact/passage.ts'
 import { rowOrder } from '#core/artifact/row-order.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
@@ -156,4 +157,28 @@ function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0
   for (let d = 0; d < a.length; d++) dot += (a[d] ?? 0) * (b[d] ?? 0)
   return Math.min(1, Math.max(0, dot))
+}
+
+/** What a verified manifest of seven passages says, for nodes that are tested without files. */
+export function testManifest(projectionId: string): Manifest {
+  const file = { bytes: 1, sha256: 'a'.repeat(64) }
+  return {
+    format: 1,
+    projection_id: projectionId,
+    version_id: projectionId,
+    passages: 7,
+    documents: 1,
+    embedding: { provider: 'local', model: 'test', dimensions: 8 },
+    index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
+    snapshots_digest: 'a'.repeat(64),
+    files: {
+      'vectors.usearch': file,
+      'vectors.f32': file,
+      'vectors.i8': file,
+      'passages.jsonl': file,
+      'passages.offsets': file,
+      'facets.json': file,
+      'facets.bin': file,
+    },
+  }
 }
