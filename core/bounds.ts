@@ -38,6 +38,7 @@ export const BOUNDS = {
   bodyReadTimeoutMs: 5_000,
   embedTimeoutMaxMs: 9_000,
   searchTimeoutMs: 3_000,
+  rerankTimeoutMaxMs: 5_000,
   /** One node's share of it, so that a node that hangs leaves time for another. */
   searchAttemptTimeoutMs: 1_200,
   databaseStatementTimeoutMs: 2_000,
@@ -57,7 +58,7 @@ export const BOUNDS = {
   failureAddressesMax: 10_000,
 
   // Search node.
-  searchLimitMax: 100,
+  searchLimitMax: 200,
   searchQueueMax: 256,
   filterCacheEntriesMax: 64,
   searchFilterValuesMax: 1_000,
@@ -127,6 +128,7 @@ assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('searchTimeoutMs', 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
+assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
 assertLess('requestDeadlineMs', 'hardDeadlineMs')
 assertLess('transactionIdleMs', 'ledgerWatermarkTrailMs')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BOUNDS } from './bounds.ts'
 import { addressList, base64Bytes, logLevel, optional, url, wholeNumber } from './config.ts'
 import type { Variable } from './config.ts'
 
@@ -48,6 +49,12 @@ export const SETTINGS = {
   OPENAI_MODEL: { schema: z.string().min(1).default('text-embedding-3-small'), help: 'embedding model', fallback: 'text-embedding-3-small' },
   OPENAI_DIMENSIONS: { schema: wholeNumber(8, 4096, 1536), help: 'dimensions asked for and required of every vector', fallback: '1536' },
   OPENAI_TIMEOUT_MS: { schema: wholeNumber(100, 60_000, 4_000), help: 'total time for one embedding, retries included', fallback: '4000' },
+  RERANK_BASE_URL: {
+    schema: optional(url('http:', 'https:')),
+    help: 'base URL of a re-ranking endpoint, asked at {base}/rerank; only profiles with a re-ranker need it',
+  },
+  RERANK_API_KEY: { schema: optional(z.string().min(1)), help: 'key for the re-ranking endpoint', secret: true },
+  RERANK_TIMEOUT_MS: { schema: wholeNumber(100, BOUNDS.rerankTimeoutMaxMs, 2_000), help: 'time for one re-ranking', fallback: '2000' },
   SEARCH_TLS_CA: {
     schema: optional(z.string().min(1)),
     help: 'path of the PEM certificate authority of the search tier; with the two below it turns on mutual TLS',

@@ -18,6 +18,7 @@ import { newLifecycle } from './lifecycle.ts'
 import { newGatewayMetrics } from './metrics.ts'
 import { newFailureBudget } from './retrieve/authenticate.ts'
 import { embeddersOf } from './retrieve/embed.ts'
+import { rerankerOf } from './retrieve/rerank.ts'
 import { openSearchTier } from './search-tier.ts'
 
 const DATABASE_CONNECTIONS_MAX = 24
@@ -55,6 +56,7 @@ await startOrExplain(async () => {
     serviceSecret: config.SERVICE_SECRET,
     failures: newFailureBudget(),
     embedderOf: embeddersOf(config),
+    rerankerOf: rerankerOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
   const internal = buildInternalApp({ database, limiter, searchTier, lifecycle, metrics })

@@ -9,19 +9,35 @@ const projectionId = z.uuid()
 const values = z.array(z.string().max(BOUNDS.filterValueCharactersMax)).max(BOUNDS.searchFilterValuesMax)
 const bytes = z.instanceof(Buffer)
 
+const dayOrAny = z.union([z.literal(''), z.iso.date()])
+
+const filtersSchema = z.object({
+  languages: values,
+  jurisdictions: values,
+  subjects: values,
+  any_subject: z.boolean(),
+  verification_statuses: values,
+  in_force_on: dayOrAny,
+  documents: values,
+})
+
 const searchSchema = z.object({
   projection_id: projectionId,
   query_vector: bytes,
+  query_text: z.string().refine((text) => text.length <= 2 * BOUNDS.queryCharactersMax && text.isWellFormed()),
   limit: z.int().min(1).max(BOUNDS.searchLimitMax),
-  filters: z.object({
-    languages: values,
-    jurisdictions: values,
-    subjects: values,
-    any_subject: z.boolean(),
-    verification_statuses: values,
-    in_force_on: z.union([z.literal(''), z.iso.date()]),
+  filters: filtersSchema,
+  entitled: filtersSchema.nullish(),
+  without_text: z.boolean(),
+  only_rows: bytes,
+  ranking: z.object({
+    expansion: z.int().min(0).max(BOUNDS.searchExpansionMax),
+    fusion: z.enum(['weighted', 'rrf']),
+    dense_weight: z.number().min(0).max(1),
+    rrf_k: z.int().min(1).max(1_000),
+    per_document_max: z.int().min(0).max(BOUNDS.searchLimitMax),
+    collapse_revisions_on: dayOrAny,
   }),
-  ranking: z.object({ expansion: z.int().min(0).max(BOUNDS.searchExpansionMax) }).nullish(),
 })
 
 const prepareSchema = z.object({ projection_id: projectionId, manifest_digest: bytes.refine((digest) => digest.length === 32) })
@@ -34,11 +50,22 @@ export interface ParsedSearch {
 
 /** @throws NodeError INVALID_ARGUMENT. */
 export function parseSearch(request: unknown): ParsedSearch {
-  const { projection_id, query_vector, limit, filters, ranking } = parse(searchSchema, request)
-  const expansion = ranking?.expansion ?? 0
+  const { projection_id, query_vector, query_text: text, limit, filters, entitled, ranking, without_text, only_rows } = parse(searchSchema, request)
+  const vector = query_vector.length === 0 ? undefined : parseVector(query_vector)
+  if (vector === undefined && text.trim() === '') throw invalid('query_text')
+  const expansion = ranking.expansion === 0 ? BOUNDS.searchExpansionDefault : ranking.expansion
   return {
     projectionId: projection_id,
-    input: { vector: parseVector(query_vector), limit, filters, expansion: expansion === 0 ? BOUNDS.searchExpansionDefault : expansion },
+    input: {
+      vector,
+      text,
+      limit,
+      filters,
+      entitled: entitled ?? filters,
+      ranking: { ...ranking, expansion },
+      withoutText: without_text,
+      onlyRows: only_rows.length === 0 ? undefined : new Uint8Array(only_rows),
+    },
   }
 }
 
@@ -53,7 +80,7 @@ export function parseRelease(request: unknown): string {
 
 /** usearch answers a query with a NaN or without direction with arbitrary rows, so neither gets that far. */
 function parseVector(encoded: Buffer): Float32Array {
-  if (encoded.length === 0 || encoded.length % 4 !== 0) throw invalid('query_vector')
+  if (encoded.length % 4 !== 0) throw invalid('query_vector')
   const vector = new Float32Array(encoded.length / 4)
   new Uint8Array(vector.buffer).set(encoded)
   let squares = 0

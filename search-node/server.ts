@@ -56,7 +56,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     const { projectionId, input } = parseSearch(request)
     const lease = versions.borrow(projectionId)
     try {
-      assertDimensions(input.vector, lease.artifact.dimensions)
+      if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.dimensions)
       return await pool.search({ artifact: lease.artifact, input }, limits)
     } finally {
       lease.release()

@@ -2,6 +2,7 @@ import type { Manifest } from '#core/artifact/manifest.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import type { GetStatusReply } from '#core/rpc/search-node.ts'
 import { NodeError } from './node-error.ts'
+import { artifactRef } from './search/mapping.ts'
 import type { ArtifactRef } from './search/mapping.ts'
 
 export interface VersionsDependencies {
@@ -126,13 +127,7 @@ export class Versions {
       const manifest = await verify(folder, version.digest)
       if (manifest.projection_id !== projectionId)
         throw new NodeError('DATA_LOSS', 'The artifact belongs to another projection; copy the right one to the artifact store.')
-      version.artifact = {
-        projectionId,
-        folder,
-        passages: manifest.passages,
-        dimensions: manifest.embedding.dimensions,
-        connectivity: manifest.index.connectivity,
-      }
+      version.artifact = artifactRef(folder, manifest)
       await openEverywhere(version.artifact)
       version.state = 'loaded'
     } catch (error) {

@@ -36,7 +36,7 @@ export async function close(artifact: ArtifactRef): Promise<void> {
   await collectGarbage()
 }
 
-function searchForFirstRow({ vectors, dimensions, facets: { facets } }: Mapping): SearchInput {
+function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: Mapping): SearchInput {
   const vector = new Float32Array(vectors.read(Uint32Array.of(0)), 0, dimensions).slice()
   const filters = {
     languages: facets.languages,
@@ -45,8 +45,19 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets } }: Mapping)
     any_subject: true,
     verification_statuses: facets.statuses,
     in_force_on: '',
+    documents: [],
   }
-  return { vector, limit: 1, filters, expansion: BOUNDS.searchExpansionDefault }
+  const { heading, text } = passage(0)
+  return {
+    vector,
+    text: `${heading} ${text}`.slice(0, BOUNDS.queryCharactersMax).toWellFormed(),
+    limit: 1,
+    filters,
+    entitled: filters,
+    ranking: { expansion: BOUNDS.searchExpansionDefault, fusion: 'weighted', dense_weight: 0.5, rrf_k: 60, per_document_max: 0, collapse_revisions_on: '' },
+    withoutText: false,
+    onlyRows: undefined,
+  }
 }
 
 /** A thread that piscina had to replace has nothing open yet: it opens what it is asked to search. */

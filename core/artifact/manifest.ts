@@ -1,12 +1,31 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { z } from 'zod'
 
-export const ARTIFACT_FORMAT = 1
+export const ARTIFACT_FORMAT = 2
 export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 
 /** The files a manifest names. Layouts are described in `layout.ts`. */
-export const ARTIFACT_FILES = ['vectors.usearch', 'vectors.f32', 'vectors.i8', 'passages.jsonl', 'passages.offsets', 'facets.json', 'facets.bin'] as const
+export const ARTIFACT_FILES = [
+  'vectors.f32',
+  'vectors.i8',
+  'cells.bin',
+  'passages.jsonl',
+  'passages.offsets',
+  'facets.json',
+  'facets.bin',
+  'documents.bin',
+  'rows.bin',
+  'lexical.json',
+  'lexical.terms',
+  'lexical.postings',
+  'forward.json',
+  'forward.tokens',
+  'forward.offsets',
+  'forward.pairs',
+  'references.json',
+  'references.bin',
+] as const
 export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
 
 const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
@@ -28,9 +47,12 @@ export const manifestSchema = z.strictObject({
   embedding: embeddingSpaceSchema,
   index: z.strictObject({
     metric: z.literal('cos'),
-    scalar: z.literal('bf16'),
-    connectivity: z.int().positive(),
-    expansion_add: z.int().positive(),
+    scalar: z.literal('i8'),
+    /** Components of a head; see `layout.ts`. */
+    head: z.int().positive(),
+    cells: z.int().positive(),
+    /** See `Reach` in `layout.ts`. */
+    reach: z.strictObject({ near: z.number().positive(), far: z.number().positive() }),
   }),
   /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
   snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),

@@ -33,6 +33,10 @@ export const passageRecordSchema = z.strictObject({
   source_id: z.string().min(1),
   /** Text that is embedded and indexed before the passage's own: its title and headings. */
   heading: z.string(),
+  /** Canonical forms of the provisions that the passage is the text of, or a part of the text; not their ancestors. */
+  references: z.array(z.string().min(1)).default([]),
+  /** Key that the passage shares with the same provision, and the same part of a split text, in the other revisions of its document, and with nothing else. */
+  provision: z.string().min(1).default('-'),
 })
 
 export type PassageRecord = z.infer<typeof passageRecordSchema>

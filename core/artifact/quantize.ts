@@ -13,3 +13,16 @@ export function quantize(vectors: Float32Array, dimensions: number): Int8Array<A
   }
   return quantized
 }
+
+/**
+ * All vectors as int8 in one scale, so that inner products with them can be compared with each other.
+ * @returns `scale`: what a component was multiplied by.
+ */
+export function quantizeTogether(vectors: Float64Array | Float32Array): { readonly quantized: Int8Array<ArrayBuffer>; readonly scale: number } {
+  let largest = 0
+  for (const value of vectors) largest = Math.max(largest, Math.abs(value))
+  const scale = largest === 0 ? 1 : 127 / largest
+  const quantized = new Int8Array(vectors.length)
+  for (const [at, value] of vectors.entries()) quantized[at] = Math.round(value * scale)
+  return { quantized, scale }
+}

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `work/<build id>/`,
- * `reports/<version id>.html`.
+ * `reports/<version id>.html` and `.json`.
  * Nothing is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
@@ -14,6 +14,8 @@ export interface ArtifactStore {
   workFolder(buildId: string): string
   /** The page that shows a reviewer how a version was evaluated. */
   reportFile(versionId: string): string
+  /** The same as JSON. */
+  figuresFile(versionId: string): string
 }
 
 /** @param url a `file:` URL, already validated. */
@@ -24,6 +26,7 @@ export function openArtifactStore(url: string): ArtifactStore {
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
     workFolder: (buildId) => join(root, 'work', buildId),
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
+    figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),
   }
 }
 

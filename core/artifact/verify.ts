@@ -1,9 +1,9 @@
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ArtifactError } from './artifact-error.ts'
-import { digestFile } from './hashed-file.ts'
-import { readIndexHeader } from './index-header.ts'
+import { digestFiles } from './hash-threads.ts'
 import { facetsLayout, facetsSchema } from './layout.ts'
+import { cellsFault, documentsFault } from './layout-checks.ts'
 import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, manifestSignatureHolds, sha256 } from './manifest.ts'
 import type { ArtifactFile, Manifest } from './manifest.ts'
 
@@ -25,10 +25,10 @@ export async function verifyArtifact(folder: string, publicKeyDer: Buffer, expec
   const { manifest } = await readSignedManifest(folder, publicKeyDer, expectedDigest)
   await verifyNames(folder)
   for (const name of ARTIFACT_FILES) await verifySize(folder, name, manifest)
-  for (const name of ARTIFACT_FILES) await verifyHash(folder, name, manifest)
+  await verifyHashes(folder, manifest)
   await verifyShapes(folder, manifest)
   await verifyOffsets(folder, manifest)
-  await verifyIndexHeader(folder, manifest)
+  await verifyTables(folder, manifest)
   return manifest
 }
 
@@ -76,16 +76,18 @@ async function verifySize(folder: string, name: ArtifactFile, manifest: Manifest
   if (found.size !== manifest.files[name].bytes) throw new ArtifactError(`${name} has ${found.size} bytes instead of ${manifest.files[name].bytes}.`)
 }
 
-async function verifyHash(folder: string, name: ArtifactFile, manifest: Manifest): Promise<void> {
-  const { bytes, sha256: found } = await digestFile(join(folder, name))
-  if (bytes !== manifest.files[name].bytes || found !== manifest.files[name].sha256)
-    throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
+async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
+  const found = await digestFiles(ARTIFACT_FILES.map((name) => ({ path: join(folder, name), bytes: manifest.files[name].bytes })))
+  for (const [at, name] of ARTIFACT_FILES.entries()) {
+    if (found[at]?.bytes !== manifest.files[name].bytes || found[at].sha256 !== manifest.files[name].sha256)
+      throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
+  }
 }
 
 async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files } = manifest
   if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4) throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (files['vectors.i8'].bytes !== passages * embedding.dimensions) throw new ArtifactError('vectors.i8 does not hold one vector a passage.')
+  if (files['vectors.i8'].bytes !== passages * manifest.index.head) throw new ArtifactError('vectors.i8 does not hold one head a passage.')
   const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
   if (!facets.success) throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
   for (const values of Object.values(facets.data)) {
@@ -107,9 +109,10 @@ async function verifyOffsets(folder: string, manifest: Manifest): Promise<void> 
     throw new ArtifactError('passages.offsets does not span passages.jsonl.')
 }
 
-async function verifyIndexHeader(folder: string, manifest: Manifest): Promise<void> {
-  const header = await readIndexHeader(join(folder, 'vectors.usearch'))
-  const { passages, embedding, index } = manifest
-  if (header.metric !== index.metric || header.scalar !== index.scalar || header.vectors !== passages || header.dimensions !== embedding.dimensions)
-    throw new ArtifactError('The header of vectors.usearch contradicts the manifest (metric, scalar, vectors or dimensions).')
+/** The tables that a search trusts without looking: a row or slot out of range would read another's bytes. */
+async function verifyTables(folder: string, { passages, documents, embedding, index }: Manifest): Promise<void> {
+  const fault =
+    cellsFault(await readFile(join(folder, 'cells.bin')), passages, embedding.dimensions, index) ??
+    documentsFault(await readFile(join(folder, 'documents.bin')), passages, documents)
+  if (fault !== undefined) throw new ArtifactError(fault)
 }

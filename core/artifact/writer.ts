@@ -3,14 +3,28 @@ import { access, mkdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Index, MetricKind, ScalarKind } from 'usearch'
+import { createAnalyzer } from '#core/text/analyze.ts'
 import { ArtifactError } from './artifact-error.ts'
+import { buildCells } from './cells-writer.ts'
+import { createDocumentsWriter } from './documents-writer.ts'
+import type { DocumentsWriter } from './documents-writer.ts'
 import { createFacetsWriter } from './facets-writer.ts'
-import { createHashedFile, digestFile, syncPath } from './hashed-file.ts'
+import type { FacetsWriter } from './facets-writer.ts'
+import { createHashedFile, syncPath } from './hashed-file.ts'
 import type { FileDigest, HashedFile } from './hashed-file.ts'
 import { ARTIFACT_FORMAT, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, sha256, signManifest } from './manifest.ts'
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
+import type { QuantizedVectors } from './nearest.ts'
 import type { PassageRecord } from './passage.ts'
+import { createForwardWriter } from './forward.ts'
+import type { ForwardWriter } from './forward.ts'
+import { createLexicalWriter } from './lexical-writer.ts'
+import type { LexicalWriter } from './lexical-writer.ts'
+import type { ActEntry } from './references-layout.ts'
+import { createReferencesWriter } from './references-writer.ts'
+import type { ReferencesWriter } from './references-writer.ts'
+import { createRowTableWriter } from './row-table.ts'
+import type { RowTableWriter } from './row-table.ts'
 import { quantize } from './quantize.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { renameDurably } from './store.ts'
@@ -33,9 +47,13 @@ export interface ArtifactInput {
   readonly passages: number
   /** In `rowOrder`. */
   readonly rows: AsyncIterable<ArtifactRow> | Iterable<ArtifactRow>
+  /** What the corpus calls its acts. */
+  readonly acts: readonly ActEntry[]
   /** Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
-  /** Threads that build the graph; all cores if absent. */
+  /** Rows from which vectors are divided into cells, if not as many as usual. */
+  readonly dividedFrom?: number
+  /** Threads that divide the vectors into cells; all cores if absent. The artifact does not depend on it. */
   readonly threads?: number
   readonly onProgress?: (done: number, total: number) => void
   /** Looked at between batches. */
@@ -48,7 +66,6 @@ export interface WrittenArtifact {
   readonly manifestDigest: Buffer
 }
 
-const INDEX = { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 } as const
 const BATCH_ROWS = 1_000
 
 /**
@@ -95,35 +112,62 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
   const vectors = await createHashedFile(join(folder, 'vectors.f32'))
-  const quantized = await createHashedFile(join(folder, 'vectors.i8'))
   const passages = await createHashedFile(join(folder, 'passages.jsonl'))
+  const tokens = await createHashedFile(join(folder, 'forward.tokens'))
   try {
-    const { index, offsets, facets, documents } = await writeRows(input, { vectors, quantized, passages })
-    index.save(join(folder, 'vectors.usearch'))
-    await syncPath(join(folder, 'vectors.usearch'))
+    const { quantized, offsets, facets, documents, table, lexical, forward, references } = await writeRows(input, { vectors, passages, tokens })
+    const cells = await buildCells(quantized, input.dividedFrom)
     const { facets: dictionaries, bytes } = facets.finish()
+    const words = lexical.finish()
+    const order = forward.finish()
+    const named = references.finish(input.acts)
     const files = {
-      'vectors.usearch': await digestFile(join(folder, 'vectors.usearch')),
       'vectors.f32': await vectors.finish(),
-      'vectors.i8': await quantized.finish(),
+      'vectors.i8': await writeWhole(join(folder, 'vectors.i8'), cells.slots()),
+      'cells.bin': await writeWhole(join(folder, 'cells.bin'), [cells.table]),
       'passages.jsonl': await passages.finish(),
-      'passages.offsets': await writeWhole(join(folder, 'passages.offsets'), new Uint8Array(offsets.buffer)),
-      'facets.json': await writeWhole(join(folder, 'facets.json'), Buffer.from(canonicalJson(dictionaries))),
-      'facets.bin': await writeWhole(join(folder, 'facets.bin'), bytes),
+      'passages.offsets': await writeWhole(join(folder, 'passages.offsets'), [new Uint8Array(offsets.buffer)]),
+      'facets.json': await writeWhole(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
+      'facets.bin': await writeWhole(join(folder, 'facets.bin'), [bytes]),
+      'documents.bin': await writeWhole(join(folder, 'documents.bin'), [documents.finish()]),
+      'rows.bin': await writeWhole(join(folder, 'rows.bin'), [table.finish()]),
+      'lexical.json': await writeWhole(join(folder, 'lexical.json'), [Buffer.from(canonicalJson(words.description))]),
+      'lexical.terms': await writeWhole(join(folder, 'lexical.terms'), [words.terms]),
+      'lexical.postings': await writeWhole(join(folder, 'lexical.postings'), words.postings),
+      'forward.json': await writeWhole(join(folder, 'forward.json'), [Buffer.from(canonicalJson(order.description))]),
+      'forward.tokens': await tokens.finish(),
+      'forward.offsets': await writeWhole(join(folder, 'forward.offsets'), [order.offsets]),
+      'forward.pairs': await writeWhole(join(folder, 'forward.pairs'), [order.pairs]),
+      'references.json': await writeWhole(join(folder, 'references.json'), [Buffer.from(canonicalJson(named.references))]),
+      'references.bin': await writeWhole(join(folder, 'references.bin'), [named.bytes]),
     }
-    return await writeManifest(input, folder, documents, files)
+    return await writeManifest(input, folder, {
+      documents: documents.count,
+      index: { metric: 'cos', scalar: 'i8', head: cells.head, cells: cells.cells, reach: cells.reach },
+      files,
+    })
   } finally {
-    for (const file of [vectors, quantized, passages]) await file.abandon()
+    for (const file of [vectors, passages, tokens]) await file.abandon()
   }
 }
 
-async function writeWhole(path: string, bytes: Uint8Array): Promise<FileDigest> {
+async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<FileDigest> {
   const file = await createHashedFile(path)
-  await file.write(bytes)
-  return file.finish()
+  try {
+    for (const piece of pieces) await file.write(piece)
+    return await file.finish()
+  } finally {
+    await file.abandon()
+  }
 }
 
-async function writeManifest(input: ArtifactInput, folder: string, documents: number, files: Manifest['files']): Promise<WrittenArtifact> {
+interface Measured {
+  readonly documents: number
+  readonly index: Manifest['index']
+  readonly files: Manifest['files']
+}
+
+async function writeManifest(input: ArtifactInput, folder: string, { documents, index, files }: Measured): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
     projection_id: input.projectionId,
@@ -131,62 +175,60 @@ async function writeManifest(input: ArtifactInput, folder: string, documents: nu
     passages: input.passages,
     documents,
     embedding: input.embedding,
-    index: INDEX,
+    index,
     snapshots_digest: input.snapshotsDigest,
     files,
   })
   const bytes = Buffer.from(canonicalJson(manifest))
-  await writeWhole(join(folder, MANIFEST_FILE), bytes)
-  await writeWhole(join(folder, SIGNATURE_FILE), signManifest(bytes, input.privateKeyDer))
+  await writeWhole(join(folder, MANIFEST_FILE), [bytes])
+  await writeWhole(join(folder, SIGNATURE_FILE), [signManifest(bytes, input.privateKeyDer)])
   return { manifest, manifestDigest: sha256(bytes) }
 }
 
 interface RowFiles {
   readonly vectors: HashedFile
-  readonly quantized: HashedFile
   readonly passages: HashedFile
+  readonly tokens: HashedFile
 }
 
 interface WrittenRows {
-  readonly index: Index
+  readonly quantized: QuantizedVectors
   readonly offsets: Float64Array
-  readonly facets: ReturnType<typeof createFacetsWriter>
-  readonly documents: number
+  readonly facets: FacetsWriter
+  readonly documents: DocumentsWriter
+  readonly table: RowTableWriter
+  readonly lexical: LexicalWriter
+  readonly forward: ForwardWriter
+  readonly references: ReferencesWriter
 }
 
 async function writeRows(input: ArtifactInput, files: RowFiles): Promise<WrittenRows> {
   const { dimensions } = input.embedding
-  const index = new Index({
-    dimensions,
-    metric: MetricKind.Cos,
-    quantization: ScalarKind.BF16,
-    connectivity: INDEX.connectivity,
-    expansion_add: INDEX.expansion_add,
-    expansion_search: 0,
-    multi: false,
-  })
-  const threads = input.threads ?? availableParallelism()
+  const check = createRowChecks(input.passages, dimensions)
+  const quantized = new Int8Array(input.passages * dimensions)
   const offsets = new Float64Array(input.passages + 1)
   const facets = createFacetsWriter(input.passages)
-  const documents = new Set<string>()
-  const check = createRowChecks(input.passages, dimensions)
+  const documents = createDocumentsWriter()
+  const table = createRowTableWriter(input.passages)
+  const analyze = createAnalyzer()
+  const lexical = createLexicalWriter(input.passages)
+  const forward = createForwardWriter(input.passages)
+  const references = createReferencesWriter(input.passages)
   const batch = new Float32Array(BATCH_ROWS * dimensions)
   let done = 0
   let batched = 0
 
-  async function flush(): Promise<void> {
+  async function pause(): Promise<void> {
     input.signal?.throwIfAborted()
+    await nextTurn()
+  }
+  async function flush(): Promise<void> {
     const filled = batch.slice(0, batched * dimensions)
-    index.add(
-      BigUint64Array.from({ length: batched }, (_, at) => BigInt(done - batched + at)),
-      filled,
-      threads,
-    )
     await files.vectors.write(new Uint8Array(filled.buffer))
-    await files.quantized.write(new Uint8Array(quantize(filled, dimensions).buffer))
+    quantized.set(quantize(filled, dimensions), (done - batched) * dimensions)
     batched = 0
     input.onProgress?.(done, input.passages)
-    await nextTurn()
+    await pause()
   }
   for await (const { record, vector } of input.rows) {
     check(record, done)
@@ -195,12 +237,17 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
     await files.passages.write(line)
     offsets[done + 1] = (offsets[done] ?? 0) + line.length
     facets.add(done, record)
-    documents.add(record.document.id)
+    documents.add(done, record.document.id)
+    const { language } = record.metadata
+    const terms = { language, heading: analyze(record.heading, language), text: analyze(record.text, language) }
+    lexical.add(done, terms)
+    await files.tokens.write(forward.add(terms, table.add(done, record)))
+    references.add(done, record)
     done += 1
     batched += 1
     if (batched === BATCH_ROWS) await flush()
   }
   if (batched > 0) await flush()
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
-  return { index, offsets, facets, documents: documents.size }
+  return { quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause }, offsets, facets, documents, table, lexical, forward, references }
 }

@@ -11,6 +11,8 @@ const activationSchema = z.object({
   expected_version_id: z.uuid().nullable(),
   kind: z.enum(ACTIVATION_KINDS),
   actor: z.string(),
+  /** Null: a candidate that is worse than the active version is refused. */
+  override_reason: z.string().nullable(),
   state: z.enum(['queued', 'done', 'refused']),
   message: z.string().nullable(),
 })
@@ -24,15 +26,16 @@ export interface NewActivation {
   readonly expectedVersionId: string | null
   readonly kind: (typeof ACTIVATION_KINDS)[number]
   readonly actor: string
+  readonly overrideReason: string | null
 }
 
-const INSERT = 'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor) values ($1, $2, $3, $4, $5, $6)'
+const INSERT = 'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason) values ($1, $2, $3, $4, $5, $6, $7)'
 
 export async function insertActivation(database: Queryable, row: NewActivation): Promise<void> {
-  await database.query(INSERT, [row.id, row.knowledgeBaseId, row.versionId, row.expectedVersionId, row.kind, row.actor])
+  await database.query(INSERT, [row.id, row.knowledgeBaseId, row.versionId, row.expectedVersionId, row.kind, row.actor, row.overrideReason])
 }
 
-const READ = 'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, state, message from activations where id = $1'
+const READ = 'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason, state, message from activations where id = $1'
 
 export async function readActivation(database: Queryable, id: string): Promise<ActivationRow | undefined> {
   const { rows } = await database.query(READ, [id])

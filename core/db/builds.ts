@@ -6,6 +6,8 @@ export const BUILD_STATES = ['queued', 'running', 'succeeded', 'failed'] as cons
 const buildRowSchema = z.object({
   id: z.uuid(),
   knowledge_base_id: z.uuid(),
+  /** Slug. */
+  knowledge_base: z.string(),
   import_id: z.uuid(),
   parameters: z.unknown(),
   state: z.enum(BUILD_STATES),
@@ -31,8 +33,10 @@ export async function insertBuild(database: Queryable, build: NewBuild): Promise
 }
 
 const READ_BUILD = `
-select id, knowledge_base_id, import_id, parameters, state, attempt, stage, done::float8 as done, total::float8 as total, error
-from builds where id = $1`
+select b.id, b.knowledge_base_id, k.slug as knowledge_base, b.import_id, b.parameters, b.state, b.attempt, b.stage, b.done::float8 as done,
+  b.total::float8 as total, b.error
+from builds b join knowledge_bases k on k.id = b.knowledge_base_id
+where b.id = $1`
 
 export async function readBuild(database: Queryable, id: string): Promise<BuildRow | undefined> {
   const { rows } = await database.query(READ_BUILD, [id])

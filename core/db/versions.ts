@@ -3,6 +3,8 @@ import { facetsSchema } from '#core/artifact/layout.ts'
 import { embeddingSpaceSchema } from '#core/artifact/manifest.ts'
 import type { Facets } from '#core/artifact/layout.ts'
 import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import { profileParametersSchema } from '#core/profile.ts'
+import type { ProfileParameters } from '#core/profile.ts'
 import type { Queryable } from './pool.ts'
 
 const ROWS_PER_STATEMENT = 1_000
@@ -97,6 +99,8 @@ const versionSchema = z.object({
   knowledge_base_id: z.uuid(),
   state: z.enum(VERSION_STATES),
   passed: z.boolean(),
+  /** Its evaluation found it worse than the version that was active then, beyond the interval. */
+  worse: z.boolean(),
   facets: facetsSchema,
   verdict: z.enum(['approved', 'rejected']).nullable(),
   projection_id: z.uuid(),
@@ -108,7 +112,7 @@ const versionSchema = z.object({
 export type VersionRow = z.infer<typeof versionSchema>
 
 const READ_VERSION = `
-select v.id, v.knowledge_base_id, v.state, v.passed, v.facets, p.id as projection_id, p.embedding, p.manifest_digest,
+select v.id, v.knowledge_base_id, v.state, v.passed, coalesce((v.evaluation -> 'comparison' ->> 'worse')::boolean, false) as worse, v.facets, p.id as projection_id, p.embedding, p.manifest_digest,
   (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict,
   (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc, f.id limit 1) as profile_id
 from corpus_versions v
@@ -165,4 +169,43 @@ export async function lingeringProjections(database: Queryable, withinMs: number
     .array(z.object({ id: z.uuid() }))
     .parse(rows)
     .map((row) => row.id)
+}
+
+const servingSchema = z.object({
+  version_id: z.uuid(),
+  facets: facetsSchema,
+  projection_id: z.uuid(),
+  manifest_digest: z.instanceof(Buffer),
+  embedding: embeddingSpaceSchema,
+  parameters: profileParametersSchema,
+})
+
+/** What a knowledge base serves now. */
+export interface Serving {
+  readonly versionId: string
+  readonly facets: Facets
+  readonly projection: { readonly projectionId: string; readonly manifestDigest: Buffer }
+  readonly embedding: EmbeddingSpace
+  readonly profile: ProfileParameters
+}
+
+const READ_SERVING = `
+select a.version_id, v.facets, p.id as projection_id, p.manifest_digest, p.embedding, f.parameters
+from active_versions a
+join corpus_versions v on v.id = a.version_id
+join retrieval_profiles f on f.id = a.profile_id
+join projections p on p.id = f.projection_id
+where a.knowledge_base_id = $1`
+
+export async function readServing(database: Queryable, knowledgeBaseId: string): Promise<Serving | undefined> {
+  const { rows } = await database.query(READ_SERVING, [knowledgeBaseId])
+  if (rows[0] === undefined) return undefined
+  const row = servingSchema.parse(rows[0])
+  return {
+    versionId: row.version_id,
+    facets: row.facets,
+    projection: { projectionId: row.projection_id, manifestDigest: row.manifest_digest },
+    embedding: row.embedding,
+    profile: row.parameters,
+  }
 }

@@ -13,13 +13,27 @@ export interface Filters {
   readonly any_subject: boolean
   readonly verification_statuses: readonly string[]
   readonly in_force_on: string
+  /** Empty: any. */
+  readonly documents: readonly string[]
+}
+export interface Ranking {
+  readonly expansion: number
+  readonly fusion: 'weighted' | 'rrf'
+  readonly dense_weight: number
+  readonly rrf_k: number
+  readonly per_document_max: number
+  readonly collapse_revisions_on: string
 }
 export interface SearchRequest {
   readonly projection_id: string
   readonly query_vector: Buffer
+  readonly query_text: string
   readonly limit: number
   readonly filters: Filters
-  readonly ranking: { readonly expansion: number }
+  readonly entitled: Filters
+  readonly ranking: Ranking
+  readonly without_text?: boolean
+  readonly only_rows?: Buffer
 }
 export interface FoundPassage {
   readonly chunk_id: string
@@ -37,11 +51,21 @@ export interface FoundPassage {
   readonly citation: { readonly label: string; readonly source_anchor: string; readonly source_snapshot_id: string }
   readonly metadata: { readonly language: string; readonly jurisdiction: string; readonly verification_status: string }
   readonly place: { readonly ordinal: number; readonly document_passages: number }
+  readonly named: boolean
+  readonly row: number
+  readonly source_id: string
 }
 export interface SearchReply {
   readonly passages: readonly FoundPassage[]
   readonly plan: string
   readonly allowed: number
+  readonly evidence: readonly number[]
+  readonly unsupported: readonly UnsupportedReference[]
+}
+export interface UnsupportedReference {
+  readonly text: string
+  readonly normalized: string
+  readonly reason: 'not_in_corpus' | 'outside_filters'
 }
 export interface PrepareVersionRequest {
   readonly projection_id: string

@@ -1,12 +1,25 @@
-import type { FoundPassage } from '#core/rpc/search-node.ts'
+import { probability } from '#core/calibration.ts'
+import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
+import { ServiceError } from '#core/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
+import type { Evidence } from './search.ts'
 
-/** answer iff a passage remains, no explicit reference is unsupported, and the observed value reaches the profile's threshold. */
-export function decide(pinned: PinnedRequest, passages: readonly FoundPassage[]): Abstention {
-  const observed = passages[0]?.score ?? 0
-  const { threshold, signal } = pinned.profile
-  const unsupported: Abstention['unsupported_explicit_references'] = []
+/**
+ * answer iff a passage remains, no explicit reference is unsupported, and the observed value reaches the profile's threshold.
+ * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node measured other features than the profile was calibrated on.
+ */
+export function decide(pinned: PinnedRequest, { passages, evidence, unsupported }: Evidence): Abstention {
+  const { threshold, signal, parameters } = pinned.profile
+  if (evidence.length !== EVIDENCE_FEATURES.length || !evidence.every(Number.isFinite))
+    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause: new Error('the search node measured other features than this gateway knows') })
+  const observed = passages.length === 0 ? 0 : probability(parameters.calibration, EVIDENCE_FEATURES, evidence)
   const answers = passages.length > 0 && unsupported.length === 0 && observed >= threshold
-  return { decision: answers ? 'answer' : 'abstain', signal, threshold, observed_value: observed, unsupported_explicit_references: unsupported }
+  return {
+    decision: answers ? 'answer' : 'abstain',
+    signal,
+    threshold,
+    observed_value: observed,
+    unsupported_explicit_references: unsupported.map(({ text, normalized, reason }) => ({ text, normalized, reason })),
+  }
 }

@@ -4,7 +4,7 @@ import { newRequestId } from '#core/ids.ts'
 import type { RequestId } from '#core/ids.ts'
 
 /** The stages of a request, in their order. */
-export const STAGES = ['authenticate', 'parse', 'entitle', 'narrow', 'pin', 'admit', 'embed', 'search', 'decide', 'bound', 'record', 'reply'] as const
+export const STAGES = ['authenticate', 'parse', 'entitle', 'narrow', 'pin', 'admit', 'embed', 'search', 'rerank', 'decide', 'bound', 'record', 'reply'] as const
 export type Stage = (typeof STAGES)[number]
 
 /** Outside parties whose time is not the gateway's own. */

@@ -3,13 +3,19 @@ import { ServiceError } from '#core/errors.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { RetrievalRequest } from './schema.ts'
 
-/** What the request may see: always within the entitlement, never more. */
-export interface Narrowed {
-  readonly profile: ServingProfile
+/** Values that passages may have. */
+export interface Values {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
   /** undefined: every subject, and passages without one. */
   readonly subjects: readonly string[] | undefined
+}
+
+/** What the request may see: always within the entitlement, never more. */
+export interface Narrowed extends Values {
+  readonly profile: ServingProfile
+  /** Before the request's own filters. */
+  readonly entitled: Values
 }
 
 /**
@@ -19,10 +25,16 @@ export interface Narrowed {
 export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest): Narrowed {
   const { filters } = request
   const profile = chooseProfile(entitlement, request.profile)
+  const entitled = {
+    languages: entitlement.languages.map(canonicalLanguage),
+    jurisdictions: entitlement.jurisdictions.map(canonicalJurisdiction),
+    subjects: entitlement.subjects ?? undefined,
+  }
   return {
     profile,
-    languages: within(entitlement.languages.map(canonicalLanguage), filters?.language?.map(canonicalLanguage)),
-    jurisdictions: within(entitlement.jurisdictions.map(canonicalJurisdiction), filters?.jurisdiction?.map(canonicalJurisdiction)),
+    entitled,
+    languages: within(entitled.languages, filters?.language?.map(canonicalLanguage)),
+    jurisdictions: within(entitled.jurisdictions, filters?.jurisdiction?.map(canonicalJurisdiction)),
     subjects: filters?.subject === undefined ? (entitlement.subjects ?? undefined) : within(entitlement.subjects ?? profile.facets.subjects, filters.subject),
   }
 }

@@ -2,7 +2,7 @@ import type { Access, ServingProfile } from '#core/db/access.ts'
 import type { PlanLimits } from '#core/plan.ts'
 import type { Filters } from '#core/rpc/search-node.ts'
 import type { ActiveEntitlement } from './entitle.ts'
-import type { Narrowed } from './narrow.ts'
+import type { Narrowed, Values } from './narrow.ts'
 import type { RetrievalRequest } from './schema.ts'
 
 declare const pinned: unique symbol
@@ -23,6 +23,8 @@ export interface PinnedRequest {
   readonly limits: PlanLimits
   readonly profile: ServingProfile
   readonly filters: Filters
+  /** The filters without the request's own. */
+  readonly entitled: Filters
   /** UTC day, YYYY-MM-DD, by which "in force" is judged. */
   readonly inForceOn: string
   readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
@@ -32,6 +34,11 @@ export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Na
   const { limits } = entitlement
   const { profile } = narrowed
   const inForceOn = now.toISOString().slice(0, 10)
+  const mandatory = {
+    verification_statuses: profile.parameters.verification_statuses,
+    in_force_on: profile.parameters.in_force_only ? inForceOn : '',
+    documents: [],
+  }
   const facts: Omit<PinnedRequest, typeof pinned> = {
     query: request.query,
     topK: Math.min(request.top_k ?? limits.max_top_k, limits.max_top_k),
@@ -45,14 +52,8 @@ export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Na
     planId: entitlement.plan_id,
     limits,
     profile,
-    filters: {
-      languages: narrowed.languages,
-      jurisdictions: narrowed.jurisdictions,
-      subjects: narrowed.subjects ?? [],
-      any_subject: narrowed.subjects === undefined,
-      verification_statuses: profile.parameters.verification_statuses,
-      in_force_on: profile.parameters.in_force_only ? inForceOn : '',
-    },
+    filters: { ...valuesOf(narrowed), ...mandatory },
+    entitled: { ...valuesOf(narrowed.entitled), ...mandatory },
     inForceOn,
     fingerprintKey:
       access.fingerprint_epoch === null || access.fingerprint_wrapped === null
@@ -60,4 +61,8 @@ export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Na
         : { epoch: access.fingerprint_epoch, wrapped: access.fingerprint_wrapped },
   }
   return Object.freeze(facts) as PinnedRequest
+}
+
+function valuesOf({ languages, jurisdictions, subjects }: Values): Pick<Filters, 'languages' | 'jurisdictions' | 'subjects' | 'any_subject'> {
+  return { languages, jurisdictions, subjects: subjects ?? [], any_subject: subjects === undefined }
 }

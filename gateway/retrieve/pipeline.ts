@@ -22,10 +22,13 @@ import type { PinnedRequest } from './pin.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply } from './reply.ts'
 import type { PublicIds, Reply, Windows } from './reply.ts'
+import { rerank } from './rerank.ts'
+import type { RerankerOf } from './rerank.ts'
 import { search } from './search.ts'
 
 export interface PipelineDeps extends AuthenticateDeps, AdmitDeps {
   readonly embedderOf: EmbedderOf
+  readonly rerankerOf: RerankerOf
   readonly searchTier: SearchTier
   readonly ledger: LedgerQueue
   readonly log: Log
@@ -54,9 +57,10 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
     const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey, (decision) => (windows = { pinned, decision })))
     return await settling(deps, exchange, pinned, async () => {
       const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned))
-      const passages = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
-      const abstention = await stage('decide', () => decide(pinned, passages))
-      const bounded = await stage('bound', () => bound(ids, pinned, query, passages, abstention))
+      const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
+      const evidence = await stage('rerank', () => rerank(deps.rerankerOf, exchange, pinned, found))
+      const abstention = await stage('decide', () => decide(pinned, evidence))
+      const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
       await stage('record', () => record(deps, exchange, pinned, admission, query, abstention, bounded))
       const reply = await stage('reply', () => deliveredReply(ids, bounded.body, { pinned, decision: admission.decision }))
       return { reply, error: undefined, decision: abstention.decision }

@@ -1,36 +1,44 @@
 import { BOUNDS } from '#core/bounds.ts'
 import { ServiceError } from '#core/errors.ts'
-import type { FoundPassage } from '#core/rpc/search-node.ts'
+import { rankingOf } from '#core/profile.ts'
+import type { FoundPassage, SearchReply } from '#core/rpc/search-node.ts'
 import type { SearchTier } from '../search-tier.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
+/** The ranked passages, what speaks for them, and which provisions the query names in vain. */
+export type Evidence = Pick<SearchReply, 'passages' | 'evidence' | 'unsupported'>
+
 /**
- * The best passages of the pinned projection within the pinned filters, best first.
+ * The best passages of the pinned projection within the pinned filters, best first; as many as the caller or the re-ranker needs.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or one answers what was not asked for.
  */
-export async function search(tier: SearchTier, exchange: Exchange, pinned: PinnedRequest, query: EmbeddedQuery): Promise<readonly FoundPassage[]> {
+export async function search(tier: SearchTier, exchange: Exchange, pinned: PinnedRequest, query: EmbeddedQuery): Promise<Evidence> {
+  const { parameters } = pinned.profile
+  const limit = Math.max(pinned.topK, parameters.reranker?.candidates ?? 0)
   const request = {
     projection_id: pinned.profile.projection_id,
     query_vector: Buffer.from(query.vector.buffer, query.vector.byteOffset, query.vector.byteLength),
-    limit: pinned.topK,
+    query_text: pinned.query,
+    limit,
     filters: pinned.filters,
-    ranking: { expansion: pinned.profile.parameters.expansion },
+    entitled: pinned.entitled,
+    ranking: rankingOf(parameters, pinned.inForceOn),
   }
   try {
-    const { passages } = await exchange.timings.wait('search', tier.search(request, BOUNDS.searchTimeoutMs, exchange.signal))
-    assertAsPinned(pinned, passages)
-    return passages
+    const found = await exchange.timings.wait('search', tier.search(request, BOUNDS.searchTimeoutMs, exchange.signal))
+    assertAsPinned(pinned, found.passages, limit)
+    return found
   } catch (cause) {
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }
 }
 
 /** Wrong evidence is worse than none: what a node returns outside the pinned filters is refused whole. */
-function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[]): void {
+function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[], limit: number): void {
   const { filters } = pinned
-  if (passages.length > pinned.topK) throw new Error('the search node returned more passages than asked for')
+  if (passages.length > limit) throw new Error('the search node returned more passages than asked for')
   let previous = 1
   for (const { metadata, score } of passages) {
     if (

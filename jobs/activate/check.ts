@@ -32,6 +32,10 @@ export function assertActivatable(activation: ActivationRow, version: VersionRow
     throw new ActivationRefused(
       'The version did not pass its evaluation: read the report with "operator versions show", correct sources or questions, and build another candidate.',
     )
+  if (version.worse && !rollback && activation.override_reason === null)
+    throw new ActivationRefused(
+      'The evaluation found the version worse than the active one: build a better candidate, or activate it with --override and the reason, which the audit trail keeps.',
+    )
   if (version.verdict === null) throw new ActivationRefused('The version has not been reviewed: review it with "operator review" first.')
   if (version.verdict === 'rejected') throw new ActivationRefused('The newest review rejects the version: have it reviewed again, or build another candidate.')
 }

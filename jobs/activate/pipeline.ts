@@ -85,6 +85,7 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
     profile_id: before.profile_id,
     activation_id: activationId,
     search_nodes: loadedOn,
+    override_reason: activation.override_reason,
   }
   await appendAudit(client, {
     actor: activation.actor,

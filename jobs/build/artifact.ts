@@ -31,6 +31,7 @@ export async function buildArtifact(context: BuildContext, corpus: Corpus, vecto
     embedding: embedder.space,
     snapshotsDigest: corpus.snapshotsDigest,
     passages: corpus.passages,
+    acts: corpus.acts,
     rows: embeddedRows(context.workFolder, vectors),
     privateKeyDer: context.privateKeyDer,
     onProgress: (done, total) => context.progress.at(done, total),

@@ -2,11 +2,10 @@ import { appendAudit } from '#core/db/audit.ts'
 import { succeedBuild } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { insertDocuments, insertRevisions, insertVersion } from '#core/db/versions.ts'
-import { TOP_SCORE_SIGNAL } from '#core/profile.ts'
-import type { ProfileParameters } from '#core/profile.ts'
-import type { Evaluation } from '#jobs/evaluate/measure.ts'
+import { EVIDENCE_SIGNAL } from '#core/profile.ts'
+import type { Evaluated } from '#jobs/evaluate/pipeline.ts'
 import type { BuiltArtifact } from './artifact.ts'
-import type { BuildContext } from './context.ts'
+import type { CandidateContext } from './context.ts'
 import { profileIdOf, versionIdOf } from './ids.ts'
 import { StaleBuild } from './progress.ts'
 import type { Corpus } from './sort.ts'
@@ -17,11 +16,10 @@ import type { Corpus } from './sort.ts'
  * @throws StaleBuild
  */
 export async function publishCandidate(
-  context: BuildContext,
+  context: CandidateContext,
   corpus: Corpus,
   artifact: BuiltArtifact,
-  profile: ProfileParameters,
-  evaluation: Evaluation,
+  { report, profile }: Evaluated,
 ): Promise<string> {
   const { fence, knowledgeBaseId } = context
   const versionId = versionIdOf(fence.buildId)
@@ -37,17 +35,18 @@ export async function publishCandidate(
       passages: artifact.manifest.passages,
       documents: artifact.manifest.documents,
       facets: corpus.facets,
-      evaluation,
-      passed: evaluation.passed,
+      evaluation: report,
+      passed: report.passed,
       projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
-      profile: { id: profileIdOf(fence.buildId), parameters: profile, signal: TOP_SCORE_SIGNAL, threshold: evaluation.threshold },
+      profile: { id: profileIdOf(fence.buildId), parameters: profile, signal: EVIDENCE_SIGNAL, threshold: profile.calibration.threshold },
     })
     const detail = {
       build_id: fence.buildId,
       knowledge_base_id: knowledgeBaseId,
       passages: artifact.manifest.passages,
-      passed: evaluation.passed,
-      recall_at_5: evaluation.recall_at_5,
+      passed: report.passed,
+      worse_than_active: report.comparison?.worse ?? null,
+      ndcg_at_10: report.systems.hybrid?.['ndcg@10'] ?? null,
     }
     await appendAudit(client, { actor: 'jobs', action: 'version.build', subject: `version:${versionId}`, detail })
   })

@@ -57,6 +57,7 @@ async function run(fence: BuildFence, build: BuildRow, config: JobsConfig, datab
   return await runBuild({
     fence,
     knowledgeBaseId: build.knowledge_base_id,
+    knowledgeBase: build.knowledge_base,
     parameters: buildParametersSchema.parse(build.parameters),
     source: await readImport(database, build.import_id),
     database,

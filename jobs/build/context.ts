@@ -4,6 +4,7 @@ import type { ImportRow } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import type { Log } from '#core/log.ts'
+import type { RerankSettings } from '#core/rerank/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-node.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
@@ -11,23 +12,29 @@ import type { Progress } from './progress.ts'
 export const BUILD_STAGES = ['import', 'sort', 'embed', 'artifact', 'verify', 'evaluate', 'candidate'] as const
 export type BuildStage = (typeof BUILD_STAGES)[number]
 
-/** What every stage of one run gets. */
+/** What the stages up to the verified artifact get. */
 export interface BuildContext {
   readonly fence: BuildFence
   readonly knowledgeBaseId: string
   readonly parameters: BuildParameters
   readonly source: ImportRow
-  readonly database: Database
   readonly store: ArtifactStore
   /** Stage outputs that a later run of the same build goes on from. */
   readonly workFolder: string
-  readonly embedding: EmbeddingSettings
   readonly privateKeyDer: Buffer
   readonly publicKeyDer: Buffer
-  /** All of SEARCH_NODES. */
-  readonly nodes: readonly SearchNodeClient[]
   readonly progress: Progress
   /** Aborted once another run has taken the build over. */
   readonly signal: AbortSignal
+}
+
+/** What the stages that make a candidate of it get as well. */
+export interface CandidateContext extends BuildContext {
+  /** Slug. */
+  readonly knowledgeBase: string
+  readonly database: Database
+  readonly embedding: EmbeddingSettings & RerankSettings
+  /** All of SEARCH_NODES. */
+  readonly nodes: readonly SearchNodeClient[]
   readonly log: Log
 }

@@ -1,18 +1,21 @@
 import { rm } from 'node:fs/promises'
 import { writeDurably } from '#core/artifact/store.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { OperatorError } from '#core/errors.ts'
+import { openReranker } from '#core/rerank/reranker.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
-import { profileParametersSchema } from '#core/profile.ts'
-import type { ProfileParameters } from '#core/profile.ts'
-import type { Evaluation } from '#jobs/evaluate/measure.ts'
+import { readServing } from '#core/db/versions.ts'
+import type { ActiveVersion } from '#jobs/evaluate/active.ts'
+import { renderPage } from '#jobs/evaluate/page/page.ts'
 import { evaluate } from '#jobs/evaluate/pipeline.ts'
-import { renderReport } from '#jobs/evaluate/report.ts'
+import type { Evaluated } from '#jobs/evaluate/pipeline.ts'
 import { buildArtifact, verifyBuilt } from './artifact.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import { publishCandidate } from './candidate.ts'
-import type { BuildContext } from './context.ts'
+import type { BuildContext, CandidateContext } from './context.ts'
 import { embedPassages } from './embed.ts'
 import { versionIdOf } from './ids.ts'
-import { expansionOf } from './parameters.ts'
+import { defaultProfile } from './parameters.ts'
 import { preparePassages } from './sort.ts'
 import type { Corpus } from './sort.ts'
 
@@ -21,38 +24,68 @@ import type { Corpus } from './sort.ts'
  * its output whole or not at all, and what an earlier run left whole is used again; nothing is visible before the last stage commits.
  * @returns the id of the candidate.
  */
-export async function runBuild(context: BuildContext): Promise<string> {
+export async function runBuild(context: CandidateContext): Promise<string> {
   const embedder = openEmbedder(context.parameters.embedding, { ...context.embedding })
-  const profile = profileParametersSchema.parse({ expansion: expansionOf(context.parameters) })
 
-  const corpus = await preparePassages(context)
-  const vectors = await embedPassages(context, corpus.passages, embedder)
-  const artifact = await buildArtifact(context, corpus, vectors, embedder)
-  await verifyBuilt(context, artifact)
-  const evaluation = await evaluateBuilt(context, corpus, artifact, profile)
-  const versionId = await publishCandidate(context, corpus, artifact, profile, evaluation)
+  const { corpus, artifact } = await buildProjection(context, embedder)
+  const evaluated = await evaluateBuilt(context, corpus, artifact)
+  const versionId = await publishCandidate(context, corpus, artifact, evaluated)
 
   await rm(context.workFolder, { recursive: true, force: true })
   return versionId
 }
 
-async function evaluateBuilt(context: BuildContext, corpus: Corpus, artifact: BuiltArtifact, profile: ProfileParameters): Promise<Evaluation> {
+export interface BuiltProjection {
+  readonly corpus: Corpus
+  readonly artifact: BuiltArtifact
+}
+
+/** The stages that need nothing but the artifact store: what they leave can be loaded by a search node. */
+export async function buildProjection(context: BuildContext, embedder: Embedder): Promise<BuiltProjection> {
+  const corpus = await preparePassages(context)
+  const vectors = await embedPassages(context, corpus.passages, embedder)
+  const artifact = await buildArtifact(context, corpus, vectors, embedder)
+  await verifyBuilt(context, artifact)
+  return { corpus, artifact }
+}
+
+async function evaluateBuilt(context: CandidateContext, corpus: Corpus, artifact: BuiltArtifact): Promise<Evaluated> {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
-  const { evaluation, asked } = await evaluate({
+  const evaluated = await evaluate({
+    versionId,
+    knowledgeBase: context.knowledgeBase,
     projection: artifact,
-    artifactFolder: artifact.folder,
+    artifact: { ...artifact.manifest, folder: artifact.folder },
     facets: corpus.facets,
-    profile,
+    profile: defaultProfile(context.parameters),
+    targetRisk: context.parameters.target_risk,
     questionsSha256: context.parameters.questions_sha256,
+    active: await activeVersion(context),
     store: context.store,
     // An artifact kept from an earlier run may lie in another space than this run is configured for.
     embedder: openEmbedder(artifact.manifest.embedding, context.embedding),
+    reranker: context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined ? undefined : openReranker(context.embedding),
+    rerankerToTry: context.parameters.reranker ?? null,
     nodes: context.nodes,
     day: new Date().toISOString().slice(0, 10),
     signal: context.signal,
     onProgress: (done, total) => context.progress.at(done, total),
   })
-  await writeDurably(context.store.reportFile(versionId), renderReport(versionId, evaluation, asked))
-  return evaluation
+  const { report } = evaluated
+  await writeDurably(context.store.reportFile(versionId), renderPage(report))
+  await writeDurably(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`)
+  return evaluated
+}
+
+/** What the candidate would replace; undefined as well where this worker can no longer embed questions for it or re-rank as it does. */
+async function activeVersion({ database, knowledgeBaseId, embedding }: CandidateContext): Promise<ActiveVersion | undefined> {
+  const active = await readServing(database, knowledgeBaseId)
+  if (active === undefined || (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined)) return undefined
+  try {
+    return { ...active, embedder: openEmbedder(active.embedding, embedding) }
+  } catch (error) {
+    if (error instanceof OperatorError) return undefined
+    throw error
+  }
 }

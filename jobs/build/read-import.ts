@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Facets } from '#core/artifact/layout.ts'
 import { digestFile } from '#core/artifact/hashed-file.ts'
 import { sha256 } from '#core/artifact/manifest.ts'
+import type { ActEntry } from '#core/artifact/references-layout.ts'
 import type { PlacedPassage } from '#core/artifact/row-order.ts'
 import type { DocumentRow, RevisionRow } from '#core/db/versions.ts'
 import { OperatorError } from '#core/errors.ts'
@@ -30,6 +31,7 @@ export interface ImportedCorpus {
   /** Passages of each document over all its revisions. */
   readonly documentPassages: ReadonlyMap<string, number>
   readonly facets: Facets
+  readonly acts: readonly ActEntry[]
   /** SHA-256 (hex) over the sorted SHA-256 values of the snapshots. */
   readonly snapshotsDigest: string
 }
@@ -93,6 +95,7 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
       documents: [...documents.values()],
       documentPassages,
       facets: step.value.facets,
+      acts: step.value.acts,
       snapshotsDigest: digestOf(context),
     }
   } finally {
@@ -131,7 +134,7 @@ function revisionOf(revisions: Map<string, OpenRevision>, draft: DraftPassage): 
 
 /** What makes a revision's text what it is; a passage's id already follows from its text and place. */
 function contentOf(draft: DraftPassage): string {
-  return JSON.stringify([draft.ordinal, draft.chunk_id, draft.citation.label, draft.metadata, draft.subjects])
+  return JSON.stringify([draft.ordinal, draft.chunk_id, draft.citation.label, draft.metadata, draft.subjects, draft.references])
 }
 
 /** Passages that agree in these fields share one object: millions of rows have few combinations. */

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { facetsSchema } from '#core/artifact/layout.ts'
 import { passageRecordSchema } from '#core/artifact/passage.ts'
 import type { PassageRecord } from '#core/artifact/passage.ts'
+import { referencesSchema } from '#core/artifact/references-layout.ts'
 import { rowOrder } from '#core/artifact/row-order.ts'
 import { renameDurably, writeDurably } from '#core/artifact/store.ts'
 import type { BuildContext } from './context.ts'
@@ -31,6 +32,7 @@ const corpusSchema = z.strictObject({
     }),
   ),
   facets: facetsSchema,
+  acts: referencesSchema.shape.acts,
   snapshotsDigest: z.string(),
 })
 /** What the passages of a build amount to. Its file is written last: where it is, `passages.jsonl` is whole. */
@@ -51,8 +53,15 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
   const imported = await readImportedCorpus(context)
   await context.progress.begin('sort', imported.passages.length)
   await writeSorted(context, imported)
-  const { documents, facets, snapshotsDigest } = imported
-  const corpus: Corpus = { passages: imported.passages.length, documents: [...documents], revisions: [...imported.revisions], facets, snapshotsDigest }
+  const { documents, facets, acts, snapshotsDigest } = imported
+  const corpus: Corpus = {
+    passages: imported.passages.length,
+    documents: [...documents],
+    revisions: [...imported.revisions],
+    facets,
+    acts: acts.map(({ id, aliases }) => ({ id, aliases: [...aliases] })),
+    snapshotsDigest,
+  }
   await writeDurably(marker, JSON.stringify(corpus))
   await removeSpools(context.workFolder)
   return corpus

@@ -50,7 +50,7 @@ export async function publish(
     if (versionId === null || built.passed !== true)
       throw new OperatorError(`The candidate did not pass its evaluation, so it was not activated: see "operator review show ${versionId ?? ''}".`)
     await reviewVersion(operator, { version: versionId, verdict: 'approved', reviewer: operator.actor, note: 'The evaluation passed; approved for local use.' })
-    const asked = await requestActivation(operator, versionId, (id) => enqueueActivation(open('activate'), id))
+    const asked = await requestActivation(operator, { version: versionId }, (id) => enqueueActivation(open('activate'), id))
     await waitForActivation(operator.database, asked.id, WAIT_SECONDS, progress)
     return { versionId, report: imported.report }
   })

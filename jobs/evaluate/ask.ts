@@ -1,19 +1,31 @@
 import type { Facets } from '#core/artifact/layout.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
+import { rankingOf } from '#core/profile.ts'
 import type { ProfileParameters } from '#core/profile.ts'
-import type { Filters, FoundPassage, SearchNodeClient } from '#core/rpc/search-node.ts'
-import { EVALUATION_TOP_K } from './measure.ts'
+import { reordered, rerankedText } from '#core/rerank/order.ts'
+import type { Reranker } from '#core/rerank/reranker.ts'
+import type { Filters, SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
 import type { Question } from './questions.ts'
 
 const ASK_CONCURRENCY = 4
 const ATTEMPTS_PER_QUESTION = 3
+
+/** What a question can be ranked by: its words, its vector, or both as the profile fuses them. */
+export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
+export type System = (typeof SYSTEMS)[number]
+
+/** What is asked of a question set; judgments stay with the one who asks. */
+export type AskedFor = Pick<Question, 'text' | 'filters'>
+const UNFILTERED: AskedFor = { text: '', filters: undefined }
 
 export interface AskContext {
   readonly projectionId: string
   readonly facets: Facets
   readonly profile: ProfileParameters
   readonly embedder: Embedder
+  /** For a profile with a re-ranker. */
+  readonly reranker?: Reranker | undefined
   /** Nodes that have the projection loaded; at least one. */
   readonly nodes: readonly SearchNodeClient[]
   /** UTC day, YYYY-MM-DD. */
@@ -22,9 +34,23 @@ export interface AskContext {
   readonly onProgress: (done: number, total: number) => void
 }
 
-/** @returns the first five passages for each question, in the order of the questions. */
-export async function askAll(questions: readonly Question[], context: AskContext): Promise<readonly (readonly FoundPassage[])[]> {
-  const answers = new Array<readonly FoundPassage[]>(questions.length)
+export interface AskSystemsContext extends AskContext {
+  readonly systems: readonly System[]
+  /** Passages come with an empty text: who only counts them need not wait for it. */
+  readonly withoutText?: boolean
+  /** Passages asked for, at most `searchLimitMax`. */
+  readonly limit: number
+}
+
+/**
+ * Asks every question of every system. Replies are handed on as they come and held by nobody here, so that memory does not grow with them.
+ * @param take gets the question's place, the system and what the node sent.
+ */
+export async function askSystems<Q extends AskedFor>(
+  questions: readonly Q[],
+  context: AskSystemsContext,
+  take: (at: number, system: System, reply: SearchReply, question: Q) => void,
+): Promise<void> {
   for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
     const { vectors } = await context.embedder.embed(
@@ -36,38 +62,91 @@ export async function askAll(questions: readonly Question[], context: AskContext
       for (const [at, question] of waiting) {
         const vector = vectors[at]
         if (vector === undefined) throw new Error('the embedder sent too few vectors')
-        answers[from + at] = await askOne(question, vector, from + at, context)
+        for (const system of context.systems) take(from + at, system, await askOne(question, system, vector, from + at, context), question)
       }
     }
     await Promise.all(Array.from({ length: ASK_CONCURRENCY }, askOnward))
     context.onProgress(from + batch.length, questions.length)
   }
-  return answers
 }
 
-/** Spreads questions over the nodes and moves on to the next node where one fails. */
-async function askOne(question: Question, vector: Float32Array<ArrayBuffer>, turn: number, context: AskContext): Promise<readonly FoundPassage[]> {
+export async function askOne(
+  question: AskedFor,
+  system: System,
+  vector: Float32Array,
+  turn: number,
+  context: Omit<AskSystemsContext, 'systems'>,
+): Promise<SearchReply> {
   const request = {
     projection_id: context.projectionId,
-    query_vector: Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength),
-    limit: EVALUATION_TOP_K,
+    ...evidenceFor(system, question.text, vector),
+    limit: context.limit,
     filters: filtersOf(question, context),
-    ranking: { expansion: context.profile.expansion },
+    entitled: filtersOf(UNFILTERED, context),
+    ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
+    without_text: context.withoutText ?? false,
   }
+  return system === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
+}
+
+/** As the gateway does: the profile's re-ranker orders the first passages anew. */
+async function reranked(request: SearchRequest, turn: number, context: AskContext): Promise<SearchReply> {
+  const { reranker: parameters } = context.profile
+  if (parameters === null) return await search(request, turn, context)
+  if (context.reranker === undefined) throw new Error('the profile re-ranks and no re-ranker was opened')
+  const reply = await search({ ...request, limit: Math.max(request.limit, parameters.candidates), without_text: false }, turn, context)
+  const texts = reply.passages.slice(0, parameters.candidates).map(rerankedText)
+  const scores = texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.query_text, texts, context.signal)
+  return { ...reply, passages: reordered(reply.passages, scores).slice(0, request.limit) }
+}
+
+/**
+ * What exact search is compared with: the rows of the artifact that the vector alone finds among some of them, best first.
+ * @param onlyRows bit row % 8 of byte row / 8.
+ */
+export async function findRows(vector: Float32Array, onlyRows: Buffer, limit: number, context: AskContext): Promise<readonly number[]> {
+  const filters = filtersOf(UNFILTERED, context)
+  const { passages } = await search(
+    {
+      projection_id: context.projectionId,
+      ...evidenceFor('dense', '', vector),
+      limit,
+      filters: { ...filters, in_force_on: '' },
+      entitled: filters,
+      ranking: { ...rankingOf(context.profile, context.day), per_document_max: 0, collapse_revisions_on: '' },
+      without_text: true,
+      only_rows: onlyRows,
+    },
+    0,
+    context,
+  )
+  return passages.map(({ row }) => row)
+}
+
+/** Spreads requests over the nodes and moves on to the next node where one fails. */
+async function search(request: SearchRequest, turn: number, context: AskContext): Promise<SearchReply> {
   for (let attempt = 0; ; attempt++) {
     const node = context.nodes[(turn + attempt) % context.nodes.length]
     if (node === undefined) throw new Error('no search node has the candidate loaded')
     context.signal.throwIfAborted()
     try {
-      return (await node.call('Search', request, BOUNDS.searchTimeoutMs, context.signal)).passages
+      return await node.call('Search', request, BOUNDS.searchTimeoutMs, context.signal)
     } catch (error) {
       if (attempt + 1 >= ATTEMPTS_PER_QUESTION) throw error
     }
   }
 }
 
+/** The one place that says how each system is asked for: a search node ranks by what it is given. */
+function evidenceFor(system: System, text: string, vector: Float32Array): { readonly query_vector: Buffer; readonly query_text: string } {
+  return {
+    query_vector: system === 'lexical' ? Buffer.alloc(0) : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength),
+    query_text: system === 'dense' ? '' : text,
+  }
+}
+
 /** What a caller entitled to the whole version would be pinned to, narrowed by the question's own filters. */
-function filtersOf(question: Question, { facets, profile, day }: AskContext): Filters {
+function filtersOf(question: AskedFor, { facets, profile, day }: AskContext): Filters {
   const own = question.filters ?? {}
   return {
     languages: own.language ?? facets.languages,
@@ -76,5 +155,6 @@ function filtersOf(question: Question, { facets, profile, day }: AskContext): Fi
     any_subject: own.subject === undefined,
     verification_statuses: profile.verification_statuses,
     in_force_on: profile.in_force_only ? (own.in_force_on ?? day) : '',
+    documents: [],
   }
 }

@@ -1,34 +1,51 @@
 import type { PassageRecord } from '#core/artifact/passage.ts'
 import { BOUNDS } from '#core/bounds.ts'
-import type { Question } from './questions.ts'
+import type { JudgedQuestion } from './judged-question.ts'
 
 const EXTRACT_CHARACTERS_MIN = 40
 const EXTRACT_CHARACTERS_MAX = 300
 
-/** A question made from a passage, and the text that answers it. */
-export interface KnownItem {
-  readonly question: Question
-  readonly text: string
-}
-
 /**
  * Known-item questions for a version without a question set: a sample of at most 200 passages in force, each asked for by its heading and
  * the opening words of its own text. This tells whether the version finds what it holds, not how well it understands questions. The sample
- * follows from the passages alone: those with the smallest ids, which are hashes of their content.
+ * follows from the passages alone: those with the smallest ids, which are hashes of their content, less those whose text another passage repeats.
+ * @param passages reads them once more each time it is called.
  */
-export async function sampleKnownItems(passages: AsyncIterable<PassageRecord>, day: string): Promise<readonly KnownItem[]> {
+export async function sampleKnownItems(passages: () => AsyncIterable<PassageRecord>, day: string): Promise<readonly JudgedQuestion[]> {
   const chosen: KnownItem[] = []
-  for await (const passage of passages) {
-    const { chunk_id: id, heading, text, source_id: sourceId } = passage
+  for await (const passage of passages()) {
+    const { chunk_id: id, heading, text } = passage
     const last = chosen.at(-1)
-    if (!isServed(passage, day) || (chosen.length === BOUNDS.evaluationSampleMax && last !== undefined && id >= last.question.id)) continue
+    if (!isServed(passage, day) || (chosen.length === BOUNDS.evaluationSampleMax && last !== undefined && id >= last.id)) continue
     const extract = extractOf(text)
     if (extract === undefined) continue
-    const at = chosen.findIndex((other) => id < other.question.id)
-    chosen.splice(at === -1 ? chosen.length : at, 0, { question: { id, text: questionOf(heading, extract), relevant: [sourceId], filters: undefined }, text })
+    const at = chosen.findIndex((other) => id < other.id)
+    chosen.splice(at === -1 ? chosen.length : at, 0, { id, question: questionOf(heading, extract), text })
     if (chosen.length > BOUNDS.evaluationSampleMax) chosen.pop()
   }
-  return chosen
+  const sources = await sourcesByText(new Set(chosen.map(({ text }) => text)), passages())
+  return chosen.flatMap(({ id, question, text }) => {
+    const [source, ...others] = sources.get(text) ?? []
+    if (source === undefined || others.length > 0) return []
+    return [{ id, text: question, judgments: new Map([[source, 1]]), answerable: undefined, group: undefined, filters: undefined }]
+  })
+}
+
+interface KnownItem {
+  readonly id: string
+  readonly question: string
+  readonly text: string
+}
+
+async function sourcesByText(texts: ReadonlySet<string>, passages: AsyncIterable<PassageRecord>): Promise<ReadonlyMap<string, readonly string[]>> {
+  const sources = new Map<string, string[]>()
+  for await (const { text, source_id: source } of passages) {
+    if (!texts.has(text)) continue
+    const known = sources.get(text) ?? []
+    if (!known.includes(source)) known.push(source)
+    sources.set(text, known)
+  }
+  return sources
 }
 
 function isServed(passage: PassageRecord, day: string): boolean {

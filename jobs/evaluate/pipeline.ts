@@ -2,33 +2,50 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Facets } from '#core/artifact/layout.ts'
 import { sha256 } from '#core/artifact/manifest.ts'
+import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
 import type { ArtifactStore } from '#core/artifact/store.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/errors.ts'
+import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
 import type { ProfileParameters } from '#core/profile.ts'
-import type { FoundPassage, SearchNodeClient } from '#core/rpc/search-node.ts'
+import type { Reranker } from '#core/rerank/reranker.ts'
+import type { SearchNodeClient } from '#core/rpc/search-node.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { Projection } from '#jobs/search-nodes.ts'
-import { askAll } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import { compareWithActive } from './active.ts'
+import type { ActiveVersion } from './active.ts'
+import { fitDecision, scoredBy } from './figures.ts'
+import { filteredRecallOf } from './filtered-questions.ts'
+import { fitFusion, tryReranker } from './fusion.ts'
+import { judgedQuestion } from './judged-question.ts'
+import type { JudgedQuestion } from './judged-question.ts'
 import { sampleKnownItems } from './known-items.ts'
-import type { KnownItem } from './known-items.ts'
-import { measure } from './measure.ts'
-import type { AskedQuestion, Evaluation } from './measure.ts'
+import { askQuestions, timeSystems } from './outcomes.ts'
+import type { EvaluationReport } from './page/evaluation-report.ts'
 import { passagesIn } from './passages.ts'
-import { DEFAULT_THRESHOLD } from './threshold.ts'
 import { parseQuestions } from './questions.ts'
-import type { Question } from './questions.ts'
+import { reportOf } from './report.ts'
+import type { Decision } from './report.ts'
 
 export interface EvaluationInput {
+  readonly versionId: string
+  readonly knowledgeBase: string
   readonly projection: Projection
-  readonly artifactFolder: string
+  readonly artifact: { readonly folder: string; readonly passages: number; readonly embedding: EmbeddingSpace }
   readonly facets: Facets
   readonly profile: ProfileParameters
+  readonly targetRisk: number
   /** SHA-256 (hex) of a question set in the store; undefined: known items. */
   readonly questionsSha256: string | undefined
+  /** What is served now; undefined: nothing. */
+  readonly active: ActiveVersion | undefined
   readonly store: ArtifactStore
   readonly embedder: Embedder
+  readonly reranker: Reranker | undefined
+  /** Null: none. */
+  readonly rerankerToTry: ProfileParameters['reranker']
   readonly nodes: readonly SearchNodeClient[]
   /** UTC day that "in force" is judged by. */
   readonly day: string
@@ -37,41 +54,49 @@ export interface EvaluationInput {
 }
 
 export interface Evaluated {
-  readonly evaluation: Evaluation
-  readonly asked: readonly AskedQuestion[]
+  readonly report: EvaluationReport
+  /** The profile with what was fitted: fusion, and the decision. */
+  readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
 }
 
+/** Records that a question's ranking is judged by: enough for recall@100. */
+const DEPTH = BOUNDS.searchLimitMax
+
 /**
- * Loads the candidate on the search nodes and asks it as a caller would be answered: real search, real vectors, mandatory filters.
+ * Loads the candidate on the search nodes and asks it as a caller would be answered: real search, real vectors, mandatory filters. In order: fit the
+ * fusion → try a re-ranker → ask → fit the decision → time → recall under filters → compare with what is active → judge.
  * The artifact's integrity has been verified before, and each node verifies it again when it loads.
- * @throws OperatorError when no search node can be asked or the question set is wrong.
+ * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const prepared = await prepareOnLiveNodes(input.nodes, input.projection, input.signal)
   if (prepared.loaded.length === 0) throw new NoSearchNodeError(prepared.failed.map(({ address, reason }) => `${address} ${reason}`))
-  const defaultThreshold = DEFAULT_THRESHOLD[input.embedder.space.provider]
-  const context = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
-  if (input.questionsSha256 === undefined) {
-    const items = await sampleKnownItems(passagesIn(join(input.artifactFolder, 'passages.jsonl')), input.day)
-    if (items.length === 0)
-      throw new OperatorError(
-        'No passage is verified and in force today, so there is nothing to evaluate: check the dates and statuses of the import, or build with a question set.',
-      )
-    const answers = await askAll(
-      items.map((item) => item.question),
-      context,
-    )
-    const asked = items.map((item, at) => judgeKnownItem(item, answers[at] ?? []))
-    return { asked, evaluation: measure(asked, { kind: 'known items', sha256: null, unknownRelevant: [], defaultThreshold }) }
-  }
-  const questions = await readQuestions(input.store, input.questionsSha256)
-  const answers = await askAll(questions, context)
-  const sources = await sourcesOf(input.artifactFolder, questions, answers)
-  const asked = questions.map((question, at) => judge(question, answers[at] ?? [], sources.ofPassage))
-  return {
-    asked,
-    evaluation: measure(asked, { kind: 'question set', sha256: input.questionsSha256, unknownRelevant: sources.unknownRelevant, defaultThreshold }),
-  }
+  const { questions, missing } = await questionsOf(input)
+  const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
+  const fused = await fitFusion(questions, asking)
+  const profile = await tryReranker(input.rerankerToTry, questions, { ...asking, profile: fused })
+  const context = { ...asking, profile }
+  const outcomes = await askQuestions(questions, DEPTH, context)
+  const fitted = fitDecision(questions, outcomes.hybrid, input.targetRisk)
+  const decision: Decision =
+    fitted === undefined
+      ? { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, questions, outcomes.hybrid) }
+      : { calibration: fitted.calibration, scored: fitted.outOfFold }
+  const report = reportOf({
+    kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
+    dataset: input.knowledgeBase,
+    versionId: input.versionId,
+    questionSet: input.questionsSha256 ?? null,
+    passages: input.artifact.passages,
+    questions,
+    outcomes,
+    decision,
+    latency: await timeSystems(questions, context),
+    filteredRecall: await filteredRecallOf(input.artifact, questions, context),
+    comparison: input.questionsSha256 === undefined ? null : await compareWithActive(input.active, questions, outcomes.hybrid, context),
+    missing,
+  })
+  return { report, profile: { ...profile, calibration: decision.calibration } }
 }
 
 /** Not the corpus's fault: search nodes may come back, so the build is tried again. */
@@ -84,7 +109,29 @@ class NoSearchNodeError extends Error {
   }
 }
 
-async function readQuestions(store: ArtifactStore, sha256Hex: string): Promise<readonly Question[]> {
+interface AskedQuestions {
+  readonly questions: readonly JudgedQuestion[]
+  /** Relevant ids that no passage carries, sorted. */
+  readonly missing: readonly string[]
+}
+
+async function questionsOf({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {
+  const passages = (): ReturnType<typeof passagesIn> => passagesIn(join(artifact.folder, 'passages.jsonl'))
+  if (questionsSha256 === undefined) {
+    const questions = await sampleKnownItems(passages, day)
+    if (questions.length === 0)
+      throw new OperatorError(
+        'No passage is verified and in force today, so there is nothing to evaluate: check the dates and statuses of the import, or build with a question set.',
+      )
+    return { questions, missing: [] }
+  }
+  const questions = await readQuestionSet(store, questionsSha256)
+  const missing = new Set(questions.flatMap(({ judgments }) => [...judgments.keys()]))
+  for await (const { source_id: source } of passages()) missing.delete(source)
+  return { questions, missing: [...missing].sort() }
+}
+
+async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly JudgedQuestion[]> {
   const path = store.snapshotFile(sha256Hex)
   const size = await stat(path).then(
     (found) => found.size,
@@ -96,39 +143,5 @@ async function readQuestions(store: ArtifactStore, sha256Hex: string): Promise<r
   const bytes = await readFile(path)
   if (sha256(bytes).toString('hex') !== sha256Hex)
     throw new OperatorError('The question set in the artifact store was changed after it was captured: import it again and build with it.')
-  return parseQuestions(bytes.toString('utf8'))
-}
-
-interface Sources {
-  readonly ofPassage: ReadonlyMap<string, string>
-  readonly unknownRelevant: readonly string[]
-}
-
-/** One pass over the passages: the source ids of those that were found, and which relevant ids no passage carries. */
-async function sourcesOf(artifactFolder: string, questions: readonly Question[], answers: readonly (readonly FoundPassage[])[]): Promise<Sources> {
-  const found = new Set(answers.flat().map((passage) => passage.chunk_id))
-  const unknown = new Set(questions.flatMap((question) => question.relevant))
-  const ofPassage = new Map<string, string>()
-  for await (const passage of passagesIn(join(artifactFolder, 'passages.jsonl'))) {
-    unknown.delete(passage.source_id)
-    if (found.has(passage.chunk_id)) ofPassage.set(passage.chunk_id, passage.source_id)
-  }
-  return { ofPassage, unknownRelevant: [...unknown].sort() }
-}
-
-/** A section cut into several passages counts once. */
-function judge(question: Question, answer: readonly FoundPassage[], sourceOf: ReadonlyMap<string, string>): AskedQuestion {
-  const sections = new Set(answer.map((passage) => sourceOf.get(passage.chunk_id)))
-  return {
-    id: question.id,
-    relevant: question.relevant.length,
-    found: question.relevant.filter((id) => sections.has(id)).length,
-    topScore: answer[0]?.score ?? 0,
-  }
-}
-
-/** The passage itself counts, or one with the same text: rules repeat themselves from part to part. */
-function judgeKnownItem({ question, text }: KnownItem, answer: readonly FoundPassage[]): AskedQuestion {
-  const found = answer.some((passage) => passage.chunk_id === question.id || passage.text === text)
-  return { id: question.id, relevant: 1, found: found ? 1 : 0, topScore: answer[0]?.score ?? 0 }
+  return parseQuestions(bytes.toString('utf8')).map(judgedQuestion)
 }

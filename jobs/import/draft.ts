@@ -26,6 +26,10 @@ export interface DraftInput {
   readonly placed: Placed
   /** The passage's text, or its parts in order. */
   readonly texts: readonly string[]
+  /** Canonical forms of the provisions that the record is the text of. */
+  readonly references: readonly string[]
+  /** How many records of the same revision were called by the same provision before. */
+  readonly occurrence: number
 }
 
 /** Every part as a passage (its ordinal still 0), or the reason why one of them breaks a bound: then none is kept. */
@@ -38,7 +42,8 @@ export function draftPassages(input: DraftInput): readonly DraftPassage[] | stri
   return drafts
 }
 
-function draftOf({ knowledgeBaseId, snapshotId, sourceId, recordTitle, placed, texts }: DraftInput, text: string, part: number): DraftPassage {
+function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
+  const { knowledgeBaseId, snapshotId, sourceId, recordTitle, placed, texts } = input
   const documentId = derivedUuid('document', knowledgeBaseId, placed.documentKey)
   const revision = [placed.effectiveAt, placed.effectiveTo ?? '', placed.publishedAt]
   return {
@@ -64,6 +69,8 @@ function draftOf({ knowledgeBaseId, snapshotId, sourceId, recordTitle, placed, t
     in_force_to: placed.effectiveTo === undefined ? null : dayOf(placed.effectiveTo),
     source_id: sourceId,
     heading: placed.heading ?? [placed.title, recordTitle].filter((each) => each !== '').join(' › '),
+    references: [...input.references],
+    provision: derivedUuid('provision', documentId, placed.provision, String(input.occurrence), String(part)),
     ordinal: 0,
     document_key: placed.documentKey,
     effective_to: placed.effectiveTo ?? null,

@@ -54,6 +54,14 @@ const fieldsSchema = z.strictObject({
   citation_label: ruleSchema,
   /** The publisher's own fragment of the cited part. */
   citation_fragment: ruleSchema.optional(),
+  /** Canonical id of the act, scheme and name: `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
+  act: ruleSchema.optional(),
+  /** What queries may call the act, beside the names that everybody knows: one alias, or several separated by commas. */
+  aliases: ruleSchema.optional(),
+  /** The provision that the record is the text of, as it is cited: `12 CFR 1003.2(g)(1)`, `Article 6(1) GDPR`; several (an article, its chapter) separated by semicolons. By default the citation label is read. */
+  reference: ruleSchema.optional(),
+  /** What the same provision is called in every revision of its document; by default its citation label. */
+  provision: ruleSchema.optional(),
   language: ruleSchema,
   jurisdiction: ruleSchema,
   /** One subject, or several separated by commas. */
@@ -171,6 +179,10 @@ export const MARKDOWN_MAPPING: Mapping = parseMapping({
     effective_to: '{metadata.effective_to}',
     citation_label: ['{section.reference}', '{metadata.title}, {title}', '{metadata.title}'],
     citation_fragment: '{section.fragment}',
+    act: ['{metadata.act}', 'rulebook:{metadata.citation_prefix}'],
+    aliases: ['{metadata.aliases}', '{metadata.citation_prefix}'],
+    reference: '{section.reference}',
+    provision: '{id}',
     language: '{metadata.language}',
     jurisdiction: '{metadata.jurisdiction}',
     subjects: '{metadata.subject}',

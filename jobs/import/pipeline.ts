@@ -1,3 +1,4 @@
+import type { ActEntry } from '#core/artifact/references-layout.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import { CompactCounter } from './compact-counter.ts'
 import { draftPassages } from './draft.ts'
@@ -9,6 +10,7 @@ import { markdownRecords } from './markdown.ts'
 import { placeOf } from './place.ts'
 import type { Placed } from './place.ts'
 import type { SourceItem, SourceRecord, SourceSnapshot } from './record.ts'
+import { createCiter } from './references.ts'
 import { ReportLedger } from './report.ts'
 import type { ImportReport } from './report.ts'
 import { compileMapping } from './resolve.ts'
@@ -25,49 +27,64 @@ export interface ImportInput {
 
 /**
  * The import, stage by stage: read and parse → map → split → draft. Yields passages in the order of the sources and returns the report; holds one record
- * (one file, for Markdown) in memory, and some fifty bytes for each passage's key. The same snapshots and mapping give the same passages.
- * @throws OperatorError when the mapping yields too many facet values.
+ * (one file, for Markdown) in memory, and some hundred bytes for each record's keys. The same snapshots and mapping give the same passages.
+ * @throws OperatorError when the mapping yields too many facet values, acts or aliases.
  */
 export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
-  const { knowledgeBaseId, mapping = MARKDOWN_MAPPING, signal } = input
-  const resolve = compileMapping(mapping)
+  const { mapping = MARKDOWN_MAPPING, signal } = input
+  const draft = createDrafter(input.knowledgeBaseId, mapping)
   const report = new ReportLedger()
-  const keys = new CompactCounter()
 
   for (const snapshot of input.snapshots) {
     report.file()
     for await (const item of readRecords(snapshot, mapping, signal)) {
       signal?.throwIfAborted()
       const place = { source: snapshot.sourceName, line: item.line, ...(item.id === undefined ? {} : { id: item.id }) }
-      const skip = (reason: string): void => report.skipped({ ...place, reason })
-      if (item.kind === 'fault') {
-        skip(item.reason)
-        continue
-      }
-      const resolved = resolve(item)
-      const reason = resolved.skip ?? noEvidence(item)
-      const placed = reason ?? placeOf(resolved)
-      if (typeof placed === 'string') {
-        skip(placed)
-        continue
-      }
-      const key = recordKey(mapping, item, placed)
-      if (keys.count(key) > 0) {
-        skip('duplicate id')
-        continue
-      }
-      const texts = splitText(item.text, placed.language, BOUNDS.passageCharactersMax)
-      const sourceId = mapping.format === 'markdown' ? `${placed.documentKey}#${item.id}` : item.id
-      const drafts = draftPassages({ knowledgeBaseId, snapshotId: snapshot.id, sourceId, recordTitle: item.title, placed, texts })
-      if (typeof drafts === 'string') {
-        skip(drafts)
-        continue
-      }
-      keys.add(key)
-      yield* report.drafted(drafts, place)
+      const drafted = item.kind === 'fault' ? item.reason : draft(item, snapshot.id)
+      if (typeof drafted === 'string') report.skipped({ ...place, reason: drafted })
+      else yield* report.drafted(drafted.passages, drafted.act, place)
     }
   }
   return report.close()
+}
+
+interface Drafted {
+  readonly passages: readonly DraftPassage[]
+  readonly act: ActEntry | undefined
+}
+
+/** Makes passages of one record after the other, or says why it becomes none. */
+function createDrafter(knowledgeBaseId: string, mapping: Mapping): (record: SourceRecord, snapshotId: string) => Drafted | string {
+  const resolve = compileMapping(mapping)
+  const cite = createCiter({ byLabel: mapping.fields.reference === undefined })
+  const keys = new CompactCounter()
+  const provisions = new CompactCounter()
+
+  return (record, snapshotId) => {
+    const resolved = resolve(record)
+    const reason = resolved.skip ?? noEvidence(record)
+    const placed = reason ?? placeOf(resolved)
+    if (typeof placed === 'string') return placed
+    const key = recordKey(mapping, record, placed)
+    if (keys.count(key) > 0) return 'duplicate id'
+
+    const { act, references } = cite(placed)
+    const provision = JSON.stringify([placed.documentKey, placed.effectiveAt, placed.effectiveTo, placed.publishedAt, placed.provision])
+    const passages = draftPassages({
+      knowledgeBaseId,
+      snapshotId,
+      sourceId: mapping.format === 'markdown' ? `${placed.documentKey}#${record.id}` : record.id,
+      recordTitle: record.title,
+      placed,
+      texts: splitText(record.text, placed.language, BOUNDS.passageCharactersMax),
+      references,
+      occurrence: provisions.count(provision),
+    })
+    if (typeof passages === 'string') return passages
+    keys.add(key)
+    provisions.add(provision)
+    return { passages, act }
+  }
 }
 
 function readRecords(snapshot: SourceSnapshot, mapping: Mapping, signal: AbortSignal | undefined): AsyncGenerator<SourceItem> {

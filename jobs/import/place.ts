@@ -6,6 +6,7 @@ import { withoutFragment } from './anchor.ts'
 import { dayOf, instantOf } from './dates.ts'
 import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
+import { ALIASES_PER_ACT_MAX, ALIAS_CHARACTERS_MAX, actIdOf, aliasesOf } from './references.ts'
 import type { ResolvedRecord } from './resolve.ts'
 import { codePointsOf, unstorable } from './text.ts'
 
@@ -22,6 +23,13 @@ export interface Placed {
   readonly effectiveAt: string
   readonly effectiveTo: string | undefined
   readonly label: string
+  /** Canonical id. */
+  readonly act: string | undefined
+  readonly aliases: readonly string[]
+  /** As the publisher or the mapping writes it. */
+  readonly reference: string | undefined
+  /** What the provision is called in every revision. */
+  readonly provision: string
   /** BCP 47, canonical. */
   readonly language: string
   /** Upper case. */
@@ -57,6 +65,10 @@ export function placeOf(resolved: ResolvedRecord): Placed | string {
   const status = statusSchema.safeParse(value('verification_status'))
   if (!status.success) return `verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}`
 
+  const act = value('act') === '' ? undefined : actIdOf(value('act'))
+  if (value('act') !== '' && act === undefined) return 'act is not an act id (scheme:name, as in celex:32016R0679)'
+  if (act === undefined && value('aliases') !== '') return 'aliases without an act'
+
   return {
     documentKey: value('document_key'),
     title: value('title'),
@@ -67,6 +79,10 @@ export function placeOf(resolved: ResolvedRecord): Placed | string {
     effectiveAt,
     effectiveTo,
     label: value('citation_label'),
+    act,
+    aliases: aliasesOf(value('aliases')),
+    reference: value('reference') || undefined,
+    provision: value('provision') || value('citation_label'),
     language,
     jurisdiction: value('jurisdiction').toUpperCase(),
     subjects: subjectsOf(value('subjects')),
@@ -83,6 +99,8 @@ const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
   ['canonical_url', BOUNDS.urlCharactersMax],
   ['citation_fragment', BOUNDS.urlCharactersMax],
   ['citation_label', BOUNDS.labelCharactersMax],
+  ['reference', BOUNDS.labelCharactersMax],
+  ['provision', BOUNDS.sourceIdCharactersMax],
   ['language', BOUNDS.filterValueCharactersMax],
   ['jurisdiction', BOUNDS.filterValueCharactersMax],
   ['heading', BOUNDS.headingCharactersMax],
@@ -93,6 +111,10 @@ function lengthFault(value: (name: FieldName) => string): string | undefined {
     if (codePointsOf(value(name)) > charactersMax) return `${name} longer than ${charactersMax} characters`
     if (unstorable(value(name)) !== undefined) return `${name} ${unstorable(value(name))}`
   }
+  const aliases = aliasesOf(value('aliases'))
+  if (aliases.length > ALIASES_PER_ACT_MAX) return `more than ${ALIASES_PER_ACT_MAX} aliases`
+  if (aliases.some((alias) => codePointsOf(alias) > ALIAS_CHARACTERS_MAX)) return `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`
+  if (unstorable(value('aliases')) !== undefined) return `aliases ${unstorable(value('aliases'))}`
   const subject = subjectsOf(value('subjects')).find((each) => codePointsOf(each) > BOUNDS.filterValueCharactersMax)
   return subject === undefined ? undefined : `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`
 }

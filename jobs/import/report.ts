@@ -1,8 +1,10 @@
 import type { Facets } from '#core/artifact/layout.ts'
+import type { ActEntry } from '#core/artifact/references-layout.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import { OperatorError } from '#core/errors.ts'
 import { CompactCounter } from './compact-counter.ts'
 import type { DraftPassage } from './draft.ts'
+import { ACTS_MAX, ALIASES_PER_ACT_MAX } from './references.ts'
 
 /** Where a record stands in its source. */
 export interface RecordPlace {
@@ -38,6 +40,10 @@ export interface ImportReport {
   readonly entries_omitted: number
   /** The first split records, in the order of the sources; as many are kept as of the skipped ones. */
   readonly splits: readonly ImportReportSplit[]
+  /** Passages whose own provision is known. */
+  readonly referenced: number
+  /** Acts that the corpus holds, by id, with their aliases. */
+  readonly acts: readonly ActEntry[]
   readonly facets: Facets
 }
 
@@ -50,7 +56,8 @@ export class ReportLedger {
   readonly #entries: ImportReportEntry[] = []
   readonly #splits: ImportReportSplit[] = []
   readonly #facets = { languages: new Set<string>(), jurisdictions: new Set<string>(), subjects: new Set<string>(), statuses: new Set<string>() }
-  readonly #counts = { files: 0, records_read: 0, passages: 0, split: 0, skipped: 0 }
+  readonly #acts = new Map<string, Set<string>>()
+  readonly #counts = { files: 0, records_read: 0, passages: 0, split: 0, skipped: 0, referenced: 0 }
 
   constructor(entriesMax: number = BOUNDS.reportEntriesMax) {
     this.#entriesMax = entriesMax
@@ -68,7 +75,8 @@ export class ReportLedger {
   }
 
   /** Counts a record's passages and gives each its place within the revision. */
-  drafted(passages: readonly DraftPassage[], place: RecordPlace): readonly DraftPassage[] {
+  drafted(passages: readonly DraftPassage[], act: ActEntry | undefined, place: RecordPlace): readonly DraftPassage[] {
+    if (act !== undefined) this.#noteAct(act)
     this.#counts.records_read += 1
     this.#counts.passages += passages.length
     if (passages.length > 1) {
@@ -78,8 +86,17 @@ export class ReportLedger {
     return passages.map((passage) => {
       this.#documents.add(passage.document.id)
       this.#noteFacets(passage)
+      if (passage.references.some((reference) => reference.includes('#'))) this.#counts.referenced += 1
       return { ...passage, ordinal: this.#revisions.add(passage.document.revision_id) }
     })
+  }
+
+  #noteAct({ id, aliases }: ActEntry): void {
+    const known = this.#acts.get(id) ?? new Set<string>()
+    for (const alias of aliases) known.add(alias)
+    this.#acts.set(id, known)
+    if (known.size > ALIASES_PER_ACT_MAX) throw new OperatorError(`the mapping yields more than ${ALIASES_PER_ACT_MAX} aliases of ${id}: map them to fewer`)
+    if (this.#acts.size > ACTS_MAX) throw new OperatorError(`the mapping yields more than ${ACTS_MAX} different acts: map them to fewer`)
   }
 
   #noteFacets(passage: DraftPassage): void {
@@ -103,6 +120,7 @@ export class ReportLedger {
       entries: this.#entries,
       entries_omitted: this.#counts.skipped - this.#entries.length,
       splits: this.#splits,
+      acts: [...this.#acts].map(([id, aliases]) => ({ id, aliases: [...aliases].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1)),
       facets: {
         languages: [...this.#facets.languages].sort(),
         jurisdictions: [...this.#facets.jurisdictions].sort(),
@@ -121,6 +139,7 @@ export function renderImportReport(report: ImportReport): string {
     ['files', report.files],
     ['records read', report.records_read],
     ['passages', report.passages],
+    ['passages whose provision is known', report.referenced],
     ['documents', report.documents],
     ['revisions', report.revisions],
     ['records split', report.split],

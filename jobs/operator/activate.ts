@@ -20,14 +20,14 @@ export function addActivate(program: Command): void {
   verb(program, {
     usage: 'activate <version>',
     summary: 'serve a reviewed candidate from now on',
-    flags: WAIT,
+    flags: { '--override <reason>': 'although its evaluation found it worse than the active version; kept in the audit trail', ...WAIT },
     notes: HOW,
     examples: ['activate 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
-    input: { version: text, wait: z.boolean().default(false), waitSeconds },
+    input: { version: text, override: text.optional(), wait: z.boolean().default(false), waitSeconds },
     variables: { REDIS_URL },
     writes: true,
     run: async (input, { operator, config, ...output }) => {
-      const asked = await withQueues(config.REDIS_URL, (open) => requestActivation(operator, input.version, (id) => enqueueActivation(open('activate'), id)))
+      const asked = await withQueues(config.REDIS_URL, (open) => requestActivation(operator, input, (id) => enqueueActivation(open('activate'), id)))
       await report(operator, output, asked, input)
     },
   })

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { facetsSchema } from '#core/artifact/layout.ts'
+import { referencesSchema } from '#core/artifact/references-layout.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
@@ -34,6 +35,8 @@ const reportSchema = z.object({
   entries_omitted: z.int(),
   splits: z.array(place.extend({ parts: z.int() }).transform(withoutAbsentId)),
   facets: facetsSchema,
+  referenced: z.int().default(0),
+  acts: referencesSchema.shape.acts.default([]),
 })
 
 export function addImports(program: Command): void {

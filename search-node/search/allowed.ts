@@ -1,4 +1,4 @@
-import { dayNumber } from '#core/artifact/layout.ts'
+import { bitsetWords, dayNumber } from '#core/artifact/layout.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Filters } from '#core/rpc/search-node.ts'
 import type { FacetTable } from './mapping.ts'
@@ -8,8 +8,6 @@ export interface Allowed {
   /** Bit row % 32 of word row / 32. */
   readonly bits: Uint32Array
   readonly count: number
-  /** Stretches of neighbouring allowed rows. */
-  readonly runs: number
 }
 
 /** The filters that were last used; least recently used goes first. Bounded, one a thread and version. */
@@ -37,6 +35,16 @@ export function isAllowed(bits: Uint32Array, row: number): boolean {
   return (((bits[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1
 }
 
+/** Of the allowed rows those that a bitset names too (bit row % 8 of byte row / 8). */
+export function narrowedTo({ bits }: Allowed, rows: Uint8Array): Allowed {
+  const narrowed = bits.map((word, at) => {
+    let other = 0
+    for (let byte = 0; byte < 4; byte++) other |= (rows[at * 4 + byte] ?? 0) << (byte * 8)
+    return word & other
+  })
+  return { bits: narrowed, count: popCount(narrowed) }
+}
+
 /** The allowed rows, ascending. */
 export function listRows({ bits, count }: Allowed): Uint32Array {
   const rows = new Uint32Array(count)
@@ -49,7 +57,7 @@ export function listRows({ bits, count }: Allowed): Uint32Array {
 
 function cacheKey(filters: Filters): string {
   const lists = [filters.languages, filters.jurisdictions, filters.any_subject ? [] : filters.subjects, filters.verification_statuses]
-  return JSON.stringify([...lists.map((list) => list.toSorted()), filters.any_subject, filters.in_force_on])
+  return JSON.stringify([...lists.map((list) => list.toSorted()), filters.any_subject, filters.in_force_on, filters.documents.toSorted()])
 }
 
 function computeAllowed(filters: Filters, passages: number, table: FacetTable): Allowed {
@@ -59,18 +67,32 @@ function computeAllowed(filters: Filters, passages: number, table: FacetTable): 
   const subjectsAt = languages.length + jurisdictions.length
   if (!filters.any_subject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, table))
   intersect(bits, union(filters.verification_statuses, statuses, subjectsAt + subjects.length, passages, table))
+  if (filters.documents.length > 0) intersect(bits, ofDocuments(filters.documents, passages, table))
   if (filters.in_force_on !== '') keepInForce(bits, dayNumber(filters.in_force_on), table)
-  return { bits, count: popCount(bits), runs: countRuns(bits) }
+  return { bits, count: popCount(bits) }
 }
 
 /** Values that the version does not hold allow nothing. */
 function union(wanted: readonly string[], dictionary: readonly string[], dictionaryAt: number, passages: number, table: FacetTable): Uint32Array {
-  const bits = new Uint32Array(Math.ceil(passages / 32))
+  const bits = new Uint32Array(bitsetWords(passages))
   for (const value of new Set(wanted)) {
     const position = dictionary.indexOf(value)
     if (position === -1) continue
     const rows = table.bitset(dictionaryAt + position)
     for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) | (rows[word] ?? 0)
+  }
+  return bits
+}
+
+/** Documents that the version does not hold allow nothing. */
+function ofDocuments(wanted: readonly string[], passages: number, { documents }: FacetTable): Uint32Array {
+  const bits = new Uint32Array(bitsetWords(passages))
+  for (const id of new Set(wanted)) {
+    const runs = documents.runsOf(id)
+    for (let at = 0; at < runs.length; at += 2) {
+      const end = runs[at + 1] ?? 0
+      for (let row = runs[at] ?? 0; row < end; row++) bits[row >>> 5] = (bits[row >>> 5] ?? 0) | (1 << (row & 31))
+    }
   }
   return bits
 }
@@ -88,18 +110,6 @@ function keepInForce(bits: Uint32Array, day: number, { inForceFrom, inForceTo }:
       if ((inForceFrom[row] ?? 0) > day || day >= (inForceTo[row] ?? 0)) bits[word] = (bits[word] ?? 0) & ~lowest
     }
   }
-}
-
-/** Rows whose predecessor is not allowed. */
-function countRuns(bits: Uint32Array): number {
-  let before = 0
-  return popCount(
-    bits.map((word) => {
-      const starts = word & ~((word << 1) | before)
-      before = word >>> 31
-      return starts
-    }),
-  )
 }
 
 function popCount(bits: Uint32Array): number {

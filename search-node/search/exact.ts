@@ -1,5 +1,4 @@
 import { MetricKind, exactSearch } from 'usearch'
-import { quantize } from '#core/artifact/quantize.ts'
 import type { RowFile } from './row-file.ts'
 
 interface Near {
@@ -7,34 +6,40 @@ interface Near {
   readonly distance: number
 }
 
-/**
- * The `wanted` rows nearest to the query, by scoring each of them in int8, in bounded pieces. Rounding moves a row by a few places at
- * most: ask for more than are needed and score those from float32.
- * @param rows ascending. @param quantized `vectors.i8`.
- */
-export function exactRows(quantized: RowFile, rows: Uint32Array, query: Float32Array, wanted: number): number[] {
-  if (rows.length <= wanted) return [...rows]
-  const dimensions = query.length
-  const quantizedQuery = quantize(query, dimensions)
-  let best: Near[] = []
-  for (let at = 0; at < rows.length; at += quantized.rowsMax) {
-    const piece = rows.subarray(at, at + quantized.rowsMax)
-    const vectors = new Int8Array(quantized.read(piece), 0, piece.length * dimensions)
-    const found = exactSearch(vectors, quantizedQuery, dimensions, Math.min(wanted, piece.length), MetricKind.Cos, 1)
-    best = merge(best, piece, found, wanted)
-  }
-  return best.map(({ row }) => row)
+/** Scores slots of `vectors.i8` against one query and keeps the nearest. */
+export interface Scorer {
+  /** @param slots ascending. */
+  add(slots: Uint32Array): void
+  /** The nearest rows so far, nearest first. A head alone does not put rows in their true order: ask for `candidatesOf` and score those from float32. */
+  rows(): number[]
+  /** Inner product of the k-th nearest so far; -Infinity while there are fewer. */
+  productOf(k: number): number
 }
 
-function merge(
-  best: readonly Near[],
-  piece: Uint32Array,
-  { keys, distances }: { readonly keys: BigUint64Array; readonly distances: Float32Array },
-  wanted: number,
-): Near[] {
-  const worst = best.length < wanted ? Infinity : (best.at(-1)?.distance ?? Infinity)
-  const merged = [...best]
-  for (let position = 0; position < distances.length && (distances[position] ?? 0) < worst; position++)
-    merged.push({ row: piece[Number(keys[position])] ?? 0, distance: distances[position] ?? 0 })
-  return merged.sort((a, b) => a.distance - b.distance || a.row - b.row).slice(0, wanted)
+/** @param rowOf the row in each slot. @param head the query's. @param wanted rows to keep. */
+export function createScorer(heads: RowFile, rowOf: Uint32Array, head: Int8Array, wanted: number): Scorer {
+  let best: readonly Near[] = []
+
+  function scorePiece(slots: Uint32Array): void {
+    const block = new Int8Array(heads.read(slots), 0, slots.length * head.length)
+    const { keys, distances } = exactSearch(block, head, head.length, Math.min(wanted, slots.length), MetricKind.IP, 1)
+    const worst = best.length < wanted ? Infinity : (best.at(-1)?.distance ?? Infinity)
+    if ((distances[0] ?? Infinity) > worst) return
+    const merged = [...best]
+    for (let position = 0; position < distances.length && (distances[position] ?? 0) <= worst; position++)
+      merged.push({ row: rowOf[slots[Number(keys[position])] ?? 0] ?? 0, distance: distances[position] ?? 0 })
+    best = merged.sort((a, b) => a.distance - b.distance || a.row - b.row).slice(0, wanted)
+  }
+  return {
+    add(slots) {
+      for (let at = 0; at < slots.length; at += heads.rowsMax) scorePiece(slots.subarray(at, at + heads.rowsMax))
+    },
+    rows: () => best.map(({ row }) => row),
+    productOf: (k) => 1 - (best[k - 1]?.distance ?? Infinity),
+  }
+}
+
+/** Scores every given row. */
+export function scoreAll(scorer: Scorer, rows: Uint32Array, slotOf: Uint32Array): void {
+  scorer.add(rows.map((row) => slotOf[row] ?? 0).sort())
 }

@@ -1,11 +1,23 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { Index, MetricKind, ScalarKind } from 'usearch'
 import { bitsetWords, facetsLayout, facetsSchema } from '#core/artifact/layout.ts'
-import type { Facets } from '#core/artifact/layout.ts'
+import type { Facets, Reach } from '#core/artifact/layout.ts'
+import type { Manifest } from '#core/artifact/manifest.ts'
 import type { PassageRecord } from '#core/artifact/passage.ts'
+import { openReferences } from '#core/artifact/references-index.ts'
+import type { ReferencesIndex } from '#core/artifact/references-index.ts'
+import { readRowTable } from '#core/artifact/row-table.ts'
+import type { RowTable } from '#core/artifact/row-table.ts'
 import { createAllowedCache } from './allowed.ts'
 import type { AllowedCache } from './allowed.ts'
+import { readCells } from './cells.ts'
+import type { Cells } from './cells.ts'
+import { readDocuments } from './documents.ts'
+import type { DocumentTable } from './documents.ts'
+import { openForward } from './forward.ts'
+import type { ForwardIndex } from './forward.ts'
+import { openLexical } from './lexical-index.ts'
+import type { LexicalIndex } from './lexical-index.ts'
 import { openRowFile } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -15,14 +27,31 @@ export interface ArtifactRef {
   readonly folder: string
   readonly passages: number
   readonly dimensions: number
-  readonly connectivity: number
+  readonly documents: number
+  readonly head: number
+  readonly cells: number
+  readonly reach: Reach
+}
+
+export function artifactRef(folder: string, { projection_id, passages, documents, embedding, index }: Manifest): ArtifactRef {
+  return {
+    projectionId: projection_id,
+    folder,
+    passages,
+    documents,
+    dimensions: embedding.dimensions,
+    head: index.head,
+    cells: index.cells,
+    reach: index.reach,
+  }
 }
 
 /** The facets of all rows; see `core/artifact/layout.ts`. */
 export interface FacetTable {
   readonly facets: Facets
-  /** One bitset a value, in the order languages, jurisdictions, subjects, statuses. */
+  /** One bitset a value, in the order languages, jurisdictions, subjects, statuses; read when it is asked for. */
   readonly bitset: (value: number) => Uint32Array
+  readonly documents: DocumentTable
   readonly inForceFrom: Int32Array
   readonly inForceTo: Int32Array
 }
@@ -31,51 +60,52 @@ export interface FacetTable {
 export interface Mapping {
   readonly passages: number
   readonly dimensions: number
-  readonly index: Index
+  readonly cells: Cells
   /** float32. */
   readonly vectors: RowFile
-  /** int8. */
-  readonly quantized: RowFile
+  /** int8, by slot. */
+  readonly heads: RowFile
   readonly facets: FacetTable
+  readonly rows: RowTable
+  readonly lexical: LexicalIndex
+  readonly forward: ForwardIndex
+  readonly references: ReferencesIndex
   readonly allowedCache: AllowedCache
   passage(row: number): PassageRecord
   close(): void
 }
 
-/** Below any expansion that a request may ask for: the number of neighbours asked for then sets how wide graph search looks. */
-const VIEW_EXPANSION = 16
-
-/** @throws Error if the opened index is not what the verified manifest says. */
+/** @throws Error if a file is not what the verified manifest says. */
 export function openMapping(ref: ArtifactRef): Mapping {
-  const { folder, passages, dimensions, connectivity } = ref
-  const index = new Index({
-    dimensions,
-    metric: MetricKind.Cos,
-    quantization: ScalarKind.BF16,
-    connectivity,
-    expansion_add: 0,
-    expansion_search: VIEW_EXPANSION,
-    multi: false,
-  })
-  index.view(join(folder, 'vectors.usearch'))
-  if (index.dimensions() !== dimensions || index.size() !== passages || index.connectivity() !== connectivity)
-    throw new Error('the opened index contradicts the manifest')
+  const { folder, passages, dimensions } = ref
   const vectors = openRowFile(join(folder, 'vectors.f32'), dimensions * 4)
-  const quantized = openRowFile(join(folder, 'vectors.i8'), dimensions)
+  const heads = openRowFile(join(folder, 'vectors.i8'), ref.head)
   const lines = openPassages(folder)
+  const facets = openFacets(ref)
+  const lexical = openLexical(folder, passages)
+  const forward = openForward(folder, passages)
+  const references = openReferences(folder)
   return {
     passages,
     dimensions,
-    index,
+    cells: readCells(ownBytes(join(folder, 'cells.bin')), passages, dimensions, ref),
     vectors,
-    quantized,
-    facets: readFacets(folder, passages),
+    heads,
+    facets: facets.table,
+    rows: readRowTable(ownBytes(join(folder, 'rows.bin')), passages),
+    lexical,
+    forward,
+    references,
     allowedCache: createAllowedCache(),
     passage: lines.passage,
     close() {
       vectors.close()
-      quantized.close()
+      heads.close()
       lines.close()
+      facets.close()
+      lexical.close()
+      forward.close()
+      references.close()
     },
   }
 }
@@ -87,11 +117,7 @@ function openPassages(folder: string): Pick<Mapping, 'passage' | 'close'> {
     passage(row) {
       const from = offsets[row] ?? 0
       const line = Buffer.allocUnsafe((offsets[row + 1] ?? 0) - from)
-      for (let done = 0; done < line.length;) {
-        const read = readSync(file, line, done, line.length - done, from + done)
-        if (read === 0) throw new Error('passages.jsonl is shorter than it was when it was verified')
-        done += read
-      }
+      readFully(file, line, from)
       // Hashed and signed by the build, which parsed every record: not parsed again.
       return JSON.parse(line.toString('utf8')) as PassageRecord
     },
@@ -99,16 +125,31 @@ function openPassages(folder: string): Pick<Mapping, 'passage' | 'close'> {
   }
 }
 
-function readFacets(folder: string, passages: number): FacetTable {
+function openFacets({ folder, passages, documents }: ArtifactRef): { readonly table: FacetTable; readonly close: () => void } {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
-  const bytes = ownBytes(join(folder, 'facets.bin'))
-  const layout = facetsLayout(passages, facets)
+  const { fromOffset, toOffset } = facetsLayout(passages, facets)
+  const file = openSync(join(folder, 'facets.bin'), 'r')
   const words = bitsetWords(passages)
-  return {
+  const part = (position: number, words32: number): ArrayBuffer => {
+    const bytes = new Uint8Array(words32 * 4)
+    readFully(file, bytes, position)
+    return bytes.buffer
+  }
+  const table: FacetTable = {
     facets,
-    bitset: (value) => new Uint32Array(bytes, value * words * 4, words),
-    inForceFrom: new Int32Array(bytes, layout.fromOffset, passages),
-    inForceTo: new Int32Array(bytes, layout.toOffset, passages),
+    bitset: (value) => new Uint32Array(part(value * words * 4, words)),
+    documents: readDocuments(ownBytes(join(folder, 'documents.bin')), documents),
+    inForceFrom: new Int32Array(part(fromOffset, passages)),
+    inForceTo: new Int32Array(part(toOffset, passages)),
+  }
+  return { table, close: () => closeSync(file) }
+}
+
+function readFully(file: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length;) {
+    const read = readSync(file, bytes, done, bytes.length - done, position + done)
+    if (read === 0) throw new Error('a file of the artifact is shorter than it was when it was verified')
+    done += read
   }
 }
 

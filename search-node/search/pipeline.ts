@@ -1,62 +1,174 @@
-import type { Filters, FoundPassage, SearchReply } from '#core/rpc/search-node.ts'
-import { allowedRows, listRows } from './allowed.ts'
+import { dayNumber } from '#core/artifact/layout.ts'
+import type { Filters, FoundPassage, Ranking, SearchReply } from '#core/rpc/search-node.ts'
+import { primaryLanguage, queryWords } from '#core/text/analyze.ts'
+import { words as wordsOf } from '#core/text/words.ts'
+import { allowedRows, isAllowed, narrowedTo } from './allowed.ts'
 import type { Allowed } from './allowed.ts'
-import { approximateRows } from './approximate.ts'
-import { exactRows } from './exact.ts'
+import { cosines, denseRows } from './dense.ts'
+import { EVIDENCE_DEPTH, evidenceOf } from './evidence.ts'
+import type { RankedRows } from './evidence.ts'
+import { fuse } from './fuse.ts'
+import { prepareLexical } from './lexical-query.ts'
+import { searchLexical } from './lexical.ts'
 import type { Mapping } from './mapping.ts'
-import { firstPlan, nextPlan } from './plan.ts'
-import type { Plan, PlanInput } from './plan.ts'
-import { selectPassages } from './select.ts'
-import type { Selected } from './select.ts'
+import { questionOf } from './question.ts'
+import type { Question } from './question.ts'
+import { raiseNamed } from './raise.ts'
+import { resolveReferences } from './references.ts'
+import type { ResolvedReferences } from './references.ts'
+import { rescoreRows } from './rescore.ts'
+import type { Rescored } from './rescore.ts'
+import { byScore, selectRows } from './select.ts'
+import type { Scored } from './select.ts'
 
 export interface SearchInput {
-  /** Any positive length, in a buffer of its own. */
-  readonly vector: Float32Array
+  /** Any positive length, in a buffer of its own; undefined: only the words rank. */
+  readonly vector: Float32Array | undefined
+  /** Blank: only the vector ranks. */
+  readonly text: string
   readonly limit: number
   readonly filters: Filters
-  readonly expansion: number
+  /** What the caller may see before the request's own filters. */
+  readonly entitled: Filters
+  readonly ranking: Ranking
+  readonly withoutText: boolean
+  /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
+  readonly onlyRows: Uint8Array | undefined
+}
+
+/** Candidates at least: looking closely at more than 200 by words changes no figure by more than 0.003 (decision 0008). */
+const WORD_CANDIDATES = 200
+const VECTOR_CANDIDATES = 50
+/** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
+const CANDIDATE_FACTOR = 2
+const WIDEN_FACTOR = 4
+
+interface WordCandidates {
+  readonly question: Question
+  readonly rows: Uint32Array
+}
+
+interface VectorCandidates {
+  readonly plan: string
+  /** Unit length. */
+  readonly query: Float32Array
+  readonly nearest: RankedRows
 }
 
 /**
- * Candidates beyond the limit that are scored again from float32, because rounding may have put a row behind its place: bf16 (graph)
- * rounds a cosine by about 0.00004 at 768 dimensions, int8 (exact) by about 0.0003.
- */
-const GRAPH_SPARE = 8
-const EXACT_FACTOR = 3
-const EXACT_SPARE = 24
-
-interface Ranked {
-  readonly plan: Plan['kind']
-  /** Rows, nearest first. */
-  readonly rows: readonly number[]
-}
-
-/**
- * One search, on a scoring thread: allow → plan and score → select.
- * Always `limit` passages where so many are allowed; the same input gives the same reply on every replica.
- * Lexical scoring stands beside `dense` once there is a lexical index, and a `fuse` stage between the two and `selectPassages`.
+ * One search, on a scoring thread: allow → words and vectors, each its candidates → fuse → raise what is named → select, and what speaks for the list.
+ * Always `limit` passages where so many are allowed and a vector ranks; the same input gives the same reply on every replica.
  */
 export function search(mapping: Mapping, input: SearchInput): SearchReply {
-  const query = unit(input.vector)
-  const allowed = allowedRows(input.filters, mapping.passages, mapping.facets, mapping.allowedCache)
-  const ranked = dense(mapping, query, allowed, input)
-  const selected = selectPassages(ranked.rows, query, input.limit, mapping.vectors, (row) => mapping.passage(row))
-  return { passages: selected.map(found), plan: ranked.plan, allowed: allowed.count }
+  const allowed = allow(mapping, input)
+  const references = name(mapping, input, allowed)
+  for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
+    const words = input.text.trim() === '' ? undefined : wordCandidates(mapping, input, allowed, Math.max(depth, WORD_CANDIDATES))
+    const vectors = input.vector === undefined ? undefined : vectorCandidates(mapping, input.vector, input, allowed, Math.max(depth, VECTOR_CANDIDATES))
+    const rows = Uint32Array.from(new Set([...(words?.rows ?? []), ...(vectors?.nearest.rows ?? []), ...references.rows.keys()])).sort()
+    const rescored = words === undefined ? undefined : rescoreRows(words.question, mapping.forward, surroundings(mapping, allowed), rows)
+    const dense = vectors === undefined ? undefined : cosinesOf(mapping, rows, vectors)
+    const scores = raiseNamed(rows, fuse({ rows, lexical: rescored?.scores, dense }, input.ranking), references.rows)
+    const ranked = Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(byScore(mapping.rows))
+    const selected = selectRows(ranked, mapping.rows, rulesOf(mapping, input))
+    if (selected.length < Math.min(input.limit, allowed.count) && depth < allowed.count) continue
+    return {
+      passages: selected.map((scored) => found(mapping, scored, references, input.withoutText)),
+      plan: vectors?.plan ?? 'none',
+      allowed: allowed.count,
+      evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words.question, rows, rescored, vectors?.nearest),
+      unsupported: references.unsupported,
+    }
+  }
 }
 
-/** Graph search while its answer can be trusted and is cheaper, else exact scoring of the allowed rows. */
-function dense(mapping: Mapping, query: Float32Array, allowed: Allowed, { limit, expansion }: SearchInput): Ranked {
-  if (allowed.count === 0) return { plan: 'exact', rows: [] }
-  const needed = Math.min(limit, allowed.count)
-  const input: PlanInput = { passages: mapping.passages, dimensions: mapping.dimensions, allowed: allowed.count, runs: allowed.runs, limit: needed, expansion }
-  let plan = firstPlan(input)
-  while (plan.kind === 'graph') {
-    const answer = approximateRows(mapping.index, query, plan.neighbours, allowed.bits, needed, limit + GRAPH_SPARE)
-    const next = nextPlan(answer, plan.neighbours, input)
-    if (next === undefined) return { plan: 'graph', rows: answer.rows }
-    plan = next
+function allow(mapping: Mapping, { filters, onlyRows }: SearchInput): Allowed {
+  const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
+  return onlyRows === undefined ? allowed : narrowedTo(allowed, onlyRows)
+}
+
+function name(mapping: Mapping, { text, filters, entitled }: SearchInput, allowed: Allowed): ResolvedReferences {
+  if (text.trim() === '') return { rows: new Map(), unsupported: [] }
+  return resolveReferences(text, mapping.references, {
+    allowed: (row) => isAllowed(allowed.bits, row),
+    entitled: (row) => isAllowed((filters === entitled ? allowed : allowedRows(entitled, mapping.passages, mapping.facets, mapping.allowedCache)).bits, row),
+    text: (row) => mapping.passage(row).text,
+  })
+}
+
+function wordCandidates({ lexical, forward, facets }: Mapping, { text, filters }: SearchInput, { bits }: Allowed, depth: number): WordCandidates {
+  const held = filters.languages.filter((language) => facets.facets.languages.includes(language))
+  const languages = [...new Set(held.map(primaryLanguage))]
+  // The version's languages, not the filter's: how rare a word is does not depend on who asks.
+  const asked = queryWords(text, lexical.description.languages)
+  const query = prepareLexical(lexical, asked)
+  return { question: questionOf(text, languages, asked, query, forward), rows: searchLexical(query, bits, depth).rows }
+}
+
+function vectorCandidates(mapping: Mapping, vector: Float32Array, { ranking }: SearchInput, allowed: Allowed, depth: number): VectorCandidates {
+  const query = unit(vector)
+  const { plan, rows } = denseRows(mapping, query, allowed, depth, ranking.expansion)
+  const ascending = Uint32Array.from(rows).sort()
+  return { plan, query, nearest: bestFirst(ascending, cosines(mapping.vectors, ascending, query)) }
+}
+
+/** Cosines of all candidates; those that the vectors found are known. @param rows ascending. */
+function cosinesOf(mapping: Mapping, rows: Uint32Array, { query, nearest }: VectorCandidates): Float64Array {
+  const known = new Map([...nearest.rows].map((row, at) => [row, nearest.scores[at] ?? 0]))
+  const others = rows.filter((row) => !known.has(row))
+  for (const [at, cosine] of cosines(mapping.vectors, others, query).entries()) known.set(others[at] ?? 0, cosine)
+  return Float64Array.from(rows, (row) => known.get(row) ?? 0)
+}
+
+function surroundings(mapping: Mapping, { bits }: Allowed): Parameters<typeof rescoreRows>[2] {
+  return { rows: mapping.passages, continues: (row) => mapping.rows.continues[row] === 1, allowed: (row) => isAllowed(bits, row) }
+}
+
+function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Parameters<typeof selectRows>[2] {
+  const day = ranking.collapse_revisions_on === '' ? undefined : dayNumber(ranking.collapse_revisions_on)
+  return {
+    limit,
+    perDocumentMax: ranking.per_document_max,
+    inForce: day === undefined ? undefined : (row) => (facets.inForceFrom[row] ?? 0) <= day && day < (facets.inForceTo[row] ?? 0),
   }
-  return { plan: 'exact', rows: exactRows(mapping.quantized, listRows(allowed), query, limit * EXACT_FACTOR + EXACT_SPARE) }
+}
+
+function evidence(
+  mapping: Mapping,
+  { text }: SearchInput,
+  question: Question,
+  rows: Uint32Array,
+  { scores, contributions }: Rescored,
+  nearest: RankedRows | undefined,
+): readonly number[] {
+  const order = Uint32Array.from(rows.keys())
+    .filter((at) => (scores[at] ?? 0) > 0)
+    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || (mapping.rows.chunkRanks[rows[a] ?? 0] ?? 0) - (mapping.rows.chunkRanks[rows[b] ?? 0] ?? 0))
+    .subarray(0, EVIDENCE_DEPTH)
+  const width = question.words.length
+  const ofOrder = new Float64Array(order.length * width)
+  for (const [place, at] of order.entries()) ofOrder.set(contributions.subarray(at * width, (at + 1) * width), place * width)
+  const [best] = order
+  const first = best === undefined ? undefined : mapping.passage(rows[best] ?? 0)
+  return evidenceOf({
+    question,
+    questionWords: new Set(wordsOf(text)).size,
+    passages: mapping.passages,
+    forward: mapping.forward,
+    lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
+    contributions: ofOrder,
+    dense: nearest === undefined ? NOTHING : { rows: nearest.rows.subarray(0, EVIDENCE_DEPTH), scores: nearest.scores.subarray(0, EVIDENCE_DEPTH) },
+    documents: mapping.rows.documents,
+    first: first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
+    queryText: text,
+  })
+}
+
+const NOTHING: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
+
+function bestFirst(rows: Uint32Array, scores: Float64Array): RankedRows {
+  const order = Uint32Array.from(rows.keys()).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+  return { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) }
 }
 
 function unit(vector: Float32Array): Float32Array {
@@ -67,7 +179,18 @@ function unit(vector: Float32Array): Float32Array {
 }
 
 /** What a reply shows of a passage. */
-function found({ passage, score }: Selected): FoundPassage {
-  const { chunk_id, text, document, citation, metadata, place } = passage
-  return { chunk_id, text, score, document, citation, metadata, place }
+function found(mapping: Mapping, { row, score }: Scored, references: ResolvedReferences, withoutText: boolean): FoundPassage {
+  const { chunk_id, source_id, text, document, citation, metadata, place } = mapping.passage(row)
+  return {
+    chunk_id,
+    text: withoutText ? '' : text,
+    score: Math.min(1, Math.max(0, score)),
+    document,
+    citation,
+    metadata,
+    place,
+    named: references.rows.has(row),
+    row,
+    source_id,
+  }
 }

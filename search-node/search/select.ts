@@ -1,50 +1,51 @@
-import type { PassageRecord } from '#core/artifact/passage.ts'
-import type { RowFile } from './row-file.ts'
+import type { RowTable } from '#core/artifact/row-table.ts'
 
-export interface Selected {
-  readonly passage: PassageRecord
-  /** Cosine similarity, cut to [0, 1]. */
+export interface Scored {
+  readonly row: number
   readonly score: number
 }
 
+export interface SelectRules {
+  readonly limit: number
+  /** Rows of one document; 0: as many as there are. */
+  readonly perDocumentMax: number
+  /** Whether a row is in force on the day by which revisions collapse; undefined: every revision is shown. */
+  readonly inForce: ((row: number) => boolean) | undefined
+}
+
+/** Best score first; ties by chunk id. */
+export function byScore({ chunkRanks }: Pick<RowTable, 'chunkRanks'>): (a: Scored, b: Scored) => number {
+  return (a, b) => b.score - a.score || (chunkRanks[a.row] ?? 0) - (chunkRanks[b.row] ?? 0)
+}
+
 /**
- * Scores the candidates from their float32 vectors in one fixed order of addition, so that every machine gets the same bits, and returns
- * the `limit` best whole passages: by score, ties by chunk id.
+ * The rows that a reply shows: of each provision the revision in force, or else its best one; of each document no more than the cap; the
+ * `limit` best of these.
+ * @param ranked in the order of `byScore`.
  */
-export function selectPassages(
-  candidates: readonly number[],
-  query: Float32Array,
-  limit: number,
-  vectors: RowFile,
-  passage: (row: number) => PassageRecord,
-): Selected[] {
-  const scored = scoreRows(Uint32Array.from(candidates).sort(), query, vectors).sort((a, b) => b.score - a.score)
-  const last = scored[Math.min(limit, scored.length) - 1]?.score ?? 0
-  return scored
-    .filter(({ score }) => score >= last)
-    .map(({ row, score }) => ({ passage: passage(row), score }))
-    .sort((a, b) => b.score - a.score || (a.passage.chunk_id < b.passage.chunk_id ? -1 : 1))
-    .slice(0, limit)
+export function selectRows(ranked: readonly Scored[], { documents, provisions }: Pick<RowTable, 'documents' | 'provisions'>, rules: SelectRules): Scored[] {
+  const shown = rules.inForce === undefined ? undefined : shownRevisions(ranked, provisions, rules.inForce)
+  const ofDocument = new Map<number, number>()
+  const selected: Scored[] = []
+  for (const candidate of ranked) {
+    if (selected.length === rules.limit) break
+    if (shown !== undefined && shown.get(provisions[candidate.row] ?? 0) !== candidate.row) continue
+    const document = documents[candidate.row] ?? 0
+    const before = ofDocument.get(document) ?? 0
+    if (rules.perDocumentMax !== 0 && before >= rules.perDocumentMax) continue
+    ofDocument.set(document, before + 1)
+    selected.push(candidate)
+  }
+  return selected
 }
 
-function scoreRows(rows: Uint32Array, query: Float32Array, vectors: RowFile): { row: number; score: number }[] {
-  const scored: { row: number; score: number }[] = []
-  for (let at = 0; at < rows.length; at += vectors.rowsMax) {
-    const piece = rows.subarray(at, at + vectors.rowsMax)
-    const block = new Float32Array(vectors.read(piece), 0, piece.length * query.length)
-    piece.forEach((row, position) => scored.push({ row, score: cosine(block, position * query.length, query) }))
+/** The row that stands for each provision. */
+function shownRevisions(ranked: readonly Scored[], provisions: Uint32Array, inForce: (row: number) => boolean): Map<number, number> {
+  const shown = new Map<number, number>()
+  for (const { row } of ranked) {
+    const provision = provisions[row] ?? 0
+    const known = shown.get(provision)
+    if (known === undefined || (!inForce(known) && inForce(row))) shown.set(provision, row)
   }
-  return scored
-}
-
-/** Both of unit length, so the dot product is the cosine. Four sums, because one waits for each addition: a third of the time. */
-function cosine(block: Float32Array, at: number, query: Float32Array): number {
-  let [a, b, c, e] = [0, 0, 0, 0]
-  for (let d = 0; d < query.length; d += 4) {
-    a += (block[at + d] ?? 0) * (query[d] ?? 0)
-    b += (block[at + d + 1] ?? 0) * (query[d + 1] ?? 0)
-    c += (block[at + d + 2] ?? 0) * (query[d + 2] ?? 0)
-    e += (block[at + d + 3] ?? 0) * (query[d + 3] ?? 0)
-  }
-  return Math.min(1, Math.max(0, a + b + (c + e)))
+  return shown
 }

@@ -60,7 +60,7 @@ export async function publishArtifact({ owner, operator, settings }: Installatio
   })
   await reviewVersion(operator, { version: artifact.versionId, verdict: 'approved', reviewer: NAME, note: 'An invented corpus for measurements.' })
   await withQueues(settings.redisUrl, async (open) => {
-    const asked = await requestActivation(operator, artifact.versionId, (id) => enqueueActivation(open('activate'), id))
+    const asked = await requestActivation(operator, { version: artifact.versionId }, (id) => enqueueActivation(open('activate'), id))
     await waitForActivation(operator.database, asked.id, ACTIVATION_SECONDS, { update: () => undefined, end: () => undefined })
   })
 }

@@ -90,7 +90,7 @@ describe('the job worker', () => {
     const { rows } = await world.owner.query<{ id: string }>('select id from corpus_versions where passed')
     const [versionId = '', id] = [rows[0]?.id, randomUUID()]
     await world.owner.query("insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')", [randomUUID(), versionId])
-    await insertActivation(world.owner, { id, knowledgeBaseId, versionId, expectedVersionId: null, kind: 'activate', actor: 'alice' })
+    await insertActivation(world.owner, { id, knowledgeBaseId, versionId, expectedVersionId: null, kind: 'activate', actor: 'alice', overrideReason: null })
     const asked = Promise.withResolvers<void>()
     const stuck = await startFakeNode(() => asked.resolve())
     const jobs = await start(stuck.address)

@@ -77,7 +77,7 @@ it(
     await held.arrived
 
     const asked = await withQueues(service.settings.redisUrl, (open) =>
-      Promise.all(candidates.map((version) => requestActivation(service.operator, version, (id) => enqueueActivation(open('activate'), id)))),
+      Promise.all(candidates.map((version) => requestActivation(service.operator, { version }, (id) => enqueueActivation(open('activate'), id)))),
     )
     const outcomes = await Promise.all(asked.map(({ id }) => finished(id)))
     const activatedMs = performance.now()

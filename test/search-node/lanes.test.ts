@@ -6,6 +6,7 @@ import { startLane } from '#search-node/lanes.ts'
 import type { Lane } from '#search-node/lanes.ts'
 import { SearchPool } from '#search-node/pool.ts'
 import type { CallLimits } from '#search-node/pool.ts'
+import { artifactRef } from '#search-node/search/mapping.ts'
 import type { ArtifactRef } from '#search-node/search/mapping.ts'
 import type { SearchTask } from '#search-node/worker.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
@@ -30,8 +31,8 @@ afterAll(async () => {
 })
 
 function task(limit: number): SearchTask {
-  const { projectionId, folder, manifest } = artifact
-  const ref: ArtifactRef = { projectionId, folder, passages: 300, dimensions: 16, connectivity: manifest.index.connectivity }
+  const { folder, manifest } = artifact
+  const ref: ArtifactRef = artifactRef(folder, manifest)
   const filters = { languages: ['en'], jurisdictions: ['XA'], subjects: [], any_subject: true, verification_statuses: ['verified'], in_force_on: '' }
   return { artifact: ref, input: { vector: queryNear(artifact.rows, 7, seededRandom(seed)), limit, filters, expansion: 64 } }
 }

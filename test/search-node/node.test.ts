@@ -154,7 +154,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never mapped', asy
   const faults: (() => void)[] = [
     ...[...ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE].map(flip),
     ...ARTIFACT_FILES.map((name) => () => truncateSync(path(name), statSync(path(name)).size - 1)),
-    () => appendFileSync(path('vectors.usearch'), '\0'),
+    () => appendFileSync(path('cells.bin'), '\0'),
     () => writeFileSync(path('extra'), ''),
     () => writeFileSync(path(SIGNATURE_FILE), signManifest(readFileSync(path(MANIFEST_FILE)), signingKeys().privateKeyDer)),
     () => rmSync(damaged.folder, { recursive: true }),

@@ -5,7 +5,7 @@ import type { ArtifactRef } from '#search-node/search/mapping.ts'
 import type { SearchTask } from '#search-node/worker.ts'
 import { heldLane } from './held-lane.ts'
 
-const artifact: ArtifactRef = { projectionId: 'p', folder: '/nowhere', passages: 1, dimensions: 1, connectivity: 16 }
+const artifact: ArtifactRef = { projectionId: 'p', folder: '/nowhere', passages: 1, dimensions: 1, documents: 1, head: 1, cells: 1, reach: { near: 1, far: 1 } }
 const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 function task(limit: number): SearchTask {

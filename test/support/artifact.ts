@@ -1,8 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/artifact/layout.ts'
+import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/artifact/manifest.ts'
 import type { Manifest } from '#core/artifact/manifest.ts'
 import type { PassageRecord } from '#core/artifact/passage.ts'
+import type { ActEntry } from '#core/artifact/references-layout.ts'
 import { rowOrder } from '#core/artifact/row-order.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import { writeArtifact } from '#core/artifact/writer.ts'
@@ -34,9 +36,15 @@ export interface PassageTraits {
   readonly inForceFrom?: string
   readonly inForceTo?: string | null
   readonly text?: string
+  readonly heading?: string
+  readonly references?: readonly string[]
+  /** A key of its own if absent; the revisions of one provision share it. */
+  readonly provision?: string
+  /** Tells the revisions of one document apart. */
+  readonly revision?: string
 }
 
-/** Passage number `n` of an invented corpus: ten passages a document, one revision a document. */
+/** Passage number `n` of an invented corpus: ten passages a document, one revision a document unless the traits say otherwise. */
 export function testPassage(n: number, traits: PassageTraits = {}): PassageRecord {
   const documentId = derivedUuid('test document', String(Math.floor(n / 10)))
   const text = traits.text ?? `Passage ${n}. The firm keeps a record of rule ${n} and gives it to the authority on request. – §${n}`
@@ -45,7 +53,7 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
     text,
     document: {
       id: documentId,
-      revision_id: derivedUuid('test revision', documentId),
+      revision_id: derivedUuid('test revision', `${documentId}${traits.revision ?? ''}`),
       title: `Rulebook ${Math.floor(n / 10)}`,
       authority: 'Test Authority',
       canonical_url: `https://rules.example/${Math.floor(n / 10)}`,
@@ -59,7 +67,9 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
     in_force_to: traits.inForceTo ?? null,
     place: { ordinal: n % 10, document_passages: 10 },
     source_id: `doc-${Math.floor(n / 10)}#r${n}`,
-    heading: `Rulebook ${Math.floor(n / 10)}`,
+    heading: traits.heading ?? `Rulebook ${Math.floor(n / 10)}`,
+    references: [...(traits.references ?? [])],
+    provision: traits.provision ?? `${documentId}#r${n}`,
   }
 }
 
@@ -108,10 +118,20 @@ export interface TestArtifactOptions {
   readonly rows: readonly ArtifactRow[]
   readonly privateKeyDer: Buffer
   readonly name?: string
+  /** Divides even so few rows into cells. */
+  readonly divided?: boolean
+  readonly acts?: readonly ActEntry[]
 }
 
 /** Writes a small artifact into a store through the real writer. */
-export async function buildTestArtifact({ store, rows, privateKeyDer, name = 'projection' }: TestArtifactOptions): Promise<TestArtifact> {
+export async function buildTestArtifact({
+  store,
+  rows,
+  privateKeyDer,
+  name = 'projection',
+  divided = false,
+  acts = [],
+}: TestArtifactOptions): Promise<TestArtifact> {
   const projectionId = derivedUuid('test', name)
   const folder = openArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
   const written = await writeArtifact({
@@ -122,13 +142,17 @@ export async function buildTestArtifact({ store, rows, privateKeyDer, name = 'pr
     snapshotsDigest: '0'.repeat(64),
     passages: rows.length,
     rows,
+    acts,
     privateKeyDer,
     threads: 1,
+    ...(divided ? { dividedFrom: 1 } : {}),
   })
   return { ...written, folder, projectionId, rows }
 }
 
 export interface TestFilters {
+  /** Empty: any. */
+  readonly documents: readonly string[]
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
   readonly subjects: readonly string[]
@@ -141,6 +165,7 @@ export interface TestFilters {
 export function allows(filters: TestFilters, record: PassageRecord): boolean {
   if (!filters.languages.includes(record.metadata.language) || !filters.jurisdictions.includes(record.metadata.jurisdiction)) return false
   if (!filters.verification_statuses.includes(record.metadata.verification_status)) return false
+  if (filters.documents.length > 0 && !filters.documents.includes(record.document.id)) return false
   if (!filters.any_subject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
   if (filters.in_force_on === '') return true
   const day = dayNumber(filters.in_force_on)
@@ -162,23 +187,15 @@ function cosine(a: Float32Array, b: Float32Array): number {
 /** What a verified manifest of seven passages says, for nodes that are tested without files. */
 export function testManifest(projectionId: string): Manifest {
   const file = { bytes: 1, sha256: 'a'.repeat(64) }
-  return {
-    format: 1,
+  return manifestSchema.parse({
+    format: ARTIFACT_FORMAT,
     projection_id: projectionId,
     version_id: projectionId,
     passages: 7,
     documents: 1,
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
-    index: { metric: 'cos', scalar: 'bf16', connectivity: 16, expansion_add: 128 },
+    index: { metric: 'cos', scalar: 'i8', head: 8, cells: 1, reach: { near: 1, far: 1 } },
     snapshots_digest: 'a'.repeat(64),
-    files: {
-      'vectors.usearch': file,
-      'vectors.f32': file,
-      'vectors.i8': file,
-      'passages.jsonl': file,
-      'passages.offsets': file,
-      'facets.json': file,
-      'facets.bin': file,
-    },
-  }
+    files: Object.fromEntries(ARTIFACT_FILES.map((name) => [name, file])),
+  })
 }

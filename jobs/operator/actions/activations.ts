@@ -18,10 +18,18 @@ export interface ActivationAsked {
   readonly replaces: string | null
 }
 
-/** Asks for a reviewed candidate to become active, against the version that is active now. */
-export async function requestActivation(operator: Operator, version: string, enqueue: Enqueue): Promise<ActivationAsked> {
-  const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, version)
-  return ask(operator, { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id }, knowledge_base, enqueue)
+/**
+ * Asks for a reviewed candidate to become active, against the version that is active now.
+ * @param input.override why, although the evaluation found it worse than the active version.
+ */
+export async function requestActivation(
+  operator: Operator,
+  input: { readonly version: string; readonly override?: string | undefined },
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
+  const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, input.version)
+  const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, overrideReason: input.override ?? null } as const
+  return ask(operator, asked, knowledge_base, enqueue)
 }
 
 /** @param input.to the version to return to; by default the one before the active one. */
@@ -36,18 +44,19 @@ export async function requestRollback(
   if (wanted === undefined || wanted === null)
     throw new OperatorError(`"${base.slug}" has no earlier version to return to: see "operator versions list --knowledge-base ${base.slug}".`)
   const { id } = await versionNamed(operator.database, wanted)
-  return ask(operator, { kind: 'rollback', versionId: id, knowledgeBaseId: base.id }, base.slug, enqueue)
+  return ask(operator, { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, overrideReason: null }, base.slug, enqueue)
 }
 
 interface Asked {
   readonly kind: ActivationAsked['kind']
   readonly versionId: string
   readonly knowledgeBaseId: string
+  readonly overrideReason: string | null
 }
 
 /** The worker checks the same again under its locks; what is plain now is refused now. */
 async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqueue: Enqueue): Promise<ActivationAsked> {
-  const { kind, versionId, knowledgeBaseId } = asked
+  const { kind, versionId, knowledgeBaseId, overrideReason } = asked
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {
     const expected = (await activePointer(client, knowledgeBaseId))?.version_id ?? null
@@ -58,6 +67,7 @@ async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqu
       version_id: versionId,
       expected_version_id: expected,
       actor: operator.actor,
+      override_reason: overrideReason,
       state: 'queued',
       message: null,
     }
@@ -67,7 +77,7 @@ async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqu
     const audit = {
       action: `version.request-${kind}`,
       subject: `version:${versionId}`,
-      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected },
+      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected, override_reason: overrideReason },
     }
     return { result: told, audit }
   })

@@ -19,6 +19,10 @@ export interface StartBuild {
   /** Path of a question set; without one the candidate is evaluated on its own passages as known items. */
   readonly questions?: string | undefined
   readonly embedding: BuildParameters['embedding']
+  readonly targetRisk?: number
+  /** Model to try, and how many passages it orders anew. */
+  readonly reranker?: string | undefined
+  readonly rerankCandidates?: number
   readonly store: ArtifactStore
 }
 
@@ -34,7 +38,8 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   const source = await importNamed(operator.database, input.import)
   const base = await knowledgeBaseNamed(operator.database, source.knowledge_base)
   const questions = input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
-  const parameters = buildParametersSchema.parse({ embedding: input.embedding, ...questions })
+  const reranker = input.reranker === undefined ? {} : { reranker: { model: input.reranker, candidates: input.rerankCandidates ?? 20 } }
+  const parameters = buildParametersSchema.parse({ embedding: input.embedding, target_risk: input.targetRisk, ...questions, ...reranker })
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {
     await insertBuild(client, { id, knowledgeBaseId: base.id, importId: source.id, parameters })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, sha256, signManifest } from '#core/artifact/manifest.ts'
 import type { ArtifactFile, Manifest } from '#core/artifact/manifest.ts'
+import { cellsLayout, documentsLayout } from '#core/artifact/layout.ts'
 import { verifyArtifact } from '#core/artifact/verify.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 
@@ -123,27 +124,42 @@ test('files that do not fit the counts of the manifest are refused', async () =>
   await expect(verify()).rejects.toThrow(/vectors.f32 does not hold one vector a passage/)
   replaceSigned('vectors.f32', readFileSync(join(good, 'vectors.f32')))
   replaceSigned('vectors.i8', readFileSync(file('vectors.i8')).subarray(8))
-  await expect(verify()).rejects.toThrow(/vectors.i8 does not hold one vector a passage/)
+  await expect(verify()).rejects.toThrow(/vectors.i8 does not hold one head a passage/)
   replaceSigned('vectors.i8', readFileSync(join(good, 'vectors.i8')))
   replaceSigned('facets.bin', readFileSync(file('facets.bin')).subarray(4))
   await expect(verify()).rejects.toThrow(/facets.bin does not fit/)
 })
 
-test.each([
-  ['another metric', 13, 0x69],
-  ['another scalar kind', 14, 11],
-  ['another number of vectors', 17, 199],
-  ['other dimensions', 33, 16],
-])('an index whose header states %s is refused', async (_, at, value) => {
-  const index = readFileSync(file('vectors.usearch'))
-  index[8 + 200 * 16 + at] = value
-  replaceSigned('vectors.usearch', index)
-  await expect(verify()).rejects.toThrow(/contradicts the manifest/)
+/** A copy of a file with one number of 32 bits changed. */
+function withWord(name: ArtifactFile, at: number, value: number): Buffer {
+  const bytes = readFileSync(file(name))
+  bytes.writeUInt32LE(value, at)
+  return bytes
+}
+
+const cells = cellsLayout(200, 8, { cells: 1, head: 8 })
+const documents = documentsLayout(20)
+const NOT_A_NUMBER_32 = 0x7fc0_0000
+test.each<[string, ArtifactFile, number, number, RegExp]>([
+  ['a scale that is no number', 'cells.bin', 4, 0x7ff8_0000, /no scale/],
+  ['a first cell that does not begin at the front', 'cells.bin', cells.startsOffset, 1, /follow each other/],
+  ['cells that end before the passages do', 'cells.bin', cells.startsOffset + 4, 199, /do not end with/],
+  ['a cell without a spread', 'cells.bin', cells.spreadsOffset, NOT_A_NUMBER_32, /no spread/],
+  ['a row out of range', 'cells.bin', cells.rowsOffset, 200, /every passage once/],
+  ['a row that comes twice', 'cells.bin', cells.rowsOffset, 1, /every passage once/],
+  ['a document without a passage', 'documents.bin', documents.firstRunsOffset + 4, 0, /has no passage/],
+  ['documents out of order', 'documents.bin', 0, 0xffff_ffff, /not sorted/],
+  ['a run beyond the passages', 'documents.bin', documents.runsOffset + 4, 201, /outside the passages/],
+  ['a run too long', 'documents.bin', documents.runsOffset + 4, 12, /every passage once/],
+  ['fewer runs than it announces', 'documents.bin', documents.runsOffset - 4, 30, /runs that it announces/],
+])('a signed artifact with %s is refused before anything is read by it', async (_, name, at, value, message) => {
+  replaceSigned(name, withWord(name, at, value))
+  await expect(verify()).rejects.toThrow(message)
 })
 
-test('a file that is no index is refused', async () => {
-  replaceSigned('vectors.usearch', Buffer.alloc(4_000))
-  await expect(verify()).rejects.toThrow(/not a usearch index/)
-  replaceSigned('vectors.usearch', Buffer.alloc(20, 1))
-  await expect(verify()).rejects.toThrow(/ends before/)
+test('cells or documents of another number than the manifest states are refused', async () => {
+  replaceSigned('cells.bin', readFileSync(file('cells.bin')), (manifest) => ({ ...manifest, index: { ...manifest.index, cells: 2 } }))
+  await expect(verify()).rejects.toThrow(/cells.bin does not fit/)
+  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100), (manifest) => ({ ...manifest, index: { ...manifest.index, cells: 1 } }))
+  await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })

@@ -51,15 +51,20 @@ async function review(buildId: string, verdict: 'approved' | 'rejected' = 'appro
   ])
 }
 
-async function request(buildId: string, expectedBuildId: string | null, kind: ActivationRow['kind'] = 'activate'): Promise<string> {
+async function request(
+  buildId: string,
+  expectedBuildId: string | null,
+  kind: ActivationRow['kind'] = 'activate',
+  overrideReason: string | null = null,
+): Promise<string> {
   const id = randomUUID()
   const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
-  await insertActivation(world.owner, { id, knowledgeBaseId, versionId: versionIdOf(buildId), expectedVersionId, kind, actor: 'alice' })
+  await insertActivation(world.owner, { id, knowledgeBaseId, versionId: versionIdOf(buildId), expectedVersionId, kind, actor: 'alice', overrideReason })
   return id
 }
 
-async function run(buildId: string, expectedBuildId: string | null, kind?: ActivationRow['kind']): Promise<ActivationRow | undefined> {
-  const id = await request(buildId, expectedBuildId, kind)
+async function run(buildId: string, expectedBuildId: string | null, kind?: ActivationRow['kind'], overrideReason?: string): Promise<ActivationRow | undefined> {
+  const id = await request(buildId, expectedBuildId, kind, overrideReason)
   await activate({ database: world.service, nodes, log: silent }, id)
   return readActivation(world.owner, id)
 }
@@ -144,8 +149,17 @@ describe('an activation', () => {
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
+  test('of a candidate that is worse than the active version needs a reason, which the audit trail keeps', async () => {
+    const mark = `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": true}') where id = $1`
+    await world.owner.query(mark, [versionIdOf(second)])
+    expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
+    expect((await shown()).active).toBe(versionIdOf(first))
+    expect(await run(second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({ state: 'done' })
+    const { rows } = await world.owner.query("select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id desc limit 1")
+    expect(rows).toEqual([{ reason: 'The repealed rules had to go.' }])
+  })
+
   test('retires the predecessor and remembers it', async () => {
-    expect(await run(second, first)).toMatchObject({ state: 'done' })
     expect(await shown()).toMatchObject({
       active: versionIdOf(second),
       previous: versionIdOf(first),
@@ -196,6 +210,7 @@ describe('an activation', () => {
       expectedVersionId: null,
       kind: 'activate',
       actor: 'alice',
+      overrideReason: null,
     })
     await activate({ database: world.service, nodes, log: silent }, id)
     expect(await readActivation(world.owner, id)).toMatchObject({ state: 'refused', message: expect.stringContaining('does not belong') })

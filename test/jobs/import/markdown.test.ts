@@ -48,6 +48,20 @@ describe('a Markdown import', () => {
     expect(report).toMatchObject({ records_read: 4, passages: 2, skipped: 2 })
   })
 
+  it('names the act by the front matter, else by the prefix of its citations, and a rule by its number', async () => {
+    const front = FRONT.replace(/citation_prefix.*\n/, 'citation_prefix: BEE-M\n')
+    const own = front
+      .replace('citation_prefix', 'act: ukpga:2020/7\naliases: [Bee Act 2020, BA 2020]\ncitation_prefix')
+      .replace('document: bees', 'document: act')
+    const body = '### BEE-M 1.1 Register {#bee-m-1-1}\n\nEvery hive is registered.\n\n### About swarms\n\nA swarm is free.\n'
+    const { passages, report } = await importContents({ 'a.md': front + body, 'b.md': own + body.replaceAll('BEE-M', 's.') })
+    expect(passages.map(({ references }) => references)).toEqual([['rulebook:bee-m#1/1'], ['rulebook:bee-m'], ['ukpga:2020/7'], ['ukpga:2020/7']])
+    expect(report.acts).toEqual([
+      { id: 'rulebook:bee-m', aliases: ['BEE-M'] },
+      { id: 'ukpga:2020/7', aliases: ['BA 2020', 'Bee Act 2020'] },
+    ])
+  })
+
   it('takes no line of a code fence for a heading', async () => {
     const { passages } = await importContents({
       'a.md': `${FRONT}### One\nText\n\`\`\`\`sh\n# not a heading\n\`\`\`\n## nor this\n\`\`\`\`\nmore\n### Two\nText\n`,
@@ -110,6 +124,7 @@ describe('the demo rulebook', () => {
     expect(Object.keys(report.reasons)).toEqual(['heading without text'])
     expect(passages.length).toBeGreaterThan(60)
     expect(report.facets.jurisdictions).toHaveLength(2)
+    for (const { references } of passages) expect(references).toEqual([expect.stringMatching(/^rulebook:[a-z]{3}-[mf]#\d+\/\d+$/)])
     for (const passage of passages) expect(passage.citation.label).toMatch(/^[A-Z]+-[MF] \d+\.\d+( \(part \d of \d\))?$/)
   })
 })

@@ -200,7 +200,7 @@ describe('review, activation and rollback', () => {
 
   test('a candidate is activated only after its review, and --wait ends when the worker is done', async () => {
     const first = await candidate('first.md')
-    await expect(requestActivation(rig.operator, first, enqueue)).rejects.toThrow('The version has not been reviewed: review it with "operator review" first.')
+    await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow('The version has not been reviewed: review it with "operator review" first.')
     await rig.cli.json('review', 'approve', first, '--reviewer', 'A. Reader', '--note', 'read all misses')
     expect(await rig.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',
@@ -224,13 +224,13 @@ describe('review, activation and rollback', () => {
     const first = rows[0]?.version_id ?? ''
     const second = await candidate('second.md')
     await approve(second)
-    const activation = await requestActivation(rig.operator, second, enqueue)
+    const activation = await requestActivation(rig.operator, { version: second }, enqueue)
     expect(activation.replaces).toBe(first)
     await finishActivation(activation.id)
     await expect(reviewVersion(rig.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' })).rejects.toThrow(
       'The version is active: return to the one before with "operator rollback rules", then reject it.',
     )
-    await expect(requestActivation(rig.operator, first, enqueue)).rejects.toThrow(
+    await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version was active before and is retired: use "operator rollback" to return to it.',
     )
     await expect(requestRollback(rig.operator, { knowledgeBase: 'rules', to: await candidate('third.md') }, enqueue)).rejects.toThrow(
@@ -245,7 +245,7 @@ describe('review, activation and rollback', () => {
   test('when Redis does not take the job, the row stands and the sentence says not to ask again', async () => {
     const version = await candidate('unheard.md')
     await approve(version)
-    await expect(requestActivation(rig.operator, version, () => Promise.reject(new Error('connection lost')))).rejects.toThrow(
+    await expect(requestActivation(rig.operator, { version }, () => Promise.reject(new Error('connection lost')))).rejects.toThrow(
       /^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/,
     )
     expect((await rig.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version])).rowCount).toBe(1)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/artifact/writer.ts'
 import { BOUNDS } from '#core/bounds.ts'
-import { openMapping } from '#search-node/search/mapping.ts'
+import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
 import type { Mapping } from '#search-node/search/mapping.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows, unit } from '#test/support/artifact.ts'
@@ -21,16 +21,11 @@ const EVERYTHING: TestFilters = {
   any_subject: true,
   verification_statuses: ['verified'],
   in_force_on: '',
+  documents: [],
 }
 
-function open({ folder, projectionId, manifest }: TestArtifact): Mapping {
-  return openMapping({
-    projectionId,
-    folder,
-    passages: manifest.passages,
-    dimensions: manifest.embedding.dimensions,
-    connectivity: manifest.index.connectivity,
-  })
+function open({ folder, manifest }: TestArtifact): Mapping {
+  return openMapping(artifactRef(folder, manifest))
 }
 
 let store: string
@@ -80,7 +75,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   beforeAll(async () => {
     const random = seededRandom(seed)
     rows = testRows({ rows: 5_000, dimensions: 64, seed, clusters: 100, traits: (n, cluster) => traits(n, cluster, random) })
-    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name }))
+    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name, divided: true }))
   })
   afterAll(() => mapping.close())
 
@@ -89,10 +84,10 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
     expect(recall).toBeGreaterThanOrEqual(0.98)
   })
 
-  test('are searched by graph when wide and exactly when narrow', () => {
+  test('are searched cell by cell when wide and row by row when narrow', () => {
     const wide = recallAt5(mapping, rows, EVERYTHING, 5)
     const narrow = recallAt5(mapping, rows, { ...EVERYTHING, any_subject: false, subjects: ['s01'] }, 5)
-    expect([...wide.plans]).toEqual(['graph'])
+    expect([...wide.plans]).toEqual(['cells'])
     expect([...narrow.plans]).toEqual(['exact'])
   })
 })

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+
+export const CALIBRATION_FEATURES_MAX = 64
+export const CALIBRATION_CURVE_POINTS_MAX = 50
+
+const share = z.number().min(0).max(1)
+const perFeature = z.array(z.number()).min(1).max(CALIBRATION_FEATURES_MAX).readonly()
+
+/** A logistic model over standardised features; all lists have the same length and order. */
+export interface LogisticModel {
+  readonly means: readonly number[]
+  /** Greater than 0; 1 for a feature that never varied. */
+  readonly scales: readonly number[]
+  readonly coefficients: readonly number[]
+  readonly intercept: number
+}
+
+/**
+ * How a retrieval profile turns the features of a ranked list into the probability that the list holds sufficient evidence, and from which
+ * probability on it answers. Stored with the immutable profile, so that every decision can be recomputed. The figures come from probabilities
+ * that each question got from a model fitted without it; they are null, and `folds` is 0, where coefficients were given and not fitted here.
+ */
+export const calibrationSchema = z
+  .strictObject({
+    /** Names, in the order of the feature vector. */
+    features: z.array(z.string().min(1).max(100)).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
+    means: perFeature,
+    scales: z.array(z.number().positive()).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
+    coefficients: perFeature,
+    intercept: z.number(),
+    /** The decision is to answer iff the probability is not less than this. */
+    threshold: share,
+    /** At most this share of the answers may be without sufficient evidence. */
+    target_risk: share,
+    folds: z.int().nonnegative(),
+    /** [coverage, risk], coverage ascending. */
+    curve: z
+      .array(z.tuple([share, share]).readonly())
+      .max(CALIBRATION_CURVE_POINTS_MAX)
+      .readonly(),
+    auroc: share.nullable(),
+    aurc: share.nullable(),
+    ece: share.nullable(),
+    /** Share of all questions that are answered at the threshold. */
+    coverage_at_target: share.nullable(),
+    /** What it was fitted on. */
+    questions: z.int().nonnegative(),
+    answerable: z.int().nonnegative(),
+  })
+  .refine(
+    ({ features, means, scales, coefficients }) => [means, scales, coefficients].every((list) => list.length === features.length),
+    'features, means, scales and coefficients must have the same length',
+  )
+  .refine(({ features }) => new Set(features).size === features.length, 'a feature is named twice')
+export type Calibration = z.infer<typeof calibrationSchema>
+
+/** 1 / (1 + e^-x), in [0, 1] for every finite x. */
+export function logistic(x: number): number {
+  return 1 / (1 + Math.exp(-x))
+}
+
+/**
+ * The probability that a calibration gives to features that were measured under their names.
+ * @param names of `values`, in their order; names that the calibration does not use are passed over.
+ * @returns in [0, 1].
+ * @throws RangeError when a feature of the calibration was not measured or is not finite.
+ */
+export function probability(calibration: Calibration, names: readonly string[], values: readonly number[]): number {
+  return modelProbability(
+    calibration,
+    calibration.features.map((feature) => values[names.indexOf(feature)] ?? Number.NaN),
+  )
+}
+
+/**
+ * @param features in the order of the model's own.
+ * @returns in [0, 1].
+ * @throws RangeError when the features are not as many as the model's, or one is not finite.
+ */
+export function modelProbability(model: LogisticModel, features: readonly number[]): number {
+  if (features.length !== model.coefficients.length) throw new RangeError(`${features.length} features for ${model.coefficients.length} coefficients`)
+  if (!features.every(Number.isFinite)) throw new RangeError('a feature is missing or not a finite number')
+  let logit = model.intercept
+  for (const [at, coefficient] of model.coefficients.entries()) {
+    logit += coefficient * (((features[at] ?? 0) - (model.means[at] ?? 0)) / (model.scales[at] ?? 1))
+  }
+  return logistic(logit)
+}

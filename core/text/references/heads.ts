@@ -1,0 +1,99 @@
+import { isRoman, type Part, romanValue } from './numbers.ts'
+import { isCapitalised, reads, skip, type Token } from './tokens.ts'
+
+/** What a provision is called before its number. */
+export type HeadKind =
+  | 'article'
+  | 'section'
+  | 'sign'
+  | 'rule'
+  | 'regulation'
+  | 'recital'
+  | 'annex'
+  | 'schedule'
+  | 'chapter'
+  | 'part'
+  | 'title'
+  | 'appendix'
+  | 'supplement'
+  | 'paragraph'
+
+export interface Head {
+  readonly kind: HeadKind
+  readonly plural: boolean
+  /** The place of the number. */
+  readonly end: number
+  /** Written out and with a capital, or as an abbreviation with capital and full stop: a name rather than a word of prose. */
+  readonly named: boolean
+  readonly abbreviated: boolean
+}
+
+const HEADS: readonly (readonly [kind: HeadKind, singular: string, plural: string, abbreviations: string])[] = [
+  ['article', 'article artikel artikels', 'articles artikeln', 'art arts'],
+  ['section', 'section', 'sections', 'sec secs sect s ss'],
+  ['rule', 'rule', 'rules', ''],
+  ['regulation', 'regulation', 'regulations', 'reg regs'],
+  ['recital', 'recital erwagungsgrund considerant', 'recitals erwagungsgrunde erwagungsgrunden considerants', 'erwg'],
+  ['annex', 'annex anhang annexe', 'annexes anhange', ''],
+  ['schedule', 'schedule', 'schedules', 'sch sched'],
+  ['chapter', 'chapter kapitel chapitre', 'chapters', ''],
+  ['part', 'part teil partie', 'parts', 'pt'],
+  ['title', 'title titel titre', '', ''],
+  ['appendix', 'appendix', 'appendices', 'app'],
+  ['supplement', 'supplement', '', ''],
+  ['paragraph', 'paragraph paragrafen paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
+]
+const PLURAL_ABBREVIATIONS = new Set(['arts', 'secs', 'ss', 'regs', 'paras'])
+
+interface Word {
+  readonly kind: HeadKind
+  readonly plural: boolean
+  readonly abbreviated: boolean
+}
+
+const words = new Map<string, Word>()
+for (const [kind, singular, plural, abbreviations] of HEADS) {
+  for (const word of singular.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
+  for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
+  for (const word of abbreviations.split(' ')) words.set(word, { kind, plural: PLURAL_ABBREVIATIONS.has(word), abbreviated: true })
+}
+words.delete('')
+
+/** `Art.`, `§§`, `Rules`; undefined where no such word stands, or one glued to something before it. */
+export function readHead(tokens: readonly Token[], at: number): Head | undefined {
+  const token = tokens[at]
+  if (token === undefined) return undefined
+  if (token.text.startsWith('§')) return { kind: 'sign', plural: token.text.length > 1, end: skip(tokens, at + 1, '§'), named: true, abbreviated: false }
+  const word = token.kind === 'word' ? words.get(token.text) : undefined
+  if (word === undefined || isInsideWord(tokens, at)) return undefined
+  const hasPoint = reads(tokens, at + 1, '.')
+  if (hasPoint && !word.abbreviated) return undefined
+  const afterPoint = hasPoint ? at + 2 : at + 1
+  const sign = tokens[afterPoint]?.text.startsWith('§') === true
+  return { ...word, end: sign ? afterPoint + 1 : afterPoint, named: isCapitalised(token) && (!word.abbreviated || hasPoint) }
+}
+
+/** Kinds whose number is told apart from that of an article or section: `annex-3`, `recital-26`. */
+const CONTAINERS: ReadonlySet<HeadKind> = new Set(['recital', 'annex', 'schedule', 'chapter', 'part', 'title', 'appendix', 'supplement'])
+
+export function isContainer(kind: HeadKind): boolean {
+  return CONTAINERS.has(kind)
+}
+
+/** The path of a provision: its parts, folded, with the kind before a number that is not an article's or a section's. */
+export function pathOf(kind: HeadKind, parts: readonly Part[]): string[] {
+  const [first, ...rest] = parts.map((part) => part.text)
+  if (first === undefined) return []
+  if (!isContainer(kind)) return [first, ...rest]
+  const isNumeral = kind !== 'appendix' && kind !== 'supplement' && isRoman(first)
+  return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
+}
+
+/** Part of a compound or an address (`sub-section`, `x.art`): no head. */
+function isInsideWord(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  const before = tokens[at - 1]
+  if (token?.glued !== true || before === undefined) return false
+  if (before.text === '.') return !isCapitalised(token)
+  return before.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)
+}

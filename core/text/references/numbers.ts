@@ -1,0 +1,213 @@
+import { digitsAt, reads, skip, type Token } from './tokens.ts'
+
+/** Longer designations are cut: no provision is numbered so deep. */
+const PARTS_MAX = 16
+
+/** One part of a provision's number, and what it was written as: lists replace parts of their own kind (`12(1) and (2)`, `Abs. 1 und 2`). */
+export interface Part {
+  readonly text: string
+  readonly kind: 'main' | 'digit' | 'letter'
+  /** The keyword before it (`abs`, `point`), '' for one in brackets or after a point. */
+  readonly keyword: string
+}
+
+export interface Designation {
+  readonly parts: readonly Part[]
+  readonly end: number
+  /** Two numbers joined by a hyphen: one number in France and the United States Code, a range elsewhere. */
+  readonly hyphen: boolean
+}
+
+interface Piece {
+  readonly text: string
+  readonly end: number
+  readonly hyphen: boolean
+}
+
+const SUFFIX = /^[a-z]{1,2}$/
+const COUNTING = new Set(['st', 'nd', 'rd', 'th', 'km', 'kg', 'mg', 'ml', 'cm', 'mm', 'gb', 'mb', 'k', 'm', 'h', 'x', 'am', 'pm', 'er', 're', 'eme'])
+const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
+const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
+const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
+const ROMAN = /^(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
+
+export function isRoman(text: string): boolean {
+  return ROMAN.test(text)
+}
+
+/** `xiv` → 14. */
+export function romanValue(text: string): number {
+  const values: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50 }
+  let sum = 0
+  let largest = 0
+  for (const letter of [...text].toReversed()) {
+    const value = values[letter] ?? 0
+    sum += value < largest ? -value : value
+    largest = Math.max(largest, value)
+  }
+  return sum
+}
+
+/** The number of a provision: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`, `2000e-2`, with the brackets after it. */
+export function readDesignation(tokens: readonly Token[], at: number): Designation | undefined {
+  const series = readSeries(tokens, at)
+  const first = readPiece(tokens, series.end)
+  if (first === undefined || stands(tokens, first.end)) return undefined
+  const parts: Part[] = [{ text: series.prefix + first.text, kind: 'main', keyword: '' }]
+  let { end } = first
+  let hyphen = first.hyphen && series.prefix === ''
+  while (parts.length < PARTS_MAX && reads(tokens, end, '.') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true) {
+    const next = beforeRange(tokens, readPiece(tokens, end + 1)) ?? readLetter(tokens, end + 1)
+    if (next === undefined) break
+    if (stands(tokens, next.end)) return undefined
+    hyphen = next.hyphen && /^\d+-\d+$/.test(next.text)
+    parts.push({ text: next.text, kind: 'main', keyword: '' })
+    end = next.end
+  }
+  const brackets = readBrackets(tokens, end)
+  return { parts: [...parts, ...brackets.parts].slice(0, PARTS_MAX), end: brackets.end, hyphen: hyphen && brackets.parts.length === 0 }
+}
+
+/** `206(4)-2`: rules of the Securities and Exchange Commission go on behind the bracket. */
+export function readHyphenated(tokens: readonly Token[], designation: Designation): Designation {
+  const number = reads(tokens, designation.end, '-') && tokens[designation.end]?.glued === true ? tokens[designation.end + 1] : undefined
+  if (number?.kind !== 'number' || !number.glued || !reads(tokens, designation.end - 1, ')')) return designation
+  const brackets = readBrackets(tokens, designation.end + 2)
+  return { ...designation, parts: [...designation.parts, { text: `-${number.text}`, kind: 'digit', keyword: '' }, ...brackets.parts], end: brackets.end }
+}
+
+/** `(1)(f)(iii)`; one bracket may stand off (`6 (1)`), where what it holds can be nothing else. A letter may follow without (`6(1)f`). */
+export function readBrackets(tokens: readonly Token[], at: number): { parts: Part[]; end: number } {
+  const parts: Part[] = []
+  let end = at
+  while (parts.length < PARTS_MAX && reads(tokens, end, '(')) {
+    const close = closingBracket(tokens, end)
+    if (close === undefined) break
+    const text = textOf(tokens, end + 1, close)
+    if (!BRACKETED.test(text)) break
+    parts.push({ text, kind: kindOf(text), keyword: '' })
+    end = close + 1
+  }
+  const letter = parts.length > 0 && tokens[end]?.glued === true ? readLetter(tokens, end) : undefined
+  return letter === undefined ? { parts, end } : { parts: [...parts, { text: letter.text, kind: 'letter', keyword: '' }], end: letter.end }
+}
+
+/** A Roman numeral as a number (`Annex III`), or one letter (`Appendix C`, `Appendix MS-2`): numbers of annexes and chapters. */
+export function readNumeral(tokens: readonly Token[], at: number, letters: boolean): Designation | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !/^\p{Lu}+$/u.test(token.raw) || isJoined(tokens, at + 1)) return undefined
+  const brackets = readBrackets(tokens, at + 1)
+  if (!letters && isRoman(token.text)) {
+    const value = String(romanValue(token.text))
+    return { parts: [{ text: value, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
+  }
+  if (token.text.length > (letters ? 2 : 1)) return undefined
+  const parts: Part[] = [{ text: token.text, kind: 'main', keyword: '' }]
+  let end = at + 1
+  while (reads(tokens, end, '-') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true && parts.length < PARTS_MAX) {
+    const next = tokens[end + 1]
+    if (next === undefined || !/^(?:\d{1,3}|[a-z]|[ivx]{1,5})$/.test(next.text)) break
+    parts.push({ text: next.text, kind: kindOf(next.text), keyword: '' })
+    end += 2
+  }
+  const after = readBrackets(tokens, end)
+  return { parts: [...parts, ...after.parts], end: after.end, hyphen: false }
+}
+
+/** One letter that stands alone: `lit. f`, `point (f)` without its brackets. */
+export function readLetter(tokens: readonly Token[], at: number): Piece | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !/^([a-z])\1?$/.test(token.text)) return undefined
+  const next = tokens[at + 1]
+  if (next?.glued === true && (next.kind !== 'sign' || next.text === '-' || next.text === "'")) return undefined
+  return { text: token.text, end: at + 1, hyphen: false }
+}
+
+export function kindOf(text: string): 'digit' | 'letter' {
+  return /^\d/.test(text) ? 'digit' : 'letter'
+}
+
+/** `L.`, `R.*`, `D` before a French number, `A` before one of an appendix: the letter becomes part of the number. */
+function readSeries(tokens: readonly Token[], at: number): { prefix: string; end: number } {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !FRENCH_SERIES.has(token.text)) return { prefix: '', end: at }
+  const afterPoint = skip(tokens, skip(tokens, skip(tokens, at + 1, '.'), '*'), '.')
+  if (tokens[afterPoint]?.kind !== 'number') return { prefix: '', end: at }
+  const isApart = afterPoint === at + 1 && !tokens[afterPoint].glued
+  return isApart && token.text === 'a' ? { prefix: '', end: at } : { prefix: token.text, end: afterPoint }
+}
+
+/** Digits with a letter or a Latin count after them and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`, `2000e-2`. */
+function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
+  const digits = digitsAt(tokens, at, 1, 5)
+  if (digits === undefined) return undefined
+  const suffixed = readSuffix(tokens, at + 1)
+  if (suffixed === undefined) return undefined
+  let text = digits + suffixed.text
+  let { end } = suffixed
+  let hyphen = false
+  while (reads(tokens, end, '-') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true && text.length < 32) {
+    const more = digitsAt(tokens, end + 1, 1, 5)
+    const moreSuffixed = more === undefined ? undefined : readSuffix(tokens, end + 2)
+    if (more === undefined || moreSuffixed === undefined) return tokens[end + 1]?.kind === 'word' ? undefined : { text, end, hyphen }
+    text += `-${more}${moreSuffixed.text}`
+    hyphen = true
+    end = moreSuffixed.end
+  }
+  const letter = tokens[end]
+  const isLettered = hyphen && letter !== undefined && /^[A-Z]$/.test(letter.raw) && tokens[end + 1]?.glued !== true
+  return isLettered ? { text: `${text}-${letter.text}`, end: end + 1, hyphen } : { text, end, hyphen }
+}
+
+/** In `8.3.1-8.3.4` the hyphen stands between two numbers. */
+function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece | undefined {
+  if (piece?.hyphen !== true || !reads(tokens, piece.end, '.') || tokens[piece.end + 1]?.kind !== 'number' || tokens[piece.end + 1]?.glued !== true)
+    return piece
+  let { end } = piece
+  while (tokens[end - 1]?.text !== '-') end -= 1
+  return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
+}
+
+/** What follows digits directly; undefined where it makes them something else (`5th`, `10km`). */
+function readSuffix(tokens: readonly Token[], at: number): { text: string; end: number } | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'word') return { text: '', end: at }
+  const isGermanUntil = token.text === 'bis' && !token.glued && (tokens[at + 1]?.kind === 'number' || tokens[at + 1]?.text.startsWith('§') === true)
+  if (INSERTED.has(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
+  if (!token.glued) return { text: '', end: at }
+  if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
+  if (token.text === 'er' || token.text === 'ff' || token.text === 'f') return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
+  return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text) ? { text: token.text, end: at + 1 } : undefined
+}
+
+/** Is the number before this place part of an amount, a time, a fraction or a longer number? */
+function stands(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  if (token === undefined) return false
+  if (token.text === '%') return true
+  if (!token.glued) return reads(tokens, at, '€', '$', '£', 'eur', 'usd')
+  const next = tokens[at + 1]
+  const isJoinedByNumber = next?.glued === true && next.kind === 'number'
+  if (token.text === '/' || token.text === ':') return isJoinedByNumber
+  if (token.text === ',') return isJoinedByNumber && next.text.length === 3
+  return token.text === '@' || token.text === '_' || token.text === '°' || token.text === '€'
+}
+
+function closingBracket(tokens: readonly Token[], open: number): number | undefined {
+  for (let place = open + 2; place <= open + 3; place += 1) if (reads(tokens, place, ')')) return place
+  return undefined
+}
+
+function textOf(tokens: readonly Token[], from: number, to: number): string {
+  let text = ''
+  for (let place = from; place < to; place += 1) {
+    if (place > from && tokens[place]?.glued !== true) return ''
+    text += tokens[place]?.text ?? ''
+  }
+  return text
+}
+
+function isJoined(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  return token?.glued === true && (token.kind !== 'sign' || token.text === "'")
+}

@@ -1,0 +1,120 @@
+import { isRoman, kindOf, type Part, readBrackets, readDesignation, readLetter, romanValue } from './numbers.ts'
+import { isCapitalised, reads, skip, type Token } from './tokens.ts'
+
+/**
+ * Words that name a part below an article or section. Words of one row name the same level, so that `Abs. 1 und Abs. 2` replace each other.
+ * `letters`: the part may be a letter without brackets (`lit. f`).
+ */
+const LEVELS: readonly (readonly [level: string, letters: boolean, words: readonly string[]])[] = [
+  [
+    'paragraph',
+    false,
+    ['abs', 'absatz', 'absatze', 'absatzes', 'absatzen', 'para', 'paras', 'paragraph', 'paragraphs', 'paragraphe', 'paragraphes', 'subsection', 'subsections'],
+  ],
+  ['point', true, ['point', 'points', 'lit', 'litera', 'buchst', 'buchstabe', 'buchstaben', 'letter', 'lettre', 'doppelbuchst', 'doppelbuchstabe']],
+  ['number', false, ['nr', 'nrn', 'nummer', 'nummern', 'ziff', 'ziffer', 'item', 'items', 'subparagraph', 'subparagraphs', 'subpoint']],
+]
+
+/** Places within a text that the publisher does not number: read over, never part of the path. */
+const PLACES = new Set(
+  `satz satze s sentence sentences subparagraph subparagraphs hs halbsatz alt alternative var variante unterabs uabs unterabsatz unterabsatzes alinea alineas al phrase indent indents tiret tirets
+   spiegelstrich`.split(/\s+/),
+)
+const ORDINALS = new Set(
+  `first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte premier premiere deuxieme second seconde troisieme quatrieme cinquieme dernier derniere`.split(
+    /\s+/,
+  ),
+)
+
+interface Level {
+  readonly name: string
+  readonly letters: boolean
+}
+
+const levelOfWord = new Map<string, Level>()
+for (const [name, letters, words] of LEVELS) for (const word of words) levelOfWord.set(word, { name, letters })
+
+export interface Qualified {
+  readonly parts: readonly Part[]
+  readonly end: number
+}
+
+/** `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`, `alinéa 2`, `ff.`: everything that narrows the number before it. Paragraphs of a schedule are numbered through its parts. */
+export function readQualifiers(tokens: readonly Token[], at: number, inSchedule = false): Qualified {
+  const parts: Part[] = []
+  let end = readRomanParagraph(tokens, at, parts)
+  for (let round = 0; round < 8; round += 1) {
+    const from = skip(tokens, skip(tokens, end, ','), 'the')
+    const qualified = readQualifier(tokens, from) ?? readPlace(tokens, from, inSchedule) ?? readSign(tokens, from)
+    if (qualified === undefined) break
+    parts.push(...qualified.parts)
+    end = qualified.end
+  }
+  return { parts, end: afterFollowing(tokens, end) }
+}
+
+/** One keyword with what it numbers: `Abs. 1`, `point (f)`, `Buchst. aa`. */
+export function readQualifier(tokens: readonly Token[], at: number): Qualified | undefined {
+  const token = tokens[at]
+  const level = token?.kind === 'word' ? levelOfWord.get(token.text) : undefined
+  if (token === undefined || level === undefined) return undefined
+  const value = skip(tokens, at + 1, '.')
+  return PLACES.has(token.text) && tokens[value]?.kind === 'number' ? undefined : readValue(tokens, value, level)
+}
+
+/** More of the same level, after a connector: the `2` of `Abs. 1 und 2`. */
+export function readSibling(tokens: readonly Token[], at: number, keyword: string): Qualified | undefined {
+  return readValue(tokens, at, { name: keyword, letters: keyword === 'point' })
+}
+
+function readValue(tokens: readonly Token[], at: number, level: Level): Qualified | undefined {
+  const brackets = readBrackets(tokens, at)
+  const [first, ...rest] = brackets.parts
+  if (first !== undefined) return { parts: [{ ...first, keyword: level.name }, ...rest], end: brackets.end }
+  if (tokens[at]?.kind === 'number') {
+    const number = readDesignation(tokens, at)
+    const [main, ...below] = number?.parts ?? []
+    if (number === undefined || main === undefined || number.hyphen) return undefined
+    return { parts: [{ text: main.text, kind: kindOf(main.text), keyword: level.name }, ...below], end: skip(tokens, number.end, '°') }
+  }
+  const letter = level.letters ? readLetter(tokens, at) : undefined
+  if (letter === undefined) return undefined
+  return { parts: [{ text: letter.text, kind: 'letter', keyword: level.name }], end: reads(tokens, letter.end, ')') ? letter.end + 1 : letter.end }
+}
+
+/** `Artikel 246a § 1 EGBGB`: a section within an article. */
+function readSign(tokens: readonly Token[], at: number): Qualified | undefined {
+  const isDirect = tokens[at]?.text === '§' && tokens[at - 1]?.text !== ','
+  return isDirect ? readValue(tokens, at + 1, { name: 'section', letters: false }) : undefined
+}
+
+/** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */
+function readPlace(tokens: readonly Token[], at: number, inSchedule: boolean): Qualified | undefined {
+  if (ORDINALS.has(tokens[at]?.text ?? '') && PLACES.has(tokens[at + 1]?.text ?? '')) return { parts: [], end: at + 2 }
+  const word = tokens[at]
+  const isPlace = word?.kind === 'word' && (PLACES.has(word.text) || (inSchedule && (word.text === 'part' || word.text === 'pt')))
+  if (!isPlace) return undefined
+  const number = skip(tokens, at + 1, '.')
+  if (tokens[number]?.kind !== 'number') return undefined
+  const suffix = tokens[number + 1]
+  return { parts: [], end: suffix?.glued === true && suffix.text === 'er' ? number + 2 : number + 1 }
+}
+
+/** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, with the sentence behind it. */
+function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[]): number {
+  const token = tokens[at]
+  if (token === undefined || token.glued || !/^[IVX]{1,5}$/.test(token.raw) || !isRoman(token.text)) return at
+  if (tokens[at + 1]?.glued === true && reads(tokens, at + 1, "'", '-')) return at
+  const next = tokens[at + 1]
+  const isFollowed = next !== undefined && (next.kind === 'number' || isCapitalised(next) || levelOfWord.has(next.text) || PLACES.has(next.text))
+  if (!isFollowed) return at
+  parts.push({ text: String(romanValue(token.text)), kind: 'digit', keyword: 'paragraph' })
+  return next.kind === 'number' && next.text.length === 1 ? at + 2 : at + 1
+}
+
+/** "And those that follow" adds nothing that could be looked up. */
+function afterFollowing(tokens: readonly Token[], at: number): number {
+  if (reads(tokens, at, 'et') && reads(tokens, at + 1, 'seq', 'seqq', 'suiv', 's')) return skip(tokens, at + 2, '.')
+  if (reads(tokens, at, 'et', 'und') && reads(tokens, at + 1, 'suivants', 'suivantes', 'folgende')) return at + 2
+  return reads(tokens, at, 'f', 'ff') ? skip(tokens, at + 1, '.') : at
+}

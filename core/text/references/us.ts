@@ -1,0 +1,107 @@
+import type { ActMention } from './act-mention.ts'
+import type { ActAliases } from './aliases.ts'
+import { BUREAU_PARTS } from './known-acts.ts'
+import { kindOf, type Part, readDesignation } from './numbers.ts'
+import { afterAbbreviation, digitsAt, reads, skip, type Token } from './tokens.ts'
+
+/** Letters that are also words; they name a regulation only with a provision beside them. */
+const WORDS = new Set(['i', 'o'])
+
+/** `12 CFR Part 1003` (an act), `12 CFR 1003.2` and `15 U.S.C. 1601` (a title, whose sections follow). */
+export function readUsAct(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
+  return readTitle(tokens, at) ?? readLetteredRegulation(tokens, at) ?? readPart(tokens, at, aliases)
+}
+
+/** `section 1601 of title 15, United States Code`: the title behind the section. */
+export function readUsTitleAfter(tokens: readonly Token[], at: number): ActMention | undefined {
+  if (!reads(tokens, at, 'title')) return undefined
+  const title = digitsAt(tokens, at + 1, 1, 2)
+  if (title === undefined) return undefined
+  const place = skip(tokens, skip(tokens, skip(tokens, at + 2, ',', 'of'), 'of'), 'the')
+  const code = reads(tokens, place, 'united') && reads(tokens, place + 1, 'states') ? place + 2 : afterAbbreviation(tokens, place, 'us')
+  if (code === undefined || !reads(tokens, code, 'code')) return undefined
+  return { act: `usc:${title}`, end: code + 1, standing: false, sections: undefined }
+}
+
+function readTitle(tokens: readonly Token[], at: number): ActMention | undefined {
+  const title = digitsAt(tokens, at, 1, 2)
+  if (title === undefined) return undefined
+  const code = afterAbbreviation(tokens, at + 1, 'usc')
+  if (code !== undefined) return withSections(`usc:${title}`, tokens, skip(tokens, code, 'a'))
+  const regulations = afterAbbreviation(tokens, at + 1, 'cfr')
+  if (regulations === undefined) return undefined
+  const part = skip(tokens, skip(tokens, regulations, 'part', 'parts', 'pt'), '.')
+  const number = digitsAt(tokens, part, 1, 4)
+  if (number !== undefined && reads(tokens, regulations, 'parts')) return { act: `cfr:${title}`, end: part, standing: false, sections: part }
+  const isSection = number === undefined || isPointed(tokens, part + 1)
+  if (isSection) return withSections(`cfr:${title}`, tokens, regulations)
+  const suffix = tokens[part + 1]
+  const isLettered = suffix?.glued === true && suffix.kind === 'word' && suffix.text.length === 1
+  return { act: `cfr:${title}/${number}${isLettered ? suffix.text : ''}`, end: isLettered ? part + 2 : part + 1, standing: true, sections: undefined }
+}
+
+function withSections(act: string, tokens: readonly Token[], at: number): ActMention | undefined {
+  const word = skip(tokens, skip(tokens, at, 'section', 'sections', 'sec', 'secs'), '.')
+  const number = tokens[word]?.text.startsWith('§') === true ? skip(tokens, word + 1, '§') : word
+  return tokens[number]?.kind === 'number' ? { act, end: number, standing: false, sections: number } : undefined
+}
+
+/** `Regulation Z`, `Reg. DD`. In lower case only where a provision follows. */
+function readLetteredRegulation(tokens: readonly Token[], at: number): ActMention | undefined {
+  if (!reads(tokens, at, 'regulation', 'reg')) return undefined
+  const place = skip(tokens, at + 1, '.')
+  const letter = tokens[place]
+  const part = letter === undefined ? undefined : BUREAU_PARTS.get(letter.text)
+  if (letter === undefined || part === undefined || letter.glued || isContinued(tokens, place + 1)) return undefined
+  const isCapital = /^[A-Z]+$/.test(letter.raw) && !(letter.text === 'i')
+  const next = skip(tokens, place + 1, ',')
+  const isFollowed =
+    tokens[next]?.text.startsWith('§') === true || reads(tokens, next, 'section', 'sections', 'sec') || (tokens[next]?.kind === 'number' && next === place + 1)
+  if (!isCapital && !isFollowed && WORDS.has(letter.text)) return undefined
+  return { act: `cfr:12/${part}`, end: place + 1, standing: isCapital || !WORDS.has(letter.text), sections: undefined }
+}
+
+/** `Part 1026` alone, where the part is known. */
+function readPart(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
+  if (!reads(tokens, at, 'part', 'parts')) return undefined
+  const part = digitsAt(tokens, at + 1, 3, 4)
+  const act = part === undefined || isPointed(tokens, at + 2) ? undefined : aliases.actOfPart(part)
+  return act === undefined ? undefined : { act, end: at + 2, standing: true, sections: undefined }
+}
+
+export interface Comment {
+  readonly parts: readonly Part[]
+  readonly end: number
+}
+
+/** `comment 1003.2(g)-1.ii`, `comment 4(a)-3`: the official interpretation of a paragraph, with its own number behind a hyphen. */
+export function readComment(tokens: readonly Token[], at: number): Comment | undefined {
+  if (!reads(tokens, at, 'comment', 'comments')) return undefined
+  const provision = readDesignation(tokens, at + 1)
+  if (provision === undefined) return undefined
+  const numbers: Part[] = []
+  let { end } = provision
+  while (numbers.length < 4 && reads(tokens, end, numbers.length === 0 ? '-' : '.') && tokens[end + 1]?.glued === true) {
+    const token = tokens[end + 1]
+    if (token === undefined || !/^(?:\d{1,3}|[a-z]|[ivx]{1,6})$/.test(token.text)) break
+    numbers.push({ text: numbers.length === 0 ? `-${token.text}` : token.text, kind: kindOf(token.text), keyword: '' })
+    end += 2
+  }
+  return numbers.length === 0 ? undefined : { parts: [...provision.parts, ...numbers], end }
+}
+
+/** A path under a title or a part: the part's own number, written before the section (`1026.43`), belongs to the act. */
+export function underUsAct(act: string, path: readonly string[]): { act: string; path: readonly string[] } {
+  const [first, ...rest] = path
+  if (first !== undefined && /^cfr:\d+$/.test(act)) return { act: `${act}/${first}`, path: rest }
+  return first !== undefined && rest.length > 0 && act.startsWith('cfr:') && act.endsWith(`/${first}`) ? { act, path: rest } : { act, path }
+}
+
+function isPointed(tokens: readonly Token[], at: number): boolean {
+  return reads(tokens, at, '.') && tokens[at]?.glued === true && tokens[at + 1]?.glued === true && tokens[at + 1]?.kind === 'number'
+}
+
+function isContinued(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  return token?.glued === true && (token.kind !== 'sign' || token.text === '-')
+}

@@ -1,0 +1,50 @@
+import { readAct } from './acts.ts'
+import { type ActAliases, familyOf } from './aliases.ts'
+import { readCandidates } from './candidates.ts'
+import type { Reference } from './reference.ts'
+import { referenceOf, withActs } from './resolve.ts'
+import { readRulebookLabel, underRulebook } from './rulebook.ts'
+import { type Token, tokenise } from './tokens.ts'
+
+const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
+/** A label names one provision, perhaps after its act and its part. */
+const CANDIDATES_MAX = 8
+
+/**
+ * The reference that a citation label or an identifier of the publisher stands for: `12 CFR 1003.2(g)(1)`, `celex:32016R0679 art 6(1)(f)`, `BGB § 433`,
+ * `COBS 23.6.Guidance.2.`, an ELI; a canonical form stands for itself. Of several the most exact with an act. Undefined when it names none.
+ */
+export function parseReference(written: string, aliases: ActAliases): Reference | undefined {
+  const label = written.trim()
+  const canonical = CANONICAL.exec(label)
+  if (canonical !== null) return ofCanonical(canonical[1] ?? '', canonical[2], label, aliases)
+  const tokens = tokenise(label)
+  return ofRulebookLabel(tokens, aliases) ?? mostExact(tokens, aliases)
+}
+
+function ofCanonical(act: string, path: string | undefined, label: string, aliases: ActAliases): Reference | undefined {
+  const parts = path === undefined ? [] : path.split('/').filter((part) => part !== '')
+  if (act === '*') return parts.length === 0 ? undefined : { act: undefined, path: parts }
+  if (!act.startsWith('celex:')) return { act, path: parts }
+  const named = mostExact(tokenise(act), aliases)
+  return named?.act?.startsWith('celex:') === true ? { act: named.act, path: parts } : { act: label.split('#')[0] ?? act, path: parts }
+}
+
+function ofRulebookLabel(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
+  const mention = readAct(tokens, 0, aliases)
+  if (mention === undefined || familyOf(mention.act) !== 'rulebook') return undefined
+  return { act: mention.act, path: underRulebook(readRulebookLabel(tokens, mention.end)) }
+}
+
+function mostExact(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
+  let best: Reference | undefined
+  for (const candidate of withActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens)) {
+    const reference = referenceOf(candidate)
+    if (best === undefined || rank(reference) > rank(best)) best = reference
+  }
+  return best
+}
+
+function rank(reference: Reference): number {
+  return (reference.act === undefined ? 0 : 1000) + reference.path.length
+}

@@ -1,0 +1,46 @@
+import type { Facets } from '#core/artifact/layout.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import type { ProfileParameters } from '#core/profile.ts'
+import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
+import type { Projection } from '#jobs/search-nodes.ts'
+import { askSystems } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import type { JudgedQuestion } from './judged-question.ts'
+import { compareRankings } from './metrics/comparison.ts'
+import type { RankingFigures } from './metrics/ranking.ts'
+import { outcomeOf } from './outcomes.ts'
+import type { Outcome } from './outcomes.ts'
+import type { EvaluationReport } from './page/evaluation-report.ts'
+
+/** The version that a candidate is to replace, as it is served. */
+export interface ActiveVersion {
+  readonly versionId: string
+  readonly projection: Projection
+  readonly facets: Facets
+  readonly profile: ProfileParameters
+  readonly embedder: Embedder
+}
+
+/** The candidate's ranking beside that of the active version on the same questions; null without one that search nodes can be asked for. */
+export async function compareWithActive(
+  active: ActiveVersion | undefined,
+  questions: readonly JudgedQuestion[],
+  candidate: readonly Outcome[],
+  context: AskContext,
+): Promise<EvaluationReport['comparison']> {
+  if (active === undefined) return null
+  const { loaded } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
+  if (loaded.length === 0) return null
+  const { facets, profile, embedder, projection } = active
+  const before = new Map<string, RankingFigures>()
+  const asking = { ...context, facets, profile, embedder, nodes: loaded, projectionId: projection.projectionId }
+  await askSystems(questions, { ...asking, systems: ['hybrid'], limit: DEPTH, withoutText: true }, (_, _system, reply, question) => {
+    const { figures } = outcomeOf(question, reply)
+    if (figures !== undefined) before.set(question.id, figures)
+  })
+  const after = new Map(questions.flatMap(({ id }, at) => (candidate[at]?.figures === undefined ? [] : [[id, candidate[at].figures] as const])))
+  const comparison = compareRankings(after, before)
+  return comparison === undefined ? null : { version_id: active.versionId, ...comparison, worse_on: [...comparison.worse_on] }
+}
+
+const DEPTH = 101

@@ -1,0 +1,84 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+
+export interface EvaluateFlags {
+  /** A folder with `corpus.jsonl`. */
+  readonly folder: string
+  readonly queries: string | undefined
+  readonly qrels: string | undefined
+  readonly answerability: string | undefined
+  /** A field of the metadata of records and of queries. */
+  readonly limitTo: string | undefined
+  readonly json: string | undefined
+  readonly html: string | undefined
+  /** Share of the answers that may lack evidence. */
+  readonly targetRisk: number
+  /** Where the folder of temporary files is made; the system's own place unless given. */
+  readonly dataDir: string | undefined
+}
+
+const TARGET_RISK_DEFAULT = 0.05
+
+const EXAMPLES = `
+The folder holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv or qrels/test.tsv; and
+perhaps answerability.tsv (query id, then answerable, unanswerable or partial). Everything runs on this machine in temporary files, with neither
+Postgres nor Redis.
+
+Examples:
+  npm run evaluate -- ./scifact --json scifact.json
+  npm run evaluate -- ./contracts --limit-to contract --html contracts.html
+  npm run evaluate -- ./rules --queries ./rules/queries_dev.jsonl --qrels ./rules/qrels_dev.tsv
+
+Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
+
+function share(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value > 0 && value < 1)) throw new InvalidArgumentError('must be a share between 0 and 1, like 0.05.')
+  return value
+}
+
+function fieldName(text: string): string {
+  if (!/^[^{}]{1,100}$/u.test(text)) throw new InvalidArgumentError('must be the name of a metadata field.')
+  return text
+}
+
+/**
+ * @param args what stands after the script's name.
+ * @throws CommanderError when they cannot be understood (its message is printed already), or help was asked for.
+ */
+export function evaluateFlags(args: readonly string[]): EvaluateFlags {
+  const command = new Command('evaluate')
+    .description('Builds a throw-away version from a data set, asks it every question through a real search node, and prints how well it answers.')
+    .argument('<folder>', 'folder of the data set')
+    .option('--queries <file>', 'questions (default: queries.jsonl of the folder)')
+    .option('--qrels <file>', 'judgments (default: qrels.tsv of the folder, else qrels/test.tsv)')
+    .option('--answerability <file>', 'labels for abstention (default: answerability.tsv of the folder, where there is one)')
+    .option('--limit-to <field>', 'confine each question to the passages whose metadata field equals its own', fieldName)
+    .option('--json <path>', 'write the figures as JSON to this file')
+    .option('--html <path>', 'write the report page to this file')
+    .option('--target-risk <share>', 'share of the answers that may lack evidence', share, TARGET_RISK_DEFAULT)
+    .option('--data-dir <path>', 'folder for the temporary files, which are removed at the end (default: where the system keeps such)')
+    .helpOption('--help', 'show this')
+    .addHelpText('after', EXAMPLES)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .parse([...args], { from: 'user' })
+  const [folder = ''] = command.args
+  const options = command.opts<Omit<EvaluateFlags, 'folder'>>()
+  return {
+    folder,
+    queries: options.queries,
+    qrels: options.qrels,
+    answerability: options.answerability,
+    limitTo: options.limitTo,
+    json: options.json,
+    html: options.html,
+    targetRisk: options.targetRisk,
+    dataDir: options.dataDir,
+  }
+}
+
+/** 0 where help was asked for, 2 where the arguments were not understood; undefined for any other error. */
+export function usageExitCode(error: unknown): 0 | 2 | undefined {
+  if (!(error instanceof CommanderError)) return undefined
+  return error.exitCode === 0 ? 0 : 2
+}

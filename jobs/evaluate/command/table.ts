@@ -1,0 +1,70 @@
+import { SYSTEMS } from '#jobs/evaluate/ask.ts'
+import type { System } from '#jobs/evaluate/ask.ts'
+import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
+import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import { metricName } from '#jobs/evaluate/page/verdict.ts'
+
+const NAME_WIDTH = 16
+const COLUMN_WIDTH = 24
+const NONE = '–'
+
+/**
+ * The figures for a terminal, the systems side by side, each mean with its 95 % interval. Ends with a new line.
+ * @param ranked questions behind the means.
+ */
+export function renderTable(report: EvaluationReport, documents: number, ranked: number): string {
+  const row = (name: string, cell: (system: System) => string): string =>
+    `${name.padEnd(NAME_WIDTH)}${SYSTEMS.map((system) => cell(system).padEnd(COLUMN_WIDTH)).join('')}`.trimEnd()
+  return [
+    `${report.dataset}: ${report.passages} passages of ${documents} documents; ${report.queries} questions asked, ${ranked} of them judged for ranking`,
+    '',
+    row('', (system) => system),
+    ...RANKING_METRICS.map((metric) =>
+      row(metricName(metric), (system) => {
+        const figures = report.systems[system]
+        return figures === undefined ? NONE : `${figures[metric].toFixed(4)} ${interval(figures.ci[metric])}`
+      }),
+    ),
+    ...(['p50', 'p99'] as const).map((part) =>
+      row(`latency ${part}`, (system) => {
+        const figures = report.latency_ms_by_system[system]
+        return figures === undefined ? NONE : `${figures[part].toFixed(1)} ms`
+      }),
+    ),
+    '',
+    ...abstentionLines(report),
+    ...filteredLines(report),
+    '',
+  ].join('\n')
+}
+
+function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
+  if (abstention === null) return ['abstention: not measured, for want of questions labelled answerable and unanswerable']
+  const { signal, auroc, auroc_ci: ci, aurc, ece, target_risk: target, coverage_at_target: coverage, folds } = abstention
+  const answered = `answered: ${percent(abstention.answered_sufficient)} of the answerable, ${percent(abstention.answered_insufficient)} of the unanswerable`
+  return [
+    `abstention (${signal}, ${folds} folds)`,
+    `  AUROC ${figure(auroc)}${ci === null ? '' : ` ${interval(ci)}`}, AURC ${figure(aurc)}, ECE ${figure(ece)}`,
+    `  at ${percent(target)} risk: coverage ${figure(coverage)}; ${answered}`,
+  ]
+}
+
+function filteredLines({ filtered_recall_by_kind: kinds }: EvaluationReport): readonly string[] {
+  const rows = Object.entries(kinds).map(([kind, recall]) => {
+    const shares = Object.keys(recall).sort((a, b) => Number(b) - Number(a))
+    return `  ${kind.padEnd(NAME_WIDTH - 2)}${shares.map((share) => `${share} %: ${figure(recall[share] ?? null)}`).join('  ')}`
+  })
+  return rows.length === 0 ? [] : ['', 'recall@10 of the vectors against exact search, by the share of the passages that a filter allows', ...rows]
+}
+
+function interval([low, high]: readonly [number, number]): string {
+  return `[${low.toFixed(3)}, ${high.toFixed(3)}]`
+}
+
+function figure(value: number | null): string {
+  return value === null ? NONE : value.toFixed(4)
+}
+
+function percent(share: number | null): string {
+  return share === null ? NONE : `${Number((share * 100).toFixed(2))} %`
+}

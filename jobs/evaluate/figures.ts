@@ -1,0 +1,41 @@
+import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
+import { probability } from '#core/calibration.ts'
+import type { Calibration } from '#core/calibration.ts'
+import type { System } from '#jobs/evaluate/ask.ts'
+import { fitCalibration } from '#jobs/evaluate/calibration/fit.ts'
+import type { Fitted } from '#jobs/evaluate/calibration/fit.ts'
+import { systemFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { SystemFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { Outcome, Outcomes } from './outcomes.ts'
+import type { JudgedQuestion } from './judged-question.ts'
+
+/** Means over the questions that have a relevant record and are not labelled unanswerable. */
+export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFigures>> {
+  const figuresOf = (asked: readonly Outcome[]): SystemFigures => systemFigures(asked.flatMap(({ figures }) => figures ?? []))
+  return { lexical: figuresOf(outcomes.lexical), dense: figuresOf(outcomes.dense), hybrid: figuresOf(outcomes.hybrid) }
+}
+
+/**
+ * Fits the decision on the labelled questions, with cross-validation.
+ * @returns undefined where the labels are too few or of one kind.
+ */
+export function fitDecision(questions: readonly JudgedQuestion[], outcomes: readonly Outcome[], targetRisk: number): Fitted | undefined {
+  const samples = questions.flatMap(({ id, answerable, group }, at) => {
+    const features = outcomes[at]?.evidence
+    return answerable === undefined || features === undefined ? [] : [{ id, sufficient: answerable, group, features }]
+  })
+  return fitCalibration(samples, { features: EVIDENCE_FEATURES, targetRisk })
+}
+
+/** The labelled questions under a decision that was not fitted on them. */
+export function scoredBy(calibration: Calibration, questions: readonly JudgedQuestion[], outcomes: readonly Outcome[]): Fitted['outOfFold'] {
+  return questions.flatMap(({ id, answerable }, at) => {
+    const outcome = outcomes[at]
+    return answerable === undefined || outcome === undefined ? [] : [{ id, sufficient: answerable, score: observedValue(calibration, outcome) }]
+  })
+}
+
+/** As the gateway observes it: 0 where nothing was found. */
+export function observedValue(calibration: Calibration, { top, evidence }: Outcome): number {
+  return top.length === 0 ? 0 : probability(calibration, EVIDENCE_FEATURES, evidence)
+}

@@ -1,0 +1,28 @@
+import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import { findRows } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import { measureFilteredRecall } from './filtered-recall.ts'
+import type { FilteredRecall } from './filtered-recall.ts'
+
+/** Each is compared with exact search under eighteen filters. */
+const QUESTIONS_MAX = 25
+
+/** Filtered recall with the vectors of some of the questions, spread evenly over them. */
+export async function filteredRecallOf(
+  artifact: { readonly folder: string; readonly passages: number; readonly embedding: EmbeddingSpace },
+  questions: readonly { readonly text: string }[],
+  context: AskContext,
+): Promise<FilteredRecall> {
+  const count = Math.min(questions.length, QUESTIONS_MAX)
+  const texts = Array.from({ length: count }, (_, at) => questions[Math.floor((at * questions.length) / count)]?.text ?? '')
+  const { vectors } = await context.embedder.embed(texts, context.signal)
+  return await measureFilteredRecall({
+    artifactFolder: artifact.folder,
+    rows: artifact.passages,
+    dimensions: artifact.embedding.dimensions,
+    queries: vectors,
+    find: (query, onlyRows, limit) => findRows(query, onlyRows, limit, context),
+    signal: context.signal,
+    onProgress: context.onProgress,
+  })
+}

@@ -1,0 +1,136 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** Shares of the passages that a filter allows, in percent. */
+export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const
+/**
+ * How a filter stands to the query: it keeps rows whatever they say; it keeps those nearest to the query; it keeps those farthest from it,
+ * so that the query's own neighbourhood is excluded, which is where filtered graph search fails.
+ */
+export const FILTER_KINDS = ['random', 'near', 'far'] as const
+export type FilterKind = (typeof FILTER_KINDS)[number]
+export type FilteredRecall = Readonly<Record<FilterKind, Readonly<Record<string, number>>>>
+
+export const FILTERED_RECALL_MIN = 0.98
+const TOP_K = 10
+/** Rows closer to each other than float32 can tell are as good as each other. */
+const TIE = 1e-6
+const BLOCK_ROWS = 4_096
+
+export interface FilteredRecallInput {
+  readonly artifactFolder: string
+  readonly rows: number
+  readonly dimensions: number
+  /** Unit length. */
+  readonly queries: readonly Float32Array[]
+  /** The rows that a search node finds among those of a bitset (bit row % 8 of byte row / 8), by the vector alone, best first. */
+  readonly find: (query: Float32Array, onlyRows: Buffer, limit: number) => Promise<readonly number[]>
+  readonly signal: AbortSignal
+  readonly onProgress: (done: number, total: number) => void
+}
+
+/**
+ * Recall@10 of the search as it is served against exact scoring of every allowed row from float32, the mean over the queries, for filters of
+ * every kind and selectivity. Where fewer than ten rows are allowed, of those. The filters follow from query number and rows alone.
+ */
+export async function measureFilteredRecall(input: FilteredRecallInput): Promise<FilteredRecall> {
+  const { queries, rows, signal } = input
+  const sums = Object.fromEntries(FILTER_KINDS.map((kind) => [kind, Object.fromEntries(SELECTIVITIES.map((name) => [name, 0]))])) as Record<
+    FilterKind,
+    Record<string, number>
+  >
+  for (const [number, query] of queries.entries()) {
+    const similarities = await similaritiesOf(input, query)
+    const nearestFirst = Uint32Array.from(similarities.keys()).sort((a, b) => (similarities[b] ?? 0) - (similarities[a] ?? 0) || a - b)
+    const shuffled = shuffledRows(rows, number)
+    for (const selectivity of SELECTIVITIES) {
+      const count = Math.max(1, Math.round((rows * Number(selectivity)) / 100))
+      const allowed: Readonly<Record<FilterKind, Uint32Array>> = {
+        random: shuffled.subarray(0, count),
+        near: nearestFirst.subarray(0, count),
+        far: nearestFirst.subarray(rows - count),
+      }
+      for (const kind of FILTER_KINDS) {
+        signal.throwIfAborted()
+        const bits = bitsetOf(allowed[kind], rows)
+        const found = (await input.find(query, bits, TOP_K)).filter((row) => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0)
+        sums[kind][selectivity] = (sums[kind][selectivity] ?? 0) + recallOf(found, allowed[kind], similarities)
+      }
+    }
+    input.onProgress(number + 1, queries.length)
+  }
+  for (const kind of FILTER_KINDS) for (const name of SELECTIVITIES) sums[kind][name] = (sums[kind][name] ?? 0) / Math.max(1, queries.length)
+  return sums
+}
+
+/** The least recall over the kinds of filter, by selectivity. */
+export function leastRecall(recall: FilteredRecall): Readonly<Record<string, number>> {
+  return Object.fromEntries(SELECTIVITIES.map((name) => [name, Math.min(...FILTER_KINDS.map((kind) => recall[kind][name] ?? 0))]))
+}
+
+async function similaritiesOf({ artifactFolder, rows, dimensions, signal }: FilteredRecallInput, query: Float32Array): Promise<Float64Array> {
+  const similarities = new Float64Array(rows)
+  const file = await open(join(artifactFolder, 'vectors.f32'), 'r')
+  try {
+    const block = new Float32Array(BLOCK_ROWS * dimensions)
+    for (let from = 0; from < rows; from += BLOCK_ROWS) {
+      signal.throwIfAborted()
+      const count = Math.min(BLOCK_ROWS, rows - from)
+      await file.read(new Uint8Array(block.buffer, 0, count * dimensions * 4), 0, count * dimensions * 4, from * dimensions * 4)
+      for (let row = 0; row < count; row++) similarities[from + row] = dot(block, row * dimensions, query)
+      await nextTurn()
+    }
+  } finally {
+    await file.close()
+  }
+  return similarities
+}
+
+function dot(block: Float32Array, at: number, query: Float32Array): number {
+  let [a, b, c, e] = [0, 0, 0, 0]
+  for (let d = 0; d < query.length; d += 4) {
+    a += (block[at + d] ?? 0) * (query[d] ?? 0)
+    b += (block[at + d + 1] ?? 0) * (query[d + 1] ?? 0)
+    c += (block[at + d + 2] ?? 0) * (query[d + 2] ?? 0)
+    e += (block[at + d + 3] ?? 0) * (query[d + 3] ?? 0)
+  }
+  return a + b + (c + e)
+}
+
+/** Of the ten best allowed rows (all, where there are fewer) the share that was found; a row as similar as the tenth is as good as it. */
+function recallOf(found: readonly number[], allowed: Uint32Array, similarities: Float64Array): number {
+  const wanted = Math.min(TOP_K, allowed.length)
+  const best = new Float64Array(wanted).fill(-Infinity)
+  for (const row of allowed) {
+    const similarity = similarities[row] ?? 0
+    if (similarity <= (best[0] ?? 0)) continue
+    best[0] = similarity
+    best.sort()
+  }
+  const least = (best[0] ?? 0) - TIE
+  const right = [...new Set(found)].filter((row) => (similarities[row] ?? -Infinity) >= least)
+  return Math.min(wanted, right.length) / wanted
+}
+
+function bitsetOf(rows: Uint32Array, total: number): Buffer {
+  const bits = Buffer.alloc(Math.ceil(total / 8))
+  for (const row of rows) bits[row >>> 3] = (bits[row >>> 3] ?? 0) | (1 << (row & 7))
+  return bits
+}
+
+/** All rows in an order that looks random (Fisher–Yates over mulberry32) and follows from the seed. */
+function shuffledRows(rows: number, seed: number): Uint32Array {
+  const order = Uint32Array.from({ length: rows }, (_, row) => row)
+  let state = (seed + 1) * 0x9e37_79b9
+  for (let last = rows - 1; last > 0; last--) {
+    state = (state + 0x6d2b_79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    const other = Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * (last + 1))
+    const row = order[last] ?? 0
+    order[last] = order[other] ?? 0
+    order[other] = row
+  }
+  return order
+}

@@ -1,0 +1,41 @@
+import type { ProfileParameters } from '#core/profile.ts'
+import type { AskContext } from './ask.ts'
+import type { JudgedQuestion } from './judged-question.ts'
+import { compareRankings } from './metrics/comparison.ts'
+import { rankingUnder, sampleJudged } from './ranking-under.ts'
+
+const WEIGHTS = [0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7] as const
+/** Fewer judged questions say too little. */
+const QUESTIONS_MIN = 50
+
+/**
+ * The profile with the share of the vectors that ranks a question set best, if that is better than the profile's own beyond the interval of the difference
+ * in nDCG@10. Weights that fit one corpus ruin another (decision 0008), so nothing is changed on little evidence.
+ */
+export async function fitFusion(questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
+  const { profile } = context
+  const sample = sampleJudged(questions)
+  if (sample.length < QUESTIONS_MIN) return profile
+  const own = await rankingUnder(profile, sample, context)
+  let best = { profile, mean: -1, better: false }
+  for (const weight of WEIGHTS) {
+    const tried = { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
+    const difference = compareRankings(await rankingUnder(tried, sample, context), own)?.metrics['ndcg@10']
+    if (difference !== undefined && difference.candidate > best.mean) best = { profile: tried, mean: difference.candidate, better: difference.ci[0] > 0 }
+  }
+  return best.better ? best.profile : profile
+}
+
+/**
+ * The profile with a re-ranker, if it ranks the question set better beyond the interval of the difference in nDCG@10: published results show re-rankers
+ * wrecking regulatory search, so it has to show that it helps on this one.
+ */
+export async function tryReranker(reranker: ProfileParameters['reranker'], questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
+  const { profile } = context
+  const sample = sampleJudged(questions)
+  if (reranker === null || sample.length < QUESTIONS_MIN) return profile
+  const tried = { ...profile, reranker }
+  const own = await rankingUnder(profile, sample, context)
+  const difference = compareRankings(await rankingUnder(tried, sample, context), own)?.metrics['ndcg@10']
+  return difference !== undefined && difference.ci[0] > 0 ? tried : profile
+}

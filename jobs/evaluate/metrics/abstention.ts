@@ -1,0 +1,156 @@
+import { statisticInterval } from './resampling.ts'
+import type { Interval } from './resampling.ts'
+
+/** Equal-width bins over [0, 1], as Guo et al. 2017 count them. */
+const RELIABILITY_BINS = 15
+
+/** One question: how sure the service was, and whether the list did hold sufficient evidence. */
+export interface ScoredQuestion {
+  readonly score: number
+  readonly sufficient: boolean
+}
+
+/** Answering the questions of at least `threshold`: which share is answered, and which share of the answers lacks evidence. */
+export interface OperatingPoint {
+  readonly threshold: number
+  readonly coverage: number
+  readonly risk: number
+}
+
+export interface ReliabilityBin {
+  readonly from: number
+  readonly to: number
+  readonly questions: number
+  /** Mean probability and share with sufficient evidence; null in an empty bin. */
+  readonly predicted: number | null
+  readonly observed: number | null
+}
+
+/**
+ * Area under the ROC curve: the chance that a question with evidence scores above one without, ties counting half (Mann & Whitney 1947).
+ * @returns undefined unless there are questions of both kinds.
+ */
+export function auroc(questions: readonly ScoredQuestion[]): number | undefined {
+  const ascending = questions.toSorted((a, b) => a.score - b.score)
+  return weightedAuroc(ascending, new Uint32Array(ascending.length).fill(1))
+}
+
+/** Bootstrap interval of `auroc`; resamples with questions of one kind only are left out. */
+export function aurocInterval(questions: readonly ScoredQuestion[]): Interval | undefined {
+  if (questions.length === 0) return undefined
+  const ascending = questions.toSorted((a, b) => a.score - b.score || Number(a.sufficient) - Number(b.sufficient))
+  return statisticInterval(ascending.length, (counts) => weightedAuroc(ascending, counts))
+}
+
+/** Whole numbers throughout, so that the order within a tie cannot matter. */
+function weightedAuroc(ascending: readonly ScoredQuestion[], counts: Uint32Array): number | undefined {
+  let [sufficientBelow, insufficientBelow, sufficient, insufficient, twiceWon] = [0, 0, 0, 0, 0]
+  const endTie = (): void => {
+    twiceWon += sufficient * (2 * insufficientBelow + insufficient)
+    sufficientBelow += sufficient
+    insufficientBelow += insufficient
+    ;[sufficient, insufficient] = [0, 0]
+  }
+  for (const [at, question] of ascending.entries()) {
+    if (at > 0 && question.score !== ascending[at - 1]?.score) endTie()
+    if (question.sufficient) sufficient += counts[at] ?? 0
+    else insufficient += counts[at] ?? 0
+  }
+  endTie()
+  const pairs = sufficientBelow * insufficientBelow
+  return pairs === 0 ? undefined : twiceWon / (2 * pairs)
+}
+
+/**
+ * Risk of answering the surest 1, 2, … n questions (Geifman & El-Yaniv 2017): the share of them that lacks evidence. Within a tie, which has no
+ * order, it is the mean over all orders.
+ */
+export function selectiveRisks(questions: readonly ScoredQuestion[]): Float64Array {
+  const risks = new Float64Array(questions.length)
+  let [answered, failed] = [0, 0]
+  for (const tie of ties(questions)) {
+    const share = tie.insufficient / tie.questions
+    for (let within = 1; within <= tie.questions; within++) risks[answered + within - 1] = (failed + within * share) / (answered + within)
+    answered += tie.questions
+    failed += tie.insufficient
+  }
+  return risks
+}
+
+/** Area under the risk–coverage curve: the mean of the selective risks; lower is better. Undefined without questions. */
+export function aurc(questions: readonly ScoredQuestion[]): number | undefined {
+  return questions.length === 0 ? undefined : selectiveRisks(questions).reduce((sum, risk) => sum + risk, 0) / questions.length
+}
+
+/** The risk–coverage curve as at most `pointsMax` [coverage, risk], coverage ascending in even steps up to 1. */
+export function riskCoverageCurve(questions: readonly ScoredQuestion[], pointsMax: number): [coverage: number, risk: number][] {
+  const risks = selectiveRisks(questions)
+  const points = Math.min(pointsMax, risks.length)
+  return Array.from({ length: points }, (_, at) => {
+    const answered = Math.ceil(((at + 1) * risks.length) / points)
+    return [answered / risks.length, risks[answered - 1] ?? 0]
+  })
+}
+
+/**
+ * Every threshold that tells questions apart, surest first: the lowest score that is answered, and what comes of it. Questions of equal score
+ * are answered together.
+ */
+export function operatingPoints(questions: readonly ScoredQuestion[]): readonly OperatingPoint[] {
+  let [answered, failed] = [0, 0]
+  return ties(questions).map((tie) => {
+    answered += tie.questions
+    failed += tie.insufficient
+    return { threshold: tie.score, coverage: answered / questions.length, risk: failed / answered }
+  })
+}
+
+/** The operating point of the largest coverage whose risk is at most the target; undefined when even the surest questions exceed it. */
+export function coverageAtRisk(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
+  return operatingPoints(questions).findLast(({ risk }) => risk <= targetRisk)
+}
+
+/** Fifteen bins of equal width; a probability of 1 belongs to the last. */
+export function reliabilityBins(questions: readonly ScoredQuestion[]): readonly ReliabilityBin[] {
+  const bins = Array.from({ length: RELIABILITY_BINS }, () => ({ questions: 0, predicted: 0, sufficient: 0 }))
+  for (const { score, sufficient } of questions.toSorted((a, b) => a.score - b.score)) {
+    const bin = bins[Math.min(RELIABILITY_BINS - 1, Math.floor(score * RELIABILITY_BINS))]
+    if (bin === undefined) throw new RangeError('a probability lies outside [0, 1]')
+    bin.questions++
+    bin.predicted += score
+    if (sufficient) bin.sufficient++
+  }
+  return bins.map((bin, at) => ({
+    from: at / RELIABILITY_BINS,
+    to: (at + 1) / RELIABILITY_BINS,
+    questions: bin.questions,
+    predicted: bin.questions === 0 ? null : bin.predicted / bin.questions,
+    observed: bin.questions === 0 ? null : bin.sufficient / bin.questions,
+  }))
+}
+
+/** Expected calibration error (Guo et al. 2017): how far predicted and observed lie apart, on average over questions. Undefined without any. */
+export function expectedCalibrationError(questions: readonly ScoredQuestion[]): number | undefined {
+  if (questions.length === 0) return undefined
+  let sum = 0
+  for (const bin of reliabilityBins(questions)) sum += bin.questions * Math.abs((bin.predicted ?? 0) - (bin.observed ?? 0))
+  return sum / questions.length
+}
+
+interface Tie {
+  readonly score: number
+  questions: number
+  insufficient: number
+}
+
+/** Surest first. */
+function ties(questions: readonly ScoredQuestion[]): readonly Tie[] {
+  const found: Tie[] = []
+  for (const { score, sufficient } of questions.toSorted((a, b) => b.score - a.score)) {
+    let tie = found.at(-1)
+    if (tie?.score !== score) found.push((tie = { score, questions: 0, insufficient: 0 }))
+    tie.questions++
+    if (!sufficient) tie.insufficient++
+  }
+  return found
+}

@@ -1,0 +1,54 @@
+import { CALIBRATION_CURVE_POINTS_MAX } from '#core/calibration.ts'
+import { aurc, auroc, aurocInterval, coverageAtRisk, expectedCalibrationError, reliabilityBins, riskCoverageCurve } from './abstention.ts'
+import type { ReliabilityBin, ScoredQuestion } from './abstention.ts'
+import { scoreDistribution } from './distribution.ts'
+import type { ScoreDistribution } from './distribution.ts'
+import type { Interval } from './resampling.ts'
+
+export interface DecisionRule {
+  readonly signal: string
+  readonly threshold: number
+  readonly target_risk: number
+  /** Of the cross-validation that the scores come from; 0: the rule was not fitted on these questions. */
+  readonly folds: number
+}
+
+/** What the decision is worth on questions of both kinds; in a report under `abstention`. */
+export interface DecisionFigures extends DecisionRule {
+  readonly auroc: number | null
+  readonly auroc_ci: Interval | null
+  readonly aurc: number | null
+  readonly ece: number | null
+  /** Share of all questions answered at the largest coverage that keeps the target; 0 when none does. */
+  readonly coverage_at_target: number | null
+  /** Share of the questions with, and of those without, evidence that reach the threshold. */
+  readonly answered_sufficient: number | null
+  readonly answered_insufficient: number | null
+  readonly curve: readonly (readonly [coverage: number, risk: number])[]
+  readonly reliability: readonly ReliabilityBin[]
+  readonly distribution: ScoreDistribution
+}
+
+/** @param questions with the observed value as score, in [0, 1]; from models that had not seen them, where the rule was fitted on them. */
+export function decisionFigures(questions: readonly ScoredQuestion[], rule: DecisionRule): DecisionFigures {
+  const both = questions.some(({ sufficient }) => sufficient) && questions.some(({ sufficient }) => !sufficient)
+  const coverage = coverageAtRisk(questions, rule.target_risk)?.coverage ?? 0
+  return {
+    ...rule,
+    auroc: auroc(questions) ?? null,
+    auroc_ci: aurocInterval(questions) ?? null,
+    aurc: both ? (aurc(questions) ?? null) : null,
+    ece: both ? (expectedCalibrationError(questions) ?? null) : null,
+    coverage_at_target: both ? coverage : null,
+    answered_sufficient: answeredShare(questions, true, rule.threshold),
+    answered_insufficient: answeredShare(questions, false, rule.threshold),
+    curve: both ? riskCoverageCurve(questions, CALIBRATION_CURVE_POINTS_MAX) : [],
+    reliability: both ? reliabilityBins(questions) : [],
+    distribution: scoreDistribution(questions),
+  }
+}
+
+function answeredShare(questions: readonly ScoredQuestion[], sufficient: boolean, threshold: number): number | null {
+  const own = questions.filter((question) => question.sufficient === sufficient)
+  return own.length === 0 ? null : own.filter(({ score }) => score >= threshold).length / own.length
+}

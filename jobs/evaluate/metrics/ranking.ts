@@ -1,0 +1,87 @@
+import { meanIntervals } from './resampling.ts'
+import type { Interval } from './resampling.ts'
+
+export const RANKING_METRICS = ['ndcg@10', 'recall@5', 'recall@10', 'recall@100', 'map@10', 'mrr@10'] as const
+export type RankingMetric = (typeof RANKING_METRICS)[number]
+
+/** In [0, 1] each. */
+export type RankingFigures = Readonly<Record<RankingMetric, number>>
+/** Means over questions, and the interval of each. */
+export type SystemFigures = RankingFigures & { readonly ci: Readonly<Record<RankingMetric, Interval>> }
+
+/** Relevance of a record to one question; what is not named, or not above 0, is not relevant. */
+export type Judgments = ReadonlyMap<string, number>
+
+/**
+ * Figures of one ranked list, defined as in trec_eval: nDCG (Järvelin & Kekäläinen 2002) with the relevance itself as gain and log2(rank + 1)
+ * as discount, against the ideal order of all judged records; recall and average precision divided by the number of relevant records, however
+ * many the cut-off admits.
+ * @param ranked record ids, best first; an id that comes again counts once, at its best place.
+ * @returns undefined when nothing is relevant to the question: it is no part of a mean.
+ */
+export function rankingFigures(ranked: readonly string[], judgments: Judgments): RankingFigures | undefined {
+  const ideal = [...judgments.values()].filter((relevance) => relevance > 0).sort((a, b) => b - a)
+  if (ideal.length === 0) return undefined
+  const gains = [...new Set(ranked)].map((id) => Math.max(0, judgments.get(id) ?? 0))
+  return {
+    'ndcg@10': discounted(gains, 10) / discounted(ideal, 10),
+    'recall@5': relevantWithin(gains, 5) / ideal.length,
+    'recall@10': relevantWithin(gains, 10) / ideal.length,
+    'recall@100': relevantWithin(gains, 100) / ideal.length,
+    'map@10': precisions(gains, 10) / ideal.length,
+    'mrr@10': reciprocalRank(gains, 10),
+  }
+}
+
+/**
+ * @param perQuestion one entry per answerable question.
+ * @throws RangeError when there is none.
+ */
+export function systemFigures(perQuestion: readonly RankingFigures[]): SystemFigures {
+  const columns = RANKING_METRICS.map((metric) => Float64Array.from(perQuestion, (figures) => figures[metric]))
+  const intervals = meanIntervals(columns)
+  return { ...byMetric((at) => mean(columns[at] ?? [])), ci: byMetric((at) => intervals[at] ?? [0, 0]) }
+}
+
+/** A value for each metric from its place in RANKING_METRICS. */
+export function byMetric<T>(value: (at: number) => T): Record<RankingMetric, T> {
+  return {
+    'ndcg@10': value(0),
+    'recall@5': value(1),
+    'recall@10': value(2),
+    'recall@100': value(3),
+    'map@10': value(4),
+    'mrr@10': value(5),
+  }
+}
+
+export function mean(values: ArrayLike<number>): number {
+  let sum = 0
+  for (let at = 0; at < values.length; at++) sum += values[at] ?? 0
+  return sum / values.length
+}
+
+function discounted(gains: readonly number[], cutoff: number): number {
+  let sum = 0
+  for (const [at, gain] of gains.slice(0, cutoff).entries()) sum += gain / Math.log2(at + 2)
+  return sum
+}
+
+function relevantWithin(gains: readonly number[], cutoff: number): number {
+  return gains.slice(0, cutoff).filter((gain) => gain > 0).length
+}
+
+function precisions(gains: readonly number[], cutoff: number): number {
+  let [sum, found] = [0, 0]
+  for (const [at, gain] of gains.slice(0, cutoff).entries()) {
+    if (gain <= 0) continue
+    found++
+    sum += found / (at + 1)
+  }
+  return sum
+}
+
+function reciprocalRank(gains: readonly number[], cutoff: number): number {
+  const at = gains.slice(0, cutoff).findIndex((gain) => gain > 0)
+  return at === -1 ? 0 : 1 / (at + 1)
+}

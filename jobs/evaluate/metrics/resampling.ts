@@ -1,0 +1,74 @@
+/** Resamples of a bootstrap. */
+const RESAMPLES = 1_000
+const SEED = 0x5eed
+const LOWER = 0.025
+const UPPER = 0.975
+
+/** 95 % percentile bootstrap interval (Efron 1979): [low, high]. */
+export type Interval = readonly [low: number, high: number]
+
+/**
+ * Intervals of the means of several columns over the same rows (questions), all resampled alike. Seeded: the same numbers in the same order
+ * give the same intervals everywhere.
+ * @param columns of equal length, at least 1.
+ */
+export function meanIntervals(columns: readonly Float64Array[]): readonly Interval[] {
+  const rows = columns[0]?.length ?? 0
+  const means = columns.map(() => new Float64Array(RESAMPLES))
+  forEachResample(rows, (counts, resample) => {
+    for (const [at, column] of columns.entries()) {
+      let sum = 0
+      for (let row = 0; row < rows; row++) sum += (column[row] ?? 0) * (counts[row] ?? 0)
+      const own = means[at]
+      if (own !== undefined) own[resample] = sum / rows
+    }
+  })
+  return means.map(intervalOf)
+}
+
+/** Interval of any statistic of how often each row was drawn; resamples in which it is undefined are left out, undefined when all are. */
+export function statisticInterval(rows: number, statistic: (counts: Uint32Array) => number | undefined): Interval | undefined {
+  const values: number[] = []
+  forEachResample(rows, (counts) => {
+    const value = statistic(counts)
+    if (value !== undefined) values.push(value)
+  })
+  return values.length === 0 ? undefined : intervalOf(Float64Array.from(values))
+}
+
+function forEachResample(rows: number, take: (counts: Uint32Array, resample: number) => void): void {
+  if (rows === 0) throw new RangeError('nothing to resample')
+  const random = mulberry32(SEED)
+  const counts = new Uint32Array(rows)
+  for (let resample = 0; resample < RESAMPLES; resample++) {
+    counts.fill(0)
+    for (let draw = 0; draw < rows; draw++) {
+      const row = Math.floor(random() * rows)
+      counts[row] = (counts[row] ?? 0) + 1
+    }
+    take(counts, resample)
+  }
+}
+
+/** Percentiles with linear interpolation between order statistics (Hyndman & Fan 1996, type 7). */
+function intervalOf(values: Float64Array): Interval {
+  const ascending = values.toSorted()
+  const at = (share: number): number => {
+    const position = share * (ascending.length - 1)
+    const below = ascending[Math.floor(position)] ?? 0
+    const above = ascending[Math.ceil(position)] ?? 0
+    return below + (above - below) * (position - Math.floor(position))
+  }
+  return [at(LOWER), at(UPPER)]
+}
+
+/** Uniform in [0, 1); integer arithmetic only (Ettinger's mulberry32). */
+function mulberry32(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,86 @@
+import type { SearchReply } from '#core/rpc/search-node.ts'
+import { SYSTEMS, askOne, askSystems } from '#jobs/evaluate/ask.ts'
+import type { AskContext, System } from '#jobs/evaluate/ask.ts'
+import { rankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { JudgedQuestion } from './judged-question.ts'
+
+const TOP_RECORDS_KEPT = 5
+/** Asked before the clock runs, so that files are mapped and code is compiled. */
+const WARM_UP_QUESTIONS = 20
+const TIMED_QUESTIONS_MAX = 200
+/** What a caller asks for. */
+const TIMED_LIMIT = 10
+
+/** What is kept of one system's reply: never the passages. */
+export interface Outcome {
+  /** Undefined when nothing is judged relevant to the question. */
+  readonly figures: RankingFigures | undefined
+  /** The first records and their scores, best first. */
+  readonly top: readonly { readonly record: string; readonly score: number }[]
+  /** What the node says of the list; empty where it says nothing. */
+  readonly evidence: readonly number[]
+}
+
+/** By system, in the order of the questions. */
+export type Outcomes = Readonly<Record<System, readonly Outcome[]>>
+
+/**
+ * Asks every question of every system, to the depth of recall@100.
+ * @param limit passages asked for: more than 100 where records were cut into several.
+ */
+export async function askQuestions(questions: readonly JudgedQuestion[], limit: number, context: AskContext): Promise<Outcomes> {
+  const outcomes: Record<System, Outcome[]> = { lexical: [], dense: [], hybrid: [] }
+  await askSystems(questions, { ...context, systems: SYSTEMS, limit, withoutText: true }, (at, system, reply, question) => {
+    outcomes[system][at] = outcomeOf(question, reply)
+  })
+  return outcomes
+}
+
+/**
+ * Judges at the level of records: one that was cut into several passages counts once, at its best place. A record that has the question's own
+ * id is passed over, as BEIR's evaluation does: some of its sets ask with the text of a record.
+ */
+export function outcomeOf(
+  { id, judgments }: Pick<JudgedQuestion, 'id' | 'judgments'>,
+  { passages, evidence }: Pick<SearchReply, 'passages' | 'evidence'>,
+): Outcome {
+  const scores = new Map<string, number>()
+  for (const { source_id: record, score } of passages) if (record !== id && !scores.has(record)) scores.set(record, score)
+  const ranked = [...scores.keys()]
+  const top = ranked.slice(0, TOP_RECORDS_KEPT).map((record) => ({ record, score: scores.get(record) ?? 0 }))
+  return { figures: rankingFigures(ranked, judgments), top, evidence }
+}
+
+export interface Latency {
+  readonly p50: number
+  readonly p99: number
+}
+
+/** Milliseconds from a question's text to its passages, embedding included, one question at a time; a sample spread evenly over the questions. */
+export async function timeSystems(questions: readonly JudgedQuestion[], context: AskContext): Promise<Readonly<Record<System, Latency>>> {
+  const step = Math.max(1, questions.length / TIMED_QUESTIONS_MAX)
+  const sample = Array.from({ length: Math.min(questions.length, TIMED_QUESTIONS_MAX) }, (_, at) => questions[Math.floor(at * step)]).filter(
+    (question) => question !== undefined,
+  )
+  const timed: Record<System, number[]> = { lexical: [], dense: [], hybrid: [] }
+  for (const [done, question] of [...sample.slice(0, WARM_UP_QUESTIONS), ...sample].entries()) {
+    for (const system of SYSTEMS) {
+      const beganMs = performance.now()
+      const { vectors } = await context.embedder.embed([question.text], context.signal)
+      const [vector] = vectors
+      if (vector === undefined) throw new Error('the embedder sent no vector')
+      await askOne(question, system, vector, 0, { ...context, limit: TIMED_LIMIT })
+      if (done >= Math.min(WARM_UP_QUESTIONS, sample.length)) timed[system].push(performance.now() - beganMs)
+    }
+    context.onProgress(done + 1, sample.length + Math.min(WARM_UP_QUESTIONS, sample.length))
+  }
+  return { lexical: percentiles(timed.lexical), dense: percentiles(timed.dense), hybrid: percentiles(timed.hybrid) }
+}
+
+/** By nearest rank. */
+function percentiles(values: readonly number[]): Latency {
+  const ascending = values.toSorted((a, b) => a - b)
+  const at = (share: number): number => ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? 0
+  return { p50: at(0.5), p99: at(0.99) }
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
+
+export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
+export const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed'] as const
+export const PROBLEMS = ['not_found', 'answered_without_evidence', 'abstained_with_evidence'] as const
+
+/** What a report lists at most; `misses_total` and `unknown_relevant_total` say how many there were. */
+export const REPORT_MISSES_MAX = 50
+export const REPORT_UNKNOWN_RELEVANT_MAX = 200
+const PASSAGES_PER_MISS_MAX = 10
+
+const share = z.number().min(0).max(1)
+const count = z.int().nonnegative()
+const interval = z.tuple([z.number(), z.number()]).readonly()
+const metric = z.enum(RANKING_METRICS)
+const system = z.enum(SYSTEMS)
+const milliseconds = z.strictObject({ p50: z.number().nonnegative(), p99: z.number().nonnegative() })
+/** Percent of the passages that a filter allows, as written ("100", "0.01") → recall@10 against exact search. */
+const bySelectivity = z.record(z.string().regex(/^\d+(?:\.\d+)?$/), share)
+
+const systemSchema = z.strictObject({
+  'ndcg@10': share,
+  'recall@5': share,
+  'recall@10': share,
+  'recall@100': share,
+  'map@10': share,
+  'mrr@10': share,
+  /** 95 % bootstrap intervals. */
+  ci: z.record(metric, interval),
+})
+
+const gateSchema = z.strictObject({
+  group: z.enum(GATE_GROUPS),
+  /** What is measured, in words: "recall@5, hybrid". */
+  label: z.string().min(1),
+  /** Null: could not be measured. */
+  value: z.number().nullable(),
+  direction: z.enum(['at_least', 'at_most']),
+  bound: z.number(),
+  passed: z.boolean(),
+})
+export type Gate = z.infer<typeof gateSchema>
+
+/** Figures are null without unanswerable questions to take them from. */
+const abstentionSchema = z.strictObject({
+  signal: z.string(),
+  auroc: share.nullable(),
+  auroc_ci: interval.nullable(),
+  aurc: share.nullable(),
+  ece: share.nullable(),
+  target_risk: share,
+  /** Share of all questions answered, at the largest coverage that keeps the target. */
+  coverage_at_target: share.nullable(),
+  /** 0: coefficients and threshold are the default and were not fitted on these questions. */
+  folds: count,
+  threshold: share,
+  /** Shares of the questions with and without evidence that reach the threshold. */
+  answered_sufficient: share.nullable(),
+  answered_insufficient: share.nullable(),
+  /** [coverage, risk], coverage ascending. */
+  curve: z.array(interval).readonly(),
+  reliability: z.array(z.strictObject({ from: share, to: share, questions: count, predicted: share.nullable(), observed: share.nullable() })).readonly(),
+  /** Questions per bin of the observed value, bins of equal width over [0, 1]. */
+  distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
+})
+
+const comparisonSchema = z.strictObject({
+  version_id: z.uuid(),
+  questions: count,
+  metrics: z.record(metric, z.strictObject({ candidate: share, active: share, difference: z.number(), ci: interval })),
+  worse_on: z.array(metric).readonly(),
+  worse: z.boolean(),
+})
+
+const missSchema = z.strictObject({
+  problem: z.enum(PROBLEMS),
+  id: z.string(),
+  /** Null unless the question set is the operator's own. */
+  text: z.string().nullable(),
+  observed_value: share,
+  /** Ids of the records that would have answered. */
+  relevant: z.array(z.string()).readonly(),
+  /** What came instead, best first. */
+  passages: z
+    .array(z.strictObject({ label: z.string(), score: z.number(), relevant: z.boolean() }))
+    .max(PASSAGES_PER_MISS_MAX)
+    .readonly(),
+})
+export type Miss = z.infer<typeof missSchema>
+
+/** What an evaluation found, as it is stored with a version and written by `npm run evaluate --json`. */
+export const evaluationReportSchema = z.strictObject({
+  format: z.literal(1),
+  /** "known items": questions made from the passages themselves; "data set": a research collection, never served. */
+  kind: z.enum(['question set', 'known items', 'data set']),
+  dataset: z.string(),
+  version_id: z.uuid().nullable(),
+  /** SHA-256 of the questions as they were captured. */
+  question_set: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  passages: count,
+  queries: count,
+  answerable: count,
+  unanswerable: count,
+  systems: z.partialRecord(system, systemSchema),
+  abstention: abstentionSchema.nullable(),
+  /** The least over the kinds of filter below. */
+  filtered_recall: bySelectivity,
+  /** Kind of filter ("random", "correlated", …) → recall by selectivity. */
+  filtered_recall_by_kind: z.record(z.string().min(1), bySelectivity),
+  /** One query at a time, of the system that is served. */
+  latency_ms: milliseconds,
+  latency_ms_by_system: z.partialRecord(system, milliseconds),
+  gates: z.array(gateSchema).readonly(),
+  /** Every gate is. */
+  passed: z.boolean(),
+  /** With the version that was active at the time; null when there was none. */
+  comparison: comparisonSchema.nullable(),
+  misses: z.array(missSchema).max(REPORT_MISSES_MAX).readonly(),
+  misses_total: count,
+  /** Relevant ids that no passage carries. */
+  unknown_relevant: z.array(z.string()).max(REPORT_UNKNOWN_RELEVANT_MAX).readonly(),
+  unknown_relevant_total: count,
+})
+export type EvaluationReport = z.infer<typeof evaluationReportSchema>

@@ -1,0 +1,34 @@
+const MINUS = '\u2212'
+const NO_VALUE = '–'
+
+/** Three decimals, as retrieval figures are published; a dash for null. */
+export function figure(value: number | null): string {
+  return value === null ? NO_VALUE : withMinus(value.toFixed(3))
+}
+
+export function signed(value: number): string {
+  const written = value.toFixed(3)
+  return value > 0 && Number(written) !== 0 ? `+${written}` : withMinus(written)
+}
+
+export function range([low, high]: readonly [number, number]): string {
+  return `${figure(low)} – ${figure(high)}`
+}
+
+export function percent(value: number | null): string {
+  return value === null ? NO_VALUE : `${withMinus((value * 100).toFixed(1))} %`
+}
+
+/** Thousands set apart by a narrow space. */
+export function whole(value: number): string {
+  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f')
+}
+
+export function milliseconds(value: number): string {
+  return `${value.toFixed(value < 10 ? 2 : 1)} ms`
+}
+
+/** Zero has no sign, also where rounding made it. */
+function withMinus(written: string): string {
+  return Number(written) === 0 ? written.replace('-', '') : written.replace('-', MINUS)
+}

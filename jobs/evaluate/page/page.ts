@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
+import type { EvaluationReport } from './evaluation-report.ts'
+import { filteredRecall } from './filtered-recall.ts'
+import { NOTHING, html, styleSheet } from './markup.ts'
+import type { Markup } from './markup.ts'
+import { missesSection } from './misses.ts'
+import { milliseconds, whole } from './numbers.ts'
+import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
+import { verdictOf } from './verdict.ts'
+
+/** Browsers then load nothing and run nothing, whatever a text brought in. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+const STYLE = styleSheet(readFileSync(new URL('style.css', import.meta.url), 'utf8'))
+
+const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
+  'question set': 'question set of this knowledge base',
+  'known items': 'passages looked up by their own words: tells whether the version finds what it holds, not whether it answers what people ask',
+  'data set': 'research collection in a throw-away version',
+}
+
+/** The report as one HTML page, complete in itself: no script, nothing loaded, everything escaped; the same report gives the same bytes. */
+export function renderPage(report: EvaluationReport): string {
+  const verdict = verdictOf(report)
+  const title = `Evaluation of ${report.dataset}`
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
+        <meta name="referrer" content="no-referrer" />
+        <title>${title}</title>
+        ${STYLE}
+      </head>
+      <body>
+        <h1>${title}</h1>
+        ${report.version_id === null ? NOTHING : html`<p class="soft small">Version <code>${report.version_id}</code></p>`}
+        <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
+        ${facts(report)} ${gatesTable(report.gates)} ${rankingTable(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
+        ${missesSection(report)}
+      </body>
+    </html> `.source
+}
+
+function facts({ passages, queries, answerable, unanswerable, latency_ms: latency, kind, question_set: set }: EvaluationReport): Markup {
+  return html`<ul class="facts">
+      <li><b>${whole(passages)}</b> passages</li>
+      <li><b>${whole(queries)}</b> questions: ${whole(answerable)} answerable, ${whole(unanswerable)} not</li>
+      <li>a query takes <b>${milliseconds(latency.p50)}</b>, one in a hundred over ${milliseconds(latency.p99)}</li>
+    </ul>
+    <p class="soft small">Questions: ${KINDS[kind]}${set === null ? '' : html`, SHA-256 <code>${set}</code>`}.</p>`
+}
+
+function decision(report: EvaluationReport): Markup {
+  const { abstention } = report
+  if (abstention === null)
+    return html`<h2>The decision</h2>
+      <p>Not measured: the questions do not say which of them cannot be answered.</p>`
+  return html`<h2>The decision</h2>
+    ${decisionTable(report)}
+    <div class="plots">${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}</div>`
+}

@@ -1,0 +1,52 @@
+import type { EvaluationReport, Gate } from './evaluation-report.ts'
+import { figure, whole } from './numbers.ts'
+
+const NAMED_MAX = 4
+
+export interface Verdict {
+  readonly tone: 'good' | 'doubtful' | 'bad' | 'plain'
+  readonly word: string
+  /** One sentence. */
+  readonly sentence: string
+}
+
+/** What a reviewer has to know first. */
+export function verdictOf(report: EvaluationReport): Verdict {
+  const { gates, comparison, kind } = report
+  const failed = gates.filter((gate) => !gate.passed)
+  if (kind === 'data set') return { tone: 'plain', word: 'Measured', sentence: measured(report) }
+  if (failed.length > 0 || !report.passed) {
+    const which = failed.length === 0 ? 'It did not pass' : `It misses ${failed.length} of ${count(gates.length, 'gate')}: ${named(failed)}`
+    return { tone: 'bad', word: 'Not passed', sentence: `${which}; it cannot be activated.` }
+  }
+  const passes = gates.length === 0 ? 'No gate was set for it' : `It passes ${gates.length === 1 ? 'its one gate' : `all ${gates.length} gates`}`
+  if (comparison === null) return { tone: 'good', word: 'Passed', sentence: `${passes}; there was no active version to compare it with.` }
+  if (comparison.worse) {
+    const sentence = `${passes}, but it is worse than the active version on ${comparison.worse_on.map(metricName).join(', ')}: activating it needs an override with a reason.`
+    return { tone: 'doubtful', word: 'Passed, but worse', sentence }
+  }
+  return {
+    tone: 'good',
+    word: 'Passed',
+    sentence: `${passes} and is not worse than the active version on the ${count(comparison.questions, 'question')} that both were asked.`,
+  }
+}
+
+export function metricName(metric: string): string {
+  return metric.replace('ndcg', 'nDCG').replace('map', 'MAP').replace('mrr', 'MRR')
+}
+
+function measured({ systems, passages, queries }: EvaluationReport): string {
+  const best = (['hybrid', 'lexical', 'dense'] as const).find((name) => systems[name] !== undefined)
+  const reached = best === undefined ? 'Nothing was ranked' : `The ${best} ranking reaches nDCG@10 ${figure(systems[best]?.['ndcg@10'] ?? null)}`
+  return `${reached} on ${count(queries, 'question')} over ${count(passages, 'passage')}.`
+}
+
+function named(gates: readonly Gate[]): string {
+  const shown = gates.slice(0, NAMED_MAX).map((gate) => gate.label)
+  return gates.length > NAMED_MAX ? `${shown.join('; ')}; and ${gates.length - NAMED_MAX} more` : shown.join('; ')
+}
+
+function count(value: number, noun: string): string {
+  return `${whole(value)} ${noun}${value === 1 ? '' : 's'}`
+}

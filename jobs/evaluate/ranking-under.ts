@@ -1,0 +1,30 @@
+import type { ProfileParameters } from '#core/profile.ts'
+import { askSystems } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import type { JudgedQuestion } from './judged-question.ts'
+import type { RankingFigures } from './metrics/ranking.ts'
+import { outcomeOf } from './outcomes.ts'
+
+const QUESTIONS_MAX = 300
+const DEPTH = 10
+
+/** At most 300 of the questions that something is judged relevant to, spread evenly: enough to tell one ranking from another. */
+export function sampleJudged(questions: readonly JudgedQuestion[]): readonly JudgedQuestion[] {
+  const judged = questions.filter(({ judgments }) => judgments.size > 0)
+  const count = Math.min(judged.length, QUESTIONS_MAX)
+  return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter((question) => question !== undefined)
+}
+
+/** Figures by question id when the first ten passages are ranked under a profile. */
+export async function rankingUnder(
+  profile: ProfileParameters,
+  questions: readonly JudgedQuestion[],
+  context: AskContext,
+): Promise<ReadonlyMap<string, RankingFigures>> {
+  const found = new Map<string, RankingFigures>()
+  await askSystems(questions, { ...context, profile, systems: ['hybrid'], limit: DEPTH, withoutText: true }, (_, _system, reply, question) => {
+    const { figures } = outcomeOf(question, reply)
+    if (figures !== undefined) found.set(question.id, figures)
+  })
+  return found
+}

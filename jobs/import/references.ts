@@ -1,0 +1,86 @@
+import type { ActEntry } from '#core/artifact/references-layout.ts'
+import { canonicalReference, createActAliases, parseReference } from '#core/text/references/index.ts'
+import type { ActAliases } from '#core/text/references/index.ts'
+import { codePointsOf } from './text.ts'
+
+/** What one alias of an act may be long, and how many one act may have. */
+export const ALIAS_CHARACTERS_MAX = 200
+export const ALIASES_PER_ACT_MAX = 50
+/** Acts that one version may hold. */
+export const ACTS_MAX = 20_000
+const ACT_CHARACTERS_MAX = 120
+const REFERENCE_CHARACTERS_MAX = 300
+const REFERENCES_PER_RECORD_MAX = 8
+
+/** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
+const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
+
+/** Act id in canonical form, or undefined for what is none: codes of rulebooks are written in either case, and some with spaces. */
+export function actIdOf(written: string): string | undefined {
+  const id = /^rulebook:/iu.test(written) ? written.toLowerCase().replaceAll(/\s+/g, '-') : written
+  return ACT_ID.test(id) && codePointsOf(id) <= ACT_CHARACTERS_MAX ? id : undefined
+}
+
+/** Aliases written as subjects are: one, or several separated by commas. */
+export function aliasesOf(written: string): readonly string[] {
+  return [...new Set(written.split(',').map((alias) => alias.trim()))].filter((alias) => alias !== '').sort()
+}
+
+/** What of a placed record says where in which act it stands. */
+interface Citable {
+  readonly act: string | undefined
+  readonly aliases: readonly string[]
+  readonly reference: string | undefined
+  readonly label: string
+}
+
+/** The act of a record, and the canonical forms of the provisions it is the text of, or the act where no provision of it is named. */
+export interface Cited {
+  readonly act: ActEntry | undefined
+  readonly references: readonly string[]
+}
+
+/** Vocabularies kept at a time: sources come act by act, and each takes some 1.5 ms to make. */
+const VOCABULARIES_MAX = 64
+
+/**
+ * Reads what records are cited as: by the mapping's `reference`, or by the citation label where the mapping has no such field. What names no act is taken for
+ * the record's own; a provision of another act is not the record's.
+ */
+export function createCiter({ byLabel }: { readonly byLabel: boolean }): (placed: Citable) => Cited {
+  const common = createActAliases([])
+  const vocabularyOf = createVocabularies()
+  return (placed) => {
+    const act = placed.act === undefined ? undefined : { id: placed.act, aliases: [...placed.aliases] }
+    const written = byLabel ? placed.label : placed.reference
+    const provisions = (written ?? '').split(';', REFERENCES_PER_RECORD_MAX).flatMap((one) => {
+      const provision = provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
+      return provision === undefined ? [] : [provision]
+    })
+    if (provisions.length > 0) return { act, references: [...new Set(provisions)].sort() }
+    return { act, references: act === undefined ? [] : [act.id] }
+  }
+}
+
+/** The names of one act beside those that everybody knows; those last used are kept. */
+function createVocabularies(): (act: ActEntry) => ActAliases {
+  const kept = new Map<string, ActAliases>()
+  return ({ id, aliases }) => {
+    const key = JSON.stringify([id, aliases])
+    const vocabulary = kept.get(key) ?? createActAliases([id, ...aliases].map((alias) => [alias, id] as const))
+    kept.delete(key)
+    kept.set(key, vocabulary)
+    const oldest = kept.keys().next()
+    if (kept.size > VOCABULARIES_MAX && oldest.done !== true) kept.delete(oldest.value)
+    return vocabulary
+  }
+}
+
+function provisionOf(act: ActEntry | undefined, written: string, vocabulary: ActAliases): string | undefined {
+  if (written.trim() === '') return undefined
+  const named = parseReference(written, vocabulary)
+  if (named === undefined || named.path.length === 0) return undefined
+  if (named.act !== undefined && act !== undefined && named.act !== act.id) return undefined
+  const canonical = canonicalReference({ act: named.act ?? act?.id, path: named.path })
+  return codePointsOf(canonical) <= REFERENCE_CHARACTERS_MAX ? canonical : undefined
+}

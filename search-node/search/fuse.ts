@@ -1,0 +1,45 @@
+import type { Ranking } from '#core/rpc/search-node.ts'
+
+/** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */
+export interface Candidates {
+  readonly rows: Uint32Array
+  /** In [0, 1], 0: shares no word with the query. Undefined: the words did not rank. */
+  readonly lexical: Float64Array | undefined
+  /** Cosine. Undefined: the vectors did not rank. */
+  readonly dense: Float64Array | undefined
+}
+
+export type Fusion = Pick<Ranking, 'fusion' | 'dense_weight' | 'rrf_k'>
+
+/**
+ * One score of at most 1 for each candidate, by weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks (Cormack, Clarke & Büttcher 2009,
+ * scaled so that being first in both gives 1). Where only one ranking ran, its own scores.
+ */
+export function fuse({ rows, lexical, dense }: Candidates, { fusion, dense_weight: weight, rrf_k: k }: Fusion): Float64Array {
+  if (lexical === undefined || dense === undefined) return (lexical ?? dense ?? new Float64Array(rows.length)).slice()
+  switch (fusion) {
+    case 'weighted':
+      return lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
+    case 'rrf': {
+      const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]
+      const share = (rank: number): number => (rank === 0 ? 0 : (k + 1) / (k + rank))
+      return rows.length === 0 ? new Float64Array() : lexical.map((_, at) => (1 - weight) * share(lexicalRanks[at] ?? 0) + weight * share(denseRanks[at] ?? 0))
+    }
+    default:
+      return fusion satisfies never
+  }
+}
+
+/** Ranks from 1; equal scores share the best of their ranks, a score of 0 has none (0). */
+function ranksOf(scores: Float64Array): Uint32Array {
+  const order = Uint32Array.from(scores.keys()).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+  const ranks = new Uint32Array(scores.length)
+  let [rank, previous] = [0, Number.NaN]
+  for (const [place, at] of order.entries()) {
+    const score = scores[at] ?? 0
+    if (score === 0) break
+    if (score !== previous) [rank, previous] = [place + 1, score]
+    ranks[at] = rank
+  }
+  return ranks
+}

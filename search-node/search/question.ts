@@ -1,0 +1,93 @@
+import { tokenHash } from '#core/artifact/forward.ts'
+import { analyze } from '#core/text/analyze.ts'
+import type { QueryWord } from '#core/text/analyze.ts'
+import type { ForwardIndex } from './forward.ts'
+import type { LexicalQuery } from './lexical-query.ts'
+
+/** A word of a question, under the hashes that the forward index knows its terms by: one a language. */
+export interface QuestionWord {
+  readonly idf: number
+  /** Rows of the version that hold it. */
+  readonly frequency: number
+  readonly hashes: readonly number[]
+}
+
+/** Two words that stand side by side in a question, function words passed over. */
+export interface QuestionPair {
+  readonly first: number
+  readonly second: number
+  /** What the pair says beyond its words: its inverse document frequency less the mean of theirs, > 0. */
+  readonly weight: number
+}
+
+/** A question as the closer look at candidates needs it. */
+export interface Question {
+  readonly words: readonly QuestionWord[]
+  readonly pairs: readonly QuestionPair[]
+  /** The greatest sum of pair weights that one passage, being in one language, can hold. */
+  readonly pairsWeight: number
+  /** Position in `words` of a word hash; -1: not asked for. */
+  readonly position: (hash: number) => number
+}
+
+/** @param words of the question in the given languages, from which `lexical` was prepared. */
+export function questionOf(text: string, languages: readonly string[], words: readonly QueryWord[], lexical: LexicalQuery, forward: ForwardIndex): Question {
+  const groups = new Map(lexical.groups.map((group) => [group.word, group]))
+  const known = words.flatMap(({ word, terms }) => {
+    const group = groups.get(word)
+    return group === undefined
+      ? []
+      : [{ idf: group.idf, frequency: group.frequency, hashes: terms.map(({ language, term }) => tokenHash(language, term)) }]
+  })
+  const position = positions(known)
+  const byLanguage = languages.map((language) => pairsOf(text, language, known, position, forward))
+  return {
+    words: known,
+    pairs: byLanguage.flat(),
+    pairsWeight: Math.max(0, ...byLanguage.map((pairs) => pairs.reduce((sum, { weight }) => sum + weight, 0))),
+    position,
+  }
+}
+
+function pairsOf(
+  text: string,
+  language: string,
+  words: readonly QuestionWord[],
+  position: (hash: number) => number,
+  { description, pairFrequency }: ForwardIndex,
+): readonly QuestionPair[] {
+  const hashes = analyze(text, language).map((term) => tokenHash(language, term))
+  const pairs = new Map<string, QuestionPair>()
+  for (let at = 1; at < hashes.length; at++) {
+    const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]
+    const [one, other] = [words[position(first)], words[position(second)]]
+    if (one === undefined || other === undefined) continue
+    const weight = idfOf(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
+    if (weight > 0) pairs.set(`${first} ${second}`, { first, second, weight })
+  }
+  return [...pairs.values()]
+}
+
+/** As BM25 has it: ln(1 + (rows − frequency + 0.5) / (frequency + 0.5)). */
+function idfOf(frequency: number, rows: number): number {
+  return Math.log(1 + (Math.max(0, rows - frequency) + 0.5) / (frequency + 0.5))
+}
+
+/** A hash table with open addressing: a question's words are looked for among thousands of words of its candidates. */
+function positions(words: readonly QuestionWord[]): (hash: number) => number {
+  const count = words.reduce((sum, { hashes }) => sum + hashes.length, 0)
+  const mask = 2 ** Math.ceil(Math.log2(count * 4 + 4)) - 1
+  const keys = new Uint32Array(mask + 1)
+  const values = new Int32Array(mask + 1).fill(-1)
+  for (const [place, { hashes }] of words.entries()) {
+    for (const hash of hashes) {
+      let at = hash & mask
+      while (keys[at] !== 0 && keys[at] !== hash) at = (at + 1) & mask
+      if (keys[at] === 0) [keys[at], values[at]] = [hash, place]
+    }
+  }
+  return (hash) => {
+    for (let at = hash & mask; keys[at] !== 0; at = (at + 1) & mask) if (keys[at] === hash) return values[at] ?? -1
+    return -1
+  }
+}

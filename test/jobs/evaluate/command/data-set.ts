@@ -1,0 +1,14 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** Writes a folder of files by their relative paths; objects become one JSON line each. */
+export function writeDataSet(files: Readonly<Record<string, string | readonly object[]>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-data-set-'))
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, typeof content === 'string' ? content : content.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  }
+  return folder
+}

@@ -1,0 +1,127 @@
+import { coverageAtRisk } from '#jobs/evaluate/metrics/abstention.ts'
+import { compareRankings } from '#jobs/evaluate/metrics/comparison.ts'
+import { decisionFigures } from '#jobs/evaluate/metrics/decision.ts'
+import { rankingFigures, systemFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { EvaluationReport, Gate, Miss } from '#jobs/evaluate/page/evaluation-report.ts'
+
+/** In [0, 1), the same numbers every time. */
+function numbersFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 4_294_967_296
+  }
+}
+
+/** 300 questions with one relevant record each, found the earlier the better the system is. */
+function figuresOf(quality: number): ReadonlyMap<string, RankingFigures> {
+  const next = numbersFrom(11)
+  return new Map(
+    Array.from({ length: 300 }, (_, at) => {
+      const place = Math.floor(next() ** (1 / (1 - quality)) * 40)
+      const ranked = Array.from({ length: 100 }, (__, rank) => (rank === place ? 'relevant' : `r${rank}`))
+      const figures = rankingFigures(ranked, new Map([['relevant', 1]]))
+      if (figures === undefined) throw new Error('nothing relevant')
+      return [`q${at}`, figures] as const
+    }),
+  )
+}
+
+const next = numbersFrom(5)
+const scored = Array.from({ length: 600 }, () => {
+  const score = 1 / (1 + Math.exp(4.5 - 8 * next() - 2 * next()))
+  return { score, sufficient: next() < score }
+})
+const threshold = coverageAtRisk(scored, 0.05)?.threshold ?? 1
+
+const recall = {
+  random: { '100': 0.997, '50': 0.996, '10': 0.993, '1': 1, '0.1': 1, '0.01': 1 },
+  correlated: { '100': 0.997, '50': 0.992, '10': 0.971, '1': 1, '0.1': 1, '0.01': 1 },
+}
+
+const gates: readonly Gate[] = [
+  { group: 'ranking', label: 'recall@5, hybrid', value: 0.934, direction: 'at_least', bound: 0.9, passed: true },
+  { group: 'decision', label: 'answers without evidence', value: 0.048, direction: 'at_most', bound: 0.05, passed: true },
+  ...Object.entries(recall.correlated).map(([selectivity, value]): Gate => ({
+    group: 'filtered recall',
+    label: `recall@10 at ${selectivity} % of the passages, correlated`,
+    value,
+    direction: 'at_least',
+    bound: 0.95,
+    passed: true,
+  })),
+]
+
+const misses: readonly Miss[] = [
+  {
+    problem: 'not_found',
+    id: 'q-17',
+    text: 'Must a notice of the breach be sent to each member of the scheme, and within which time?',
+    observed_value: 0.912,
+    relevant: ['rulebook/7.4.2', 'rulebook/7.4.3'],
+    passages: [
+      { label: 'Rule 7.4.1', score: 0.71, relevant: false },
+      { label: 'Rule 7.5.2(a)', score: 0.652, relevant: false },
+      { label: 'Rule 3.1.9', score: 0.431, relevant: true },
+    ],
+  },
+  {
+    problem: 'answered_without_evidence',
+    id: 'q-203',
+    text: 'Which colour must a lifeboat have?',
+    observed_value: 0.874,
+    relevant: [],
+    passages: [{ label: 'Rule 12.1', score: 0.55, relevant: false }],
+  },
+  { problem: 'abstained_with_evidence', id: 'q-88', text: null, observed_value: 0.214, relevant: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], passages: [] },
+]
+
+const [lexical, dense, hybrid] = [figuresOf(0.6), figuresOf(0.35), figuresOf(0.64)]
+const compared = compareRankings(hybrid, lexical)
+
+/** A candidate with everything that a report can hold, which passes. */
+export const FULL_REPORT: EvaluationReport = {
+  format: 1,
+  kind: 'question set',
+  dataset: 'House rulebook',
+  version_id: '0198c0de-0000-7000-8000-000000000001',
+  question_set: 'ab'.repeat(32),
+  passages: 13_732,
+  queries: 600,
+  answerable: 300,
+  unanswerable: 300,
+  systems: { lexical: systemFigures([...lexical.values()]), dense: systemFigures([...dense.values()]), hybrid: systemFigures([...hybrid.values()]) },
+  abstention: decisionFigures(scored, { signal: 'evidence_probability', threshold, target_risk: 0.05, folds: 5 }),
+  filtered_recall: recall.correlated,
+  filtered_recall_by_kind: recall,
+  latency_ms: { p50: 6.412, p99: 14.37 },
+  latency_ms_by_system: { lexical: { p50: 1.9, p99: 4.2 }, dense: { p50: 4.1, p99: 11.3 }, hybrid: { p50: 6.412, p99: 14.37 } },
+  gates,
+  passed: true,
+  comparison: compared === undefined ? null : { version_id: '0198c0de-0000-7000-8000-000000000000', ...compared },
+  misses,
+  misses_total: 41,
+  unknown_relevant: ['rulebook/99.1', 'rulebook/99.2'],
+  unknown_relevant_total: 2,
+}
+
+/** The least that a report can hold: a version without questions that cannot be answered, filters or predecessor. */
+export const BARE_REPORT: EvaluationReport = {
+  ...FULL_REPORT,
+  kind: 'known items',
+  question_set: null,
+  version_id: null,
+  unanswerable: 0,
+  systems: { hybrid: systemFigures([...hybrid.values()]) },
+  abstention: null,
+  filtered_recall: {},
+  filtered_recall_by_kind: {},
+  latency_ms_by_system: {},
+  gates: [],
+  comparison: null,
+  misses: [],
+  misses_total: 0,
+  unknown_relevant: [],
+  unknown_relevant_total: 0,
+}
