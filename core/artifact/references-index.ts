@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { createActAliases } from '#core/text/references/index.ts'
 import type { ActAliases } from '#core/text/references/index.ts'
@@ -19,11 +19,15 @@ export interface ReferencesIndex {
   close(): void
 }
 
-/** @param folder of an artifact that was verified. @throws Error when a file is shorter than it was then. */
+/** @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says. */
 export function openReferences(folder: string): ReferencesIndex {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
   const file = openSync(join(folder, 'references.bin'), 'r')
+  if (fstatSync(file).size !== layout.bytes) {
+    closeSync(file)
+    throw new Error('references.bin is not as long as its description says')
+  }
 
   /** Text and row offsets of a term and of the next one. */
   const offsetsAt = (position: number): Uint32Array => new Uint32Array(readBytes(file, position * 8, 16))

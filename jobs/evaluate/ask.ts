@@ -111,7 +111,7 @@ export async function findRows(vector: Float32Array, onlyRows: Buffer, limit: nu
       projection_id: context.projectionId,
       ...evidenceFor('dense', '', vector),
       limit,
-      filters: { ...filters, in_force_on: '' },
+      filters: { ...filters, verification_statuses: context.facets.statuses, in_force_on: '' },
       entitled: filters,
       ranking: { ...rankingOf(context.profile, context.day), per_document_max: 0, collapse_revisions_on: '' },
       without_text: true,

@@ -1,3 +1,4 @@
+import { INSUFFICIENT_ANSWERED_MAX } from './calibration/target-threshold.ts'
 import { FILTERED_RECALL_MIN, SELECTIVITIES, leastRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
 import type { DecisionFigures } from './metrics/decision.ts'
@@ -5,8 +6,6 @@ import type { SystemFigures } from './metrics/ranking.ts'
 import type { Gate } from './page/evaluation-report.ts'
 
 export const RECALL_MIN = 0.9
-/** Of the unanswerable questions at most this share may be answered. */
-export const UNANSWERABLE_ANSWERED_MAX = 0.1
 
 /** What a candidate must reach before it may be activated. Its files were verified before it was asked anything. */
 export function gatesOf(hybrid: SystemFigures, decision: DecisionFigures | undefined, filteredRecall: FilteredRecall): readonly Gate[] {
@@ -15,7 +14,7 @@ export function gatesOf(hybrid: SystemFigures, decision: DecisionFigures | undef
     atLeast('ranking', 'recall@5, hybrid', hybrid['recall@5'], RECALL_MIN),
     ...(decision?.answered_insufficient === undefined || decision.answered_insufficient === null
       ? []
-      : [atMost('decision', 'unanswerable questions answered', decision.answered_insufficient, UNANSWERABLE_ANSWERED_MAX)]),
+      : [atMost('decision', 'unanswerable questions answered', decision.answered_insufficient, INSUFFICIENT_ANSWERED_MAX)]),
     ...SELECTIVITIES.map((selectivity) =>
       atLeast('filtered recall', `recall@10 against exact, filter keeps ${selectivity} %`, least[selectivity] ?? 0, FILTERED_RECALL_MIN),
     ),

@@ -11,11 +11,13 @@ export interface JudgedQuestion {
   readonly answerable: boolean | undefined
   /** Questions of one group stay together in cross-validation; undefined: a group of its own. */
   readonly group: string | undefined
+  /** Its text is quoted from a passage: it asks for that one, not for the provisions that the text happens to name. */
+  readonly quoted: boolean
   /** What narrows it, as a caller would. */
   readonly filters: Question['filters']
 }
 
 /** Of a question set: a question without a relevant passage is one that the corpus does not answer. */
 export function judgedQuestion({ id, text, relevant, filters }: Question): JudgedQuestion {
-  return { id, text, judgments: new Map(relevant.map((source) => [source, 1])), answerable: relevant.length > 0, group: undefined, filters }
+  return { id, text, judgments: new Map(relevant.map((source) => [source, 1])), answerable: relevant.length > 0, group: undefined, quoted: false, filters }
 }

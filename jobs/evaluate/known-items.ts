@@ -27,7 +27,7 @@ export async function sampleKnownItems(passages: () => AsyncIterable<PassageReco
   return chosen.flatMap(({ id, question, text }) => {
     const [source, ...others] = sources.get(text) ?? []
     if (source === undefined || others.length > 0) return []
-    return [{ id, text: question, judgments: new Map([[source, 1]]), answerable: undefined, group: undefined, filters: undefined }]
+    return [{ id, text: question, judgments: new Map([[source, 1]]), answerable: undefined, group: undefined, quoted: true, filters: undefined }]
   })
 }
 

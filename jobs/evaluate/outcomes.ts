@@ -42,11 +42,14 @@ export async function askQuestions(questions: readonly JudgedQuestion[], limit: 
  * id is passed over, as BEIR's evaluation does: some of its sets ask with the text of a record.
  */
 export function outcomeOf(
-  { id, judgments }: Pick<JudgedQuestion, 'id' | 'judgments'>,
+  { id, judgments, quoted }: Pick<JudgedQuestion, 'id' | 'judgments' | 'quoted'>,
   { passages, evidence }: Pick<SearchReply, 'passages' | 'evidence'>,
 ): Outcome {
   const scores = new Map<string, number>()
-  for (const { source_id: record, score } of passages) if (record !== id && !scores.has(record)) scores.set(record, score)
+  for (const { source_id: record, score, named } of passages) {
+    if (record === id || scores.has(record) || (quoted && named && !judgments.has(record))) continue
+    scores.set(record, score)
+  }
   const ranked = [...scores.keys()]
   const top = ranked.slice(0, TOP_RECORDS_KEPT).map((record) => ({ record, score: scores.get(record) ?? 0 }))
   return { figures: rankingFigures(ranked, judgments), top, evidence }

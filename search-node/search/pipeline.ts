@@ -73,7 +73,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
     const selected = selectRows(ranked, mapping.rows, rulesOf(mapping, input))
     if (selected.length < Math.min(input.limit, allowed.count) && depth < allowed.count) continue
     return {
-      passages: selected.map((scored) => found(mapping, scored, references, input.withoutText)),
+      passages: asShown(selected, mapping.rows).map((scored) => found(mapping, scored, references, input.withoutText)),
       plan: vectors?.plan ?? 'none',
       allowed: allowed.count,
       evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words.question, rows, rescored, vectors?.nearest),
@@ -178,13 +178,18 @@ function unit(vector: Float32Array): Float32Array {
   return vector.map((value) => value * scale)
 }
 
+/** Scores from 0 to 1; rows that are cut to the same score are ties like any other. */
+function asShown(selected: readonly Scored[], table: Mapping['rows']): Scored[] {
+  return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(table))
+}
+
 /** What a reply shows of a passage. */
 function found(mapping: Mapping, { row, score }: Scored, references: ResolvedReferences, withoutText: boolean): FoundPassage {
   const { chunk_id, source_id, text, document, citation, metadata, place } = mapping.passage(row)
   return {
     chunk_id,
     text: withoutText ? '' : text,
-    score: Math.min(1, Math.max(0, score)),
+    score,
     document,
     citation,
     metadata,

@@ -1,81 +1,185 @@
-import { openSync, readSync, closeSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, openSync, readFileSync, readSync, closeSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { z } from 'zod'
 import { sha256 } from '#core/artifact/manifest.ts'
-import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
-import { openArtifactStore } from '#core/artifact/store.ts'
+import type { EmbeddingSpace, Manifest } from '#core/artifact/manifest.ts'
+import { openArtifactStore, renameDurably, writeDurably } from '#core/artifact/store.ts'
+import { readSignedManifest } from '#core/artifact/verify.ts'
 import { writeArtifact } from '#core/artifact/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/artifact/writer.ts'
 import { derivedUuid } from '#core/ids.ts'
-import { seededRandom } from '#test/support/artifact.ts'
-import { inventedPassages } from './corpus.ts'
+import { ACTS, inventedPassages } from './corpus.ts'
 import type { CorpusShape } from './corpus.ts'
+import { streamAt } from './stream.ts'
 import { openSpace } from './vectors.ts'
-import type { Space } from './vectors.ts'
 
 /** Changes whenever what follows from the seed changes, so that an artifact of an earlier kind is not used again. */
-const CORPUS_FORM = '2'
+const CORPUS_FORM = '3'
 export const MODEL = 'bench'
+/** Vectors that are drawn as one step: a build that was interrupted goes on after the last whole one. */
+const PART_ROWS = 50_000
 
-export interface BenchArtifact extends WrittenArtifact {
+export interface ArtifactPlace {
   readonly folder: string
   readonly buildId: string
   readonly projectionId: string
   readonly versionId: string
-  readonly space: Space
 }
+
+export interface BenchArtifact extends ArtifactPlace, WrittenArtifact {}
 
 export interface ArtifactSettings extends CorpusShape {
   readonly dimensions: number
   /** A `file:` URL. */
   readonly storeUrl: string
   readonly privateKeyDer: Buffer
-  readonly onProgress: (done: number, total: number) => void
 }
 
-/** Writes the corpus as an artifact, or takes up the one that an earlier run wrote from the same parameters. */
-export async function corpusArtifact(settings: ArtifactSettings): Promise<BenchArtifact> {
-  const { passages, dimensions, seed } = settings
-  const parameters = [CORPUS_FORM, String(passages), String(dimensions), String(seed), sha256(settings.privateKeyDer).toString('hex')]
-  const ids = {
+const figuresSchema = z.strictObject({
+  /** Of the passages' vectors, which stand for an embedding provider's. */
+  draw_seconds: z.number(),
+  /** Of the artifact, by the code that every build uses. */
+  write_seconds: z.number(),
+  peak_megabytes: z.number(),
+})
+export type BuildFigures = z.infer<typeof figuresSchema>
+
+export function artifactPlace({ passages, dimensions, seed, privateKeyDer, storeUrl }: ArtifactSettings): ArtifactPlace {
+  const parameters = [CORPUS_FORM, String(passages), String(dimensions), String(seed), sha256(privateKeyDer).toString('hex')]
+  const projectionId = derivedUuid('bench projection', ...parameters)
+  return {
+    projectionId,
     buildId: derivedUuid('bench build', ...parameters),
-    projectionId: derivedUuid('bench projection', ...parameters),
     versionId: derivedUuid('bench version', ...parameters),
+    folder: openArtifactStore(storeUrl).artifactFolder(projectionId),
   }
-  const folder = openArtifactStore(settings.storeUrl).artifactFolder(ids.projectionId)
-  const space = openSpace(dimensions, seededRandom(seed + 2))
+}
+
+function figuresFile({ folder }: ArtifactPlace): string {
+  return `${folder}.build.json`
+}
+
+/** @returns undefined unless the artifact was built to its end. */
+export function readBuildFigures(place: ArtifactPlace): BuildFigures | undefined {
+  const file = figuresFile(place)
+  return existsSync(file) ? figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined
+}
+
+/** Draws the vectors, writes the artifact, and notes what that took; what an interrupted run finished is taken up. */
+export async function buildArtifact(settings: ArtifactSettings, onProgress: (stage: string, done: number, total: number) => void): Promise<void> {
+  const place = artifactPlace(settings)
+  const work = `${place.folder}.vectors`
+  await removeUnfinished(place.folder)
+  const drawMs = await drawVectors(settings, work, (done) => onProgress('vectors', done, settings.passages))
+  const began = performance.now()
+  await writeOf(settings, place, work, (done) => onProgress('artifact', done, settings.passages))
+  const figures: BuildFigures = {
+    draw_seconds: drawMs / 1_000,
+    write_seconds: (performance.now() - began) / 1_000,
+    // The most memory that the process ever had, in kilobytes on every system.
+    peak_megabytes: process.resourceUsage().maxRSS / 1_024,
+  }
+  await writeDurably(figuresFile(place), JSON.stringify(figures))
+  rmSync(work, { recursive: true, force: true })
+}
+
+/** @returns the artifact that `buildArtifact` wrote. */
+export async function openBuilt(settings: ArtifactSettings, publicKeyDer: Buffer): Promise<BenchArtifact> {
+  const place = artifactPlace(settings)
+  const { manifest, digest } = await readSignedManifest(place.folder, publicKeyDer)
+  return { ...place, manifest, manifestDigest: digest }
+}
+
+function writeOf(settings: ArtifactSettings, place: ArtifactPlace, work: string, onProgress: (done: number) => void): Promise<WrittenArtifact> {
+  const { passages, dimensions } = settings
   const embedding: EmbeddingSpace = { provider: 'openai', model: MODEL, dimensions }
-  const written = await writeArtifact({
-    artifactFolder: folder,
-    projectionId: ids.projectionId,
-    versionId: ids.versionId,
+  return writeArtifact({
+    artifactFolder: place.folder,
+    projectionId: place.projectionId,
+    versionId: place.versionId,
     embedding,
     snapshotsDigest: '0'.repeat(64),
     passages,
-    rows: rows(settings, space),
+    rows: rows(settings, work),
+    acts: ACTS,
     privateKeyDer: settings.privateKeyDer,
-    onProgress: settings.onProgress,
+    onProgress,
   })
-  return { ...written, ...ids, folder, space }
 }
 
-function* rows(shape: CorpusShape, space: Space): Generator<ArtifactRow> {
-  const random = seededRandom(shape.seed + 4)
-  for (const { record, topic } of inventedPassages(shape)) yield { record, vector: space.draw(topic, random) }
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = await readdir(dirname(folder)).catch(() => [])
+  const unfinished = names.filter((name) => name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp'))
+  for (const name of unfinished) await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
-const BLOCK_ROWS = 4_096
+/** @returns milliseconds, those of earlier runs included. */
+async function drawVectors(settings: ArtifactSettings, work: string, onProgress: (done: number) => void): Promise<number> {
+  const { passages, dimensions, seed } = settings
+  mkdirSync(work, { recursive: true })
+  const space = openSpace(dimensions, streamAt(seed, 'queries', 0))
+  const passagesInOrder = inventedPassages(settings)
+  let ms = 0
+  for (let first = 0; first < passages; first += PART_ROWS) {
+    const count = Math.min(PART_ROWS, passages - first)
+    const topics = Array.from({ length: count }, () => passagesInOrder.next().value?.topic ?? 0)
+    const part = partFile(work, first)
+    if (!existsSync(part)) {
+      const began = performance.now()
+      const vectors = new Float32Array(count * dimensions)
+      for (const [at, topic] of topics.entries()) vectors.set(space.draw(topic, streamAt(seed, 'vectors', first + at)), at * dimensions)
+      writeFileSync(`${part}.ms`, String(performance.now() - began))
+      writeFileSync(`${part}.tmp`, new Uint8Array(vectors.buffer))
+      await renameDurably(`${part}.tmp`, part)
+    }
+    ms += Number(readFileSync(`${part}.ms`, 'utf8'))
+    onProgress(first + count)
+  }
+  return ms
+}
 
-/** The float32 vectors of an artifact in row order, a block at a time; a block is valid until the next one. */
-export function* vectorBlocks({ folder, manifest }: BenchArtifact): Generator<{ readonly firstRow: number; readonly vectors: Float32Array }> {
+function partFile(work: string, first: number): string {
+  return join(work, `${String(first).padStart(9, '0')}.f32`)
+}
+
+function* rows(settings: ArtifactSettings, work: string): Generator<ArtifactRow> {
+  let part = new Float32Array(0)
+  for (const passage of inventedPassages(settings)) {
+    const at = passage.row % PART_ROWS
+    if (at === 0) part = floats(readFileSync(partFile(work, passage.row)))
+    yield { record: passage.record(), vector: part.subarray(at * settings.dimensions, (at + 1) * settings.dimensions) }
+  }
+}
+
+function floats(bytes: Buffer): Float32Array<ArrayBuffer> {
+  const values = new Float32Array(bytes.length / 4)
+  new Uint8Array(values.buffer).set(bytes)
+  return values
+}
+
+/** Bytes of all files of an artifact. */
+export function diskBytes({ folder, manifest }: BenchArtifact): number {
+  return Object.keys(manifest.files).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+}
+
+export interface VectorBlock {
+  readonly firstRow: number
+  /** In a buffer of its own. */
+  readonly vectors: Float32Array<ArrayBuffer>
+}
+
+const BLOCK_ROWS = 8_192
+
+/** The float32 vectors of an artifact in row order, a block at a time. */
+export function* vectorBlocks({ folder, manifest }: { readonly folder: string; readonly manifest: Manifest }): Generator<VectorBlock> {
   const { passages, embedding } = manifest
-  const block = new Float32Array(BLOCK_ROWS * embedding.dimensions)
   const file = openSync(join(folder, 'vectors.f32'), 'r')
   try {
     for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS) {
-      const values = Math.min(BLOCK_ROWS, passages - firstRow) * embedding.dimensions
-      const bytes = new Uint8Array(block.buffer, 0, values * 4)
-      if (readSync(file, bytes, 0, bytes.length, firstRow * embedding.dimensions * 4) !== bytes.length) throw new Error('vectors.f32 ends early')
-      yield { firstRow, vectors: block.subarray(0, values) }
+      const vectors = new Float32Array(Math.min(BLOCK_ROWS, passages - firstRow) * embedding.dimensions)
+      if (readSync(file, vectors, 0, vectors.byteLength, firstRow * embedding.dimensions * 4) !== vectors.byteLength) throw new Error('vectors.f32 ends early')
+      yield { firstRow, vectors }
     }
   } finally {
     closeSync(file)

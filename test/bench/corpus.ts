@@ -1,9 +1,11 @@
 import type { Facets } from '#core/artifact/layout.ts'
 import type { PassageRecord } from '#core/artifact/passage.ts'
+import type { ActEntry } from '#core/artifact/references-layout.ts'
 import { rowOrder } from '#core/artifact/row-order.ts'
 import { chunkId, derivedUuid } from '#core/ids.ts'
 import type { Filters } from '#core/rpc/search-node.ts'
-import { seededRandom } from '#test/support/artifact.ts'
+import { streamAt } from './stream.ts'
+import { inventedText } from './text.ts'
 import { drawTopic } from './vectors.ts'
 
 /** The invented corpus: who says what where, without its vectors. Everything follows from the seed. */
@@ -34,10 +36,28 @@ const SUBJECTS = {
   outsourcing: 0.05,
 } as const
 
+/** Subjects that a share of all passages has at random, whatever they are about. */
+export const SAMPLE_PERCENTS = [50, 10, 1, 0.1, 0.01] as const
+export function sampleSubject(percent: number): string {
+  return `sample-${percent}`
+}
+
+/** Subjects that all passages on some topics have and no other passage: about this share of the corpus. A filter by one keeps or excludes whole neighbourhoods. */
+export const AREA_PERCENTS = [50, 10, 1] as const
+export type AreaPercent = (typeof AREA_PERCENTS)[number]
+const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number }>> = { 50: { of: 2, at: 0 }, 10: { of: 10, at: 3 }, 1: { of: 100, at: 27 } }
+export function areaSubject(percent: AreaPercent): string {
+  return `area-${percent}`
+}
+export function isInArea(percent: AreaPercent, topic: number): boolean {
+  const { of, at } = AREAS[percent]
+  return topic % of === at
+}
+
 export const FACETS: Facets = {
   languages: Object.keys(LANGUAGES),
   jurisdictions: Object.keys(JURISDICTIONS),
-  subjects: Object.keys(SUBJECTS),
+  subjects: [...Object.keys(SUBJECTS), ...SAMPLE_PERCENTS.map(sampleSubject), ...AREA_PERCENTS.map(areaSubject)].sort(),
   statuses: ['verified'],
 }
 
@@ -46,23 +66,37 @@ export interface Selectivity {
   readonly name: 'unfiltered' | '22 %' | '1.8 %'
   /** The request's own filters; undefined for none. */
   readonly asked: { readonly language: readonly string[]; readonly jurisdiction?: readonly string[]; readonly subject?: readonly string[] } | undefined
-  readonly pinned: Omit<Filters, 'in_force_on'>
+  readonly pinned: Filters
 }
 
-const EVERYTHING = { languages: FACETS.languages, jurisdictions: FACETS.jurisdictions, subjects: [], any_subject: true, verification_statuses: ['verified'] }
+const today = new Date().toISOString().slice(0, 10)
+
+export const EVERYTHING: Filters = {
+  languages: FACETS.languages,
+  jurisdictions: FACETS.jurisdictions,
+  subjects: [],
+  any_subject: true,
+  verification_statuses: ['verified'],
+  in_force_on: today,
+  documents: [],
+}
+
+export function onSubject(subject: string): Filters {
+  return { ...EVERYTHING, subjects: [subject], any_subject: false }
+}
 
 export const SELECTIVITIES: readonly Selectivity[] = [
   { name: 'unfiltered', asked: undefined, pinned: EVERYTHING },
   { name: '22 %', asked: { language: ['en'], jurisdiction: ['EU'] }, pinned: { ...EVERYTHING, languages: ['en'], jurisdictions: ['EU'] } },
-  { name: '1.8 %', asked: { language: ['en'], subject: ['crypto'] }, pinned: { ...EVERYTHING, languages: ['en'], subjects: ['crypto'], any_subject: false } },
+  { name: '1.8 %', asked: { language: ['en'], subject: ['crypto'] }, pinned: { ...onSubject('crypto'), languages: ['en'] } },
 ]
 
-export function allows({ pinned }: Selectivity, { metadata, subjects }: PassageRecord): boolean {
-  const { languages, jurisdictions } = pinned
+/** The definition of a filter, for passages that are all verified and in force. */
+export function allows(filters: Filters, { language, jurisdiction, subjects }: PassageTraits): boolean {
   return (
-    languages.includes(metadata.language) &&
-    jurisdictions.includes(metadata.jurisdiction) &&
-    (pinned.any_subject || subjects.some((subject) => pinned.subjects.includes(subject)))
+    filters.languages.includes(language) &&
+    filters.jurisdictions.includes(jurisdiction) &&
+    (filters.any_subject || subjects.some((subject) => filters.subjects.includes(subject)))
   )
 }
 
@@ -77,29 +111,45 @@ interface InventedDocument {
   readonly passages: number
 }
 
-export interface InventedPassage {
-  readonly record: PassageRecord
+export interface PassageTraits {
+  readonly language: string
+  readonly jurisdiction: string
+  readonly subjects: readonly string[]
   readonly topic: number
+}
+
+export interface InventedPassage extends PassageTraits {
+  readonly row: number
+  /** Makes the text, which takes longer than all the rest. */
+  record(): PassageRecord
 }
 
 /** All passages in row order, made one by one. */
 export function* inventedPassages({ passages: total, seed }: CorpusShape): Generator<InventedPassage> {
-  const random = seededRandom(seed + 1)
-  for (const document of documentsInRowOrder(total, seed)) {
-    for (let ordinal = 0; ordinal < document.passages; ordinal++) {
-      const topic = random() < ON_TOPIC_SHARE ? document.topic : drawTopic(random())
-      yield { record: passage(document, ordinal, inventedText(random)), topic }
-    }
-  }
+  let row = 0
+  for (const document of documentsInRowOrder(total, seed)) for (let ordinal = 0; ordinal < document.passages; ordinal++) yield inventedPassage(document, ordinal, row++, seed)
+}
+
+function inventedPassage(document: InventedDocument, ordinal: number, row: number, seed: number): InventedPassage {
+  const random = streamAt(seed, 'texts', row)
+  const topic = random() < ON_TOPIC_SHARE ? document.topic : drawTopic(random())
+  const sample = random() * 100
+  const subjects = [
+    document.subject,
+    ...SAMPLE_PERCENTS.filter((percent) => sample < percent).map(sampleSubject),
+    ...AREA_PERCENTS.filter((percent) => isInArea(percent, topic)).map(areaSubject),
+  ]
+  const { language, jurisdiction } = document
+  return { row, language, jurisdiction, subjects, topic, record: () => passage(document, ordinal, inventedText(language, topic, random), subjects) }
 }
 
 function documentsInRowOrder(total: number, seed: number): readonly InventedDocument[] {
-  const random = seededRandom(seed)
+  const random = streamAt(seed, 'documents', 0)
   const count = Math.ceil(total / PASSAGES_PER_DOCUMENT)
   const documents = Array.from({ length: count }, (_, number): InventedDocument => {
     const last = number === count - 1
     const subject = drawn(SUBJECTS, random())
-    const topic = drawTopic(random(), random() < OWN_SUBJECT_SHARE ? { of: FACETS.subjects.length, at: FACETS.subjects.indexOf(subject) } : undefined)
+    const topic = drawTopic(random(), random() < OWN_SUBJECT_SHARE ? { of: Object.keys(SUBJECTS).length, at: Object.keys(SUBJECTS).indexOf(subject) } : undefined)
     return {
       id: derivedUuid('bench document', String(seed), String(number)),
       number,
@@ -110,8 +160,8 @@ function documentsInRowOrder(total: number, seed: number): readonly InventedDocu
       passages: last ? total - number * PASSAGES_PER_DOCUMENT : PASSAGES_PER_DOCUMENT,
     }
   })
-  const first = new Map(documents.map((document) => [document, passage(document, 0, '-')]))
-  const of = (document: InventedDocument): PassageRecord => first.get(document) ?? passage(document, 0, '-')
+  const first = new Map(documents.map((document) => [document, passage(document, 0, '-', [document.subject])]))
+  const of = (document: InventedDocument): PassageRecord => first.get(document) ?? passage(document, 0, '-', [document.subject])
   return documents.sort((a, b) => rowOrder(of(a), of(b)))
 }
 
@@ -124,7 +174,8 @@ function drawn(shares: Readonly<Record<string, number>>, at: number): string {
   return Object.keys(shares).at(-1) ?? ''
 }
 
-function passage({ id, number, language, jurisdiction, subject, passages: documentPassages }: InventedDocument, ordinal: number, text: string): PassageRecord {
+function passage(document: InventedDocument, ordinal: number, text: string, subjects: readonly string[]): PassageRecord {
+  const { id, number, language, jurisdiction, subject, passages: documentPassages } = document
   const title = `Regulation ${number} on ${subject.replaceAll('-', ' ')}`
   const url = `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`
   return {
@@ -141,30 +192,18 @@ function passage({ id, number, language, jurisdiction, subject, passages: docume
     },
     citation: { label: `Article ${ordinal + 1} (${number}/2023)`, source_anchor: `${url}#article-${ordinal + 1}`, source_snapshot_id: SNAPSHOT_ID },
     metadata: { language, jurisdiction, verification_status: 'verified' },
-    subjects: [subject],
+    subjects: [...subjects],
     in_force_from: '2024-02-01',
     in_force_to: null,
     place: { ordinal, document_passages: documentPassages },
     source_id: `regulation-${number}#article-${ordinal + 1}`,
     heading: title,
+    references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],
+    provision: `${id} ${ordinal}`,
   }
 }
 
 export const SNAPSHOT_ID = derivedUuid('bench snapshot')
-const PASSAGE_CHARACTERS = 600
-const WORDS =
-  'firm authority shall record retain client report notify within days business assess risk adequate measures before entering relationship transaction threshold internal control review annual board delegate outsource provider written agreement access audit exposure capital requirement ratio prudential supervisory approval application grant refuse withdraw licence condition material change consumer complaint resolve disclosure fee charge transparent fair clear misleading advertisement cooling-off period right cancel distance contract data subject breach processor controller transfer safeguard'.split(
-    ' ',
-  )
 
-/** Sentences of about 600 characters in all: a paragraph of a regulation by its length, not by its sense. */
-export function inventedText(random: () => number, characters = PASSAGE_CHARACTERS): string {
-  const sentences: string[] = []
-  for (let length = 0; length < characters;) {
-    const words = Array.from({ length: 12 + Math.floor(random() * 12) }, () => WORDS[Math.floor(random() * WORDS.length)] ?? '')
-    const sentence = `The ${words.join(' ')}.`
-    sentences.push(sentence)
-    length += sentence.length + 1
-  }
-  return sentences.join(' ')
-}
+/** Each passage is a provision of one of these acts. */
+export const ACTS: readonly ActEntry[] = Array.from({ length: 100 }, (_, number) => ({ id: `xa:act-${100 + number}`, aliases: [`Invented Act ${100 + number}`] }))

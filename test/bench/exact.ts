@@ -1,104 +1,118 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { MetricKind, exactSearch } from 'usearch'
 import { writeDurably } from '#core/artifact/store.ts'
+import type { Filters } from '#core/rpc/search-node.ts'
 import { vectorBlocks } from './artifact.ts'
 import type { BenchArtifact } from './artifact.ts'
-import { SELECTIVITIES, allows, inventedPassages } from './corpus.ts'
-import type { CorpusShape, Selectivity } from './corpus.ts'
-import { COMPARED_QUERIES } from './queries.ts'
-import type { Query } from './queries.ts'
+import { allows, inventedPassages } from './corpus.ts'
+import type { CorpusShape } from './corpus.ts'
+import { openRows, unit } from './queries.ts'
+import type { Query, Rows } from './queries.ts'
 
-/** The definition of a right answer: every allowed row scored from its float32 vector, in double precision, without any index. */
-export interface Exact {
-  /** Rows that a selectivity allows. */
-  readonly allowed: Readonly<Record<Selectivity['name'], number>>
-  /** For each compared query the chunk ids of its five nearest allowed passages. */
-  readonly nearest: Readonly<Record<Selectivity['name'], readonly (readonly string[])[]>>
+/** Questions under one filter, of which the right answers are wanted. */
+export interface Task {
+  readonly name: string
+  readonly filters: Filters
+  readonly queries: readonly Query[]
 }
 
-export const K = 5
+/** The right answers to the questions of one task. */
+export interface Exact {
+  /** Rows that the filter allows. */
+  readonly allowed: number
+  /** For each question the rows of its ten nearest allowed passages, nearest first. */
+  readonly nearest: readonly (readonly number[])[]
+}
 
-const names = z.enum(['unfiltered', '22 %', '1.8 %'])
-const exactSchema = z.strictObject({ allowed: z.record(names, z.number()), nearest: z.record(names, z.array(z.array(z.string()))) })
+export const K = 10
+/** Nearest by single precision of which the right ones are chosen in double precision. */
+const CANDIDATES = 30
 
-/** Computed once an artifact; kept beside it. */
-export async function exactAnswers(shape: CorpusShape, artifact: BenchArtifact, queries: readonly Query[], dataDir: string): Promise<Exact> {
-  const file = join(dataDir, `exact-${artifact.projectionId}.json`)
+const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest: z.array(z.array(z.number())) }))
+
+/**
+ * The definition of a right answer: every allowed row scored from its float32 vector, without any index. Computed once an artifact; kept beside it.
+ * @returns answers by the tasks' names.
+ */
+export async function exactAnswers(shape: CorpusShape, artifact: BenchArtifact, tasks: readonly Task[]): Promise<Readonly<Record<string, Exact>>> {
+  const file = `${artifact.folder}.exact.json`
   if (existsSync(file)) return exactSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
-  const exact = await scoreEverything(shape, artifact, queries.slice(0, COMPARED_QUERIES))
+  const scans = tasks.map((task) => openScan(task, artifact.manifest.passages, artifact.manifest.embedding.dimensions))
+  for (const passage of inventedPassages(shape)) for (const scan of scans) if (allows(scan.task.filters, passage)) scan.allowed[passage.row] = 1
+  for (const { firstRow, vectors } of vectorBlocks(artifact)) {
+    for (const scan of scans) scanBlock(scan, firstRow, vectors)
+    await nextTurn()
+  }
+  const rows = openRows(artifact)
+  const exact = Object.fromEntries(scans.map((scan) => [scan.task.name, answersOf(scan, rows)]))
+  rows.close()
   await writeDurably(file, JSON.stringify(exact))
   return exact
 }
 
 interface Near {
   readonly row: number
-  readonly score: number
+  readonly distance: number
 }
 
-async function scoreEverything(shape: CorpusShape, artifact: BenchArtifact, queries: readonly Query[]): Promise<Exact> {
-  const chunkIds: string[] = []
-  const allowedBy = SELECTIVITIES.map(() => new Uint8Array(shape.passages))
-  for (const { record } of inventedPassages(shape)) {
-    SELECTIVITIES.forEach((selectivity, at) => allowedBy[at]?.fill(allows(selectivity, record) ? 1 : 0, chunkIds.length, chunkIds.length + 1))
-    chunkIds.push(record.chunk_id)
-  }
-  const best = SELECTIVITIES.map(() => queries.map((): Near[] => []))
-  const groups = Array.from({ length: queries.length / GROUP }, (_, at) => queries.slice(at * GROUP, (at + 1) * GROUP))
-  const scores = new Float64Array(GROUP)
-  const { dimensions } = artifact.manifest.embedding
-  function scoreRow(vectors: Float32Array, at: number, row: number): void {
-    for (const [number, group] of groups.entries()) {
-      scoreGroup(vectors, at, group, scores)
-      for (const [s, allowed] of allowedBy.entries()) {
-        for (let q = 0; q < GROUP && allowed[row] === 1; q++) keep(best[s]?.[number * GROUP + q] ?? [], row, scores[q] ?? 0)
-      }
-    }
-  }
-  for (const { firstRow, vectors } of vectorBlocks(artifact)) {
-    for (let at = 0; at < vectors.length; at += dimensions) scoreRow(vectors, at, firstRow + at / dimensions)
-    await nextTurn()
-  }
-  const byName = <T>(value: (at: number) => T): Record<Selectivity['name'], T> => ({ unfiltered: value(0), '22 %': value(1), '1.8 %': value(2) })
-  return {
-    allowed: byName((at) => allowedBy[at]?.reduce((sum, allowed) => sum + allowed, 0) ?? 0),
-    nearest: byName((at) => (best[at] ?? []).map((nearest) => nearest.map(({ row }) => chunkIds[row] ?? ''))),
+interface Scan {
+  readonly task: Task
+  readonly dimensions: number
+  /** By row. */
+  readonly allowed: Uint8Array
+  /** Unit vectors, one after the other. */
+  readonly queries: Float32Array
+  readonly best: Near[][]
+}
+
+function openScan(task: Task, passages: number, dimensions: number): Scan {
+  const queries = new Float32Array(task.queries.length * dimensions)
+  for (const [at, { vector }] of task.queries.entries()) queries.set(unit(vector), at * dimensions)
+  return { task, dimensions, allowed: new Uint8Array(passages), queries, best: task.queries.map(() => []) }
+}
+
+function scanBlock({ allowed, queries, best, dimensions }: Scan, firstRow: number, vectors: Float32Array): void {
+  const rows: number[] = []
+  for (let at = 0; at < vectors.length / dimensions; at++) if (allowed[firstRow + at] === 1) rows.push(firstRow + at)
+  if (rows.length === 0 || best.length === 0) return
+  const block = new Float32Array(rows.length * dimensions)
+  for (const [at, row] of rows.entries()) block.set(vectors.subarray((row - firstRow) * dimensions, (row - firstRow + 1) * dimensions), at * dimensions)
+  const wanted = Math.min(CANDIDATES, rows.length)
+  const { keys, distances } = exactSearch(block, queries, dimensions, wanted, MetricKind.IP, 0)
+  for (const [number, nearest] of best.entries()) {
+    const from = number * wanted
+    for (let at = from; at < from + wanted; at++) nearest.push({ row: rows[Number(keys[at])] ?? 0, distance: distances[at] ?? 0 })
+    best[number] = nearest.sort((a, b) => a.distance - b.distance).slice(0, CANDIDATES)
   }
 }
 
-function keep(nearest: Near[], row: number, score: number): void {
-  if (nearest.length === K && score <= (nearest[K - 1]?.score ?? 0)) return
-  const at = nearest.findIndex((other) => score > other.score)
-  nearest.splice(at === -1 ? nearest.length : at, 0, { row, score })
-  if (nearest.length > K) nearest.pop()
+function answersOf({ task, allowed, best }: Scan, rows: Rows): Exact {
+  const nearest = best.map((candidates, at) => {
+    const query = task.queries[at]?.vector ?? new Float32Array()
+    const scored = candidates.map(({ row }) => ({ row, score: dot(rows.vector(row), query) }))
+    return scored
+      .sort((a, b) => b.score - a.score)
+      .slice(0, K)
+      .map(({ row }) => row)
+  })
+  return { allowed: allowed.reduce((sum, one) => sum + one, 0), nearest }
 }
 
-/** Several queries share the reading of a row: half the time of one by one. */
-const GROUP = 4
-
-function scoreGroup(vectors: Float32Array, at: number, queries: readonly Query[], scores: Float64Array): void {
-  const [first, second, third, fourth] = queries.map((query) => query.vector)
-  if (first === undefined || second === undefined || third === undefined || fourth === undefined) throw new Error(`queries are scored in groups of ${GROUP}`)
-  let [a, b, c, e] = [0, 0, 0, 0]
-  for (let d = 0; d < first.length; d++) {
-    const value = vectors[at + d] ?? 0
-    a += value * (first[d] ?? 0)
-    b += value * (second[d] ?? 0)
-    c += value * (third[d] ?? 0)
-    e += value * (fourth[d] ?? 0)
-  }
-  scores.set([a, b, c, e])
+function dot(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
 }
 
-/** Share of the exact five that were found, over all compared queries. */
-export function recallAt5(answers: readonly (readonly string[])[], nearest: readonly (readonly string[])[]): number {
-  let found = 0
+/** Share of the exact k that are among the first k found, over all questions; 1 where nothing is allowed. */
+export function recallAt(k: number, found: readonly (readonly number[])[], { nearest }: Exact): number {
+  let right = 0
   let wanted = 0
-  for (const [at, right] of nearest.entries()) {
-    const given = new Set(answers[at]?.slice(0, K))
-    found += right.filter((id) => given.has(id)).length
-    wanted += right.length
+  for (const [at, rows] of nearest.entries()) {
+    const given = new Set(found[at]?.slice(0, k))
+    const best = rows.slice(0, k)
+    right += best.filter((row) => given.has(row)).length
+    wanted += best.length
   }
-  return wanted === 0 ? 1 : found / wanted
+  return wanted === 0 ? 1 : right / wanted
 }

@@ -17,19 +17,20 @@ export interface LoadOptions {
   readonly queries: readonly Query[]
   readonly selectivity: Selectivity
   readonly clients: number
-  readonly ms: number
+  /** Asked before each question. @param elapsedMs since the load began. */
+  readonly goesOn: (elapsedMs: number) => boolean
   /** Number of the first question: each slice goes on where another ended. */
   readonly from: number
 }
 
-export async function drive(road: Road, { queries, selectivity, clients, ms, from }: LoadOptions): Promise<Load> {
+export async function drive(road: Road, { queries, selectivity, clients, goesOn, from }: LoadOptions): Promise<Load> {
   const latenciesMs: number[] = []
   let next = from
   let failed = 0
   let failure: string | undefined
   const began = performance.now()
   async function client(): Promise<void> {
-    for (let at = performance.now(); at - began < ms;) {
+    for (let at = performance.now(); goesOn(at - began);) {
       const query = queries[next++ % queries.length]
       if (query === undefined) throw new Error('there are no questions')
       try {
@@ -55,6 +56,11 @@ export async function askOnce(road: Road, queries: readonly Query[], selectivity
   }
   await Promise.all(Array.from({ length: 8 }, client))
   return found
+}
+
+/** For so long. */
+export function during(ms: number): LoadOptions['goesOn'] {
+  return (elapsedMs) => elapsedMs < ms
 }
 
 /** @param share 0.5 is the median. Nearest rank; 0 when there is nothing. */

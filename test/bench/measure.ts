@@ -5,10 +5,9 @@ import type { Selectivity } from './corpus.ts'
 import { logEnd, meanWaits, readGatewayTimes, readWaits } from './gateway-log.ts'
 import type { Installation } from './installation.ts'
 import { untilSettled } from './ledger.ts'
-import { drive, percentile } from './load.ts'
+import { drive, during, percentile } from './load.ts'
 import type { Load } from './load.ts'
 import type { Query } from './queries.ts'
-import { ROADS } from './roads.ts'
 import type { Road, RoadName } from './roads.ts'
 
 const CLIENTS = [1, 8, 32] as const
@@ -59,7 +58,7 @@ const FIRST_WARM_UP_SHARE = 2
 
 export async function warmUp({ roads, queries, seconds }: MeasureOptions): Promise<void> {
   const ms = (seconds * 1_000 * FIRST_WARM_UP_SHARE) / SELECTIVITIES.length
-  for (const road of roads) for (const selectivity of SELECTIVITIES) await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), ms, from: 0 })
+  for (const road of roads) for (const selectivity of SELECTIVITIES) await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
 }
 
 export async function measureAll(options: MeasureOptions): Promise<readonly Cell[]> {
@@ -83,22 +82,21 @@ interface GatewaySlice {
 
 async function measureCell(options: MeasureOptions, selectivity: Selectivity, clients: number): Promise<Cell> {
   const { queries, seconds, roads, installation } = options
-  const loads: Record<RoadName, Load[]> = { raw: [], grpc: [], full: [] }
+  const loads: Record<RoadName, Load[]> = { raw: [], dense: [], grpc: [], full: [] }
   const slices: GatewaySlice[] = []
   const sliceMs = (seconds * 1_000) / SLICES
   for (let slice = 0; slice < SLICES; slice++) {
     for (const road of roads) {
       const load = { queries, selectivity, clients, from: Math.floor((slice * queries.length) / SLICES) }
-      await drive(road, { ...load, ms: sliceMs * WARM_UP_SHARE })
-      const measured = (): Promise<Load> => drive(road, { ...load, ms: sliceMs })
+      await drive(road, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
+      const measured = (): Promise<Load> => drive(road, { ...load, goesOn: during(sliceMs) })
       if (road.name === 'full') slices.push(await observed(installation, async () => void loads.full.push(await measured())))
       else loads[road.name].push(await measured())
     }
   }
   const resultOf = (name: RoadName): RoadResult => roadResult(loads[name])
-  const [raw, grpc, full] = ROADS.map(resultOf)
-  if (raw === undefined || grpc === undefined || full === undefined) throw new Error('a road is missing')
-  return { selectivity: selectivity.name, clients, roads: { raw, grpc, full }, gateway: gatewayResult(slices, full.answered) }
+  const measured = { raw: resultOf('raw'), dense: resultOf('dense'), grpc: resultOf('grpc'), full: resultOf('full') }
+  return { selectivity: selectivity.name, clients, roads: measured, gateway: gatewayResult(slices, measured.full.answered) }
 }
 
 /** One slice of the full path with what the gateway's log, its metrics, the ledger and the system say about it. */

@@ -5,15 +5,15 @@ import { ROADS } from './roads.ts'
 import type { RoadName } from './roads.ts'
 import { CELL_HEAD, rowOf } from './table.ts'
 
-const COLOURS: Readonly<Record<RoadName, string>> = { raw: '#9aa5b1', grpc: '#4a7fb5', full: '#c2542d' }
+const COLOURS: Readonly<Record<RoadName, string>> = { raw: '#9aa5b1', dense: '#c9b458', grpc: '#4a7fb5', full: '#c2542d' }
 const WIDTH = 960
 const HEIGHT = 320
 const MARGIN = { left: 60, bottom: 48, top: 16 }
 
 /** Every number of a run on one page that needs nothing else: the bars, questions a second by road, the table. */
 export function renderPage(result: BenchResult): string {
-  const { passages, dimensions, threads, seconds, at, cells, bars, recall_at_5: recall } = result
-  const rows = cells.map((cell) => rowOf(cell, recall))
+  const { passages, dimensions, threads, seconds, at, cells, bars, found } = result
+  const rows = cells.map((cell) => rowOf(cell, found))
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -25,7 +25,7 @@ th:first-child, td:first-child { text-align: left } .missed { color: #b3261e; fo
 </style>
 <h1>Questions a second, by road</h1>
 <p>${passages} passages × ${dimensions} dimensions, ${threads} search threads, ${seconds} s a cell and road, ${escape(at)}.
-Raw: the search alone on its threads. gRPC: the search node over gRPC. Full: a request over HTTP with admission, reservation, embedding, search, record and ledger.</p>
+Raw: the search alone on its threads, with words and vectors; dense: with vectors alone. gRPC: the search node over gRPC. Full: a request over HTTP with admission, reservation, embedding, search, record and ledger.</p>
 ${chart(cells)}
 <h2>Bars</h2>
 ${table(['', 'wanted', 'measured', ''], bars.map(barRow))}
@@ -45,7 +45,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return `<table><tr>${cells('th', head)}</tr>${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('')}</table>`
 }
 
-/** One group of three columns a cell. */
+/** One group of four columns a cell. */
 function chart(cells: readonly Cell[]): string {
   const highest = Math.max(1, ...cells.flatMap((cell) => ROADS.map((road) => cell.roads[road].per_second)))
   const scale = (HEIGHT - MARGIN.bottom - MARGIN.top) / highest
@@ -56,13 +56,13 @@ function chart(cells: readonly Cell[]): string {
     return `<line x1="${MARGIN.left}" x2="${WIDTH}" y1="${y}" y2="${y}" stroke="#e4e9ee"/><text x="${MARGIN.left - 8}" y="${y + 4}" text-anchor="end">${(share * highest).toFixed(0)}</text>`
   })
   const columns = cells.flatMap((cell, at) =>
-    ROADS.map((road, place) => column(cell, road, MARGIN.left + at * group + group * (0.14 + place * 0.24), group * 0.22, base, scale)),
+    ROADS.map((road, place) => column(cell, road, MARGIN.left + at * group + group * (0.08 + place * 0.22), group * 0.2, base, scale)),
   )
   const labels = cells.map(
     (cell, at) =>
       `<text x="${MARGIN.left + (at + 0.5) * group}" y="${base + 16}" text-anchor="middle">${escape(cell.selectivity)}</text><text x="${MARGIN.left + (at + 0.5) * group}" y="${base + 31}" text-anchor="middle">${cell.clients} client(s)</text>`,
   )
-  const key = ROADS.map((road, at) => `<text x="${WIDTH - 150 + at * 55}" y="${MARGIN.top}" fill="${COLOURS[road]}">${road}</text>`)
+  const key = ROADS.map((road, at) => `<text x="${WIDTH - 200 + at * 50}" y="${MARGIN.top}" fill="${COLOURS[road]}">${road}</text>`)
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" font-size="11" role="img" aria-label="Questions a second by road, selectivity and clients">${[...ticks, ...columns, ...labels, ...key].join('')}</svg>`
 }
 

@@ -3,7 +3,7 @@ import { beginAttempt, insertBuild, succeedBuild } from '#core/db/builds.ts'
 import { insertImport, insertSnapshot } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { insertVersion } from '#core/db/versions.ts'
-import { TOP_SCORE_SIGNAL, profileParametersSchema } from '#core/profile.ts'
+import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/profile.ts'
 import { parsePeppers } from '#core/settings.ts'
 import { requestActivation } from '#jobs/operator/actions/activations.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
@@ -19,8 +19,15 @@ import { FACETS, SNAPSHOT_ID } from './corpus.ts'
 import type { Installation } from './installation.ts'
 
 export const KNOWLEDGE_BASE = 'bench'
-export const EXPANSION = 64
+/** As a profile has them that nobody set. */
+export const PARAMETERS = profileParametersSchema.parse({})
 const NAME = 'bench'
+
+export interface Base {
+  readonly id: string
+  readonly importId: string
+}
+
 const ACTIVATION_SECONDS = 120
 /** Every limit is decided, none refuses. Documents have 20 passages, so a run of 40 neighbours never comes about. */
 const LIMITS = {
@@ -31,23 +38,28 @@ const LIMITS = {
   exposure: { floors: { corpus: 1_000_000_000, document: 1_000_000 } },
 }
 
-/**
- * Makes the artifact the active version of a knowledge base: the rows that a build would have left, then review and activation as an
- * operator does them, over the queue, with the search node loading it.
- */
-export async function publishArtifact({ owner, operator, settings }: Installation, artifact: BenchArtifact): Promise<void> {
-  const { id: knowledgeBaseId } = await createKnowledgeBase(operator, { slug: KNOWLEDGE_BASE, title: 'Invented regulations' })
+/** @returns a knowledge base without a version yet. */
+export async function createBase({ owner, operator }: Installation): Promise<Base> {
+  const { id } = await createKnowledgeBase(operator, { slug: KNOWLEDGE_BASE, title: 'Invented regulations' })
   const snapshot = { id: SNAPSHOT_ID, sourceName: NAME, mediaType: 'application/x-ndjson', sha256: '0'.repeat(64), bytes: 0 }
   const importId = randomUUID()
-  await insertSnapshot(owner, knowledgeBaseId, snapshot)
-  await insertImport(owner, { id: importId, knowledgeBaseId, mapping: {}, snapshotIds: [SNAPSHOT_ID], report: {} })
-  await insertBuild(owner, { id: artifact.buildId, knowledgeBaseId, importId, parameters: {} })
+  await insertSnapshot(owner, id, snapshot)
+  await insertImport(owner, { id: importId, knowledgeBaseId: id, mapping: {}, snapshotIds: [SNAPSHOT_ID], report: {} })
+  return { id, importId }
+}
+
+/**
+ * Makes the artifact the active version of the knowledge base: the rows that a build would have left, then review and activation as an
+ * operator does them, over the queue, with the search node loading it.
+ */
+export async function publishArtifact({ owner, operator, settings }: Installation, base: Base, artifact: BenchArtifact): Promise<void> {
+  await insertBuild(owner, { id: artifact.buildId, knowledgeBaseId: base.id, importId: base.importId, parameters: {} })
   const attempt = (await beginAttempt(owner, artifact.buildId)) ?? 0
   await inTransaction(owner, async (client) => {
     await succeedBuild(client, { buildId: artifact.buildId, attempt })
     await insertVersion(client, {
       id: artifact.versionId,
-      knowledgeBaseId,
+      knowledgeBaseId: base.id,
       buildId: artifact.buildId,
       passages: artifact.manifest.passages,
       documents: artifact.manifest.documents,
@@ -55,7 +67,7 @@ export async function publishArtifact({ owner, operator, settings }: Installatio
       evaluation: {},
       passed: true,
       projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
-      profile: { id: randomUUID(), parameters: profileParametersSchema.parse({ expansion: EXPANSION }), signal: TOP_SCORE_SIGNAL, threshold: 0 },
+      profile: { id: randomUUID(), parameters: PARAMETERS, signal: EVIDENCE_SIGNAL, threshold: PARAMETERS.calibration.threshold },
     })
   })
   await reviewVersion(operator, { version: artifact.versionId, verdict: 'approved', reviewer: NAME, note: 'An invented corpus for measurements.' })

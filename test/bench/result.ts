@@ -1,9 +1,12 @@
-import type { Bar, Recall } from './bars.ts'
-import type { Exact } from './exact.ts'
+import type { BuildFigures } from './artifact.ts'
+import type { Bar, FoundBy } from './bars.ts'
+import type { InsideResult } from './inside.ts'
+import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'
 import type { Cell } from './measure.ts'
+import type { SwapResult } from './node.ts'
 
-/** Everything that was measured, as `--json` writes it. */
+/** Everything that was measured at one size, as `--json` writes it. */
 export interface BenchResult {
   /** ISO 8601 UTC. */
   readonly at: string
@@ -14,12 +17,21 @@ export interface BenchResult {
   readonly threads: number
   /** Settings of Postgres as the server itself says them. */
   readonly durability: Readonly<Record<string, string>>
-  /** Passages that each selectivity allows. */
-  readonly allowed: Exact['allowed']
+  readonly build: BuildFigures
+  /** Of the artifact, and of its float32 vectors alone. */
+  readonly disk: { readonly megabytes: number; readonly vectors_megabytes: number }
+  /** A fresh search node verifies and opens the version. */
+  readonly open_ms: number
+  /** Of the search node, beyond the page cache, after all measurements of one version; and while it held two. */
+  readonly node_megabytes: number | null
+  readonly node_megabytes_two_versions: number | null
+  readonly inside: InsideResult
+  readonly swap: SwapResult
   readonly cells: readonly Cell[]
-  readonly recall_at_5: Recall
+  readonly found: FoundBy
   readonly ledger: LedgerState
   /** After the last cell. */
   readonly settled_after_ms: number
+  readonly lance: LanceResult | null
   readonly bars: readonly Bar[]
 }

@@ -1,19 +1,22 @@
 import { availableParallelism } from 'node:os'
 import { credentials } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/bounds.ts'
+import { rankingOf } from '#core/profile.ts'
 import { connectSearchNode, searchNodeService } from '#core/rpc/search-node.ts'
 import type { Filters, SearchReply } from '#core/rpc/search-node.ts'
 import { startLane } from '#search-node/lanes.ts'
 import { SearchPool } from '#search-node/pool.ts'
+import { artifactRef } from '#search-node/search/mapping.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
+import { EVERYTHING } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
-import { K } from './exact.ts'
-import { EXPANSION, KNOWLEDGE_BASE } from './publish.ts'
+import { KNOWLEDGE_BASE, PARAMETERS } from './publish.ts'
 import type { Query } from './queries.ts'
 
-export const ROADS = ['raw', 'grpc', 'full'] as const
+/** `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, and a request to the gateway. */
+export const ROADS = ['raw', 'dense', 'grpc', 'full'] as const
 export type RoadName = (typeof ROADS)[number]
 
 /** One way to have a question answered. All of them end at the same search of the same artifact. */
@@ -29,19 +32,54 @@ export interface Answer {
   chunkIds(): readonly string[]
 }
 
-/** The search threads without the services around them: as many, on the same index with the same expansion, as the search node has. */
-export async function openRaw({ folder, projectionId, manifest }: BenchArtifact): Promise<Road> {
-  const pool = new SearchPool(Array.from({ length: availableParallelism() }, startLane), BOUNDS.searchQueueMax)
-  const artifact = { projectionId, folder, passages: manifest.passages, dimensions: manifest.embedding.dimensions, connectivity: manifest.index.connectivity }
+/** Passages in an answer. */
+export const TOP_K = 5
+export type Mode = 'lexical' | 'dense' | 'hybrid'
+
+/** The search threads without the services around them: as many, on the same files with the same ranking, as the search node has. */
+export interface RawSearch {
+  search(query: Query, options: { readonly mode: Mode; readonly filters: Filters; readonly limit: number }): Promise<() => SearchReply>
+  close(): Promise<void>
+}
+
+const RANKING = rankingOf(PARAMETERS, EVERYTHING.in_force_on)
+
+export async function openRawSearch({ folder, manifest }: BenchArtifact): Promise<RawSearch> {
+  const pool = new SearchPool(
+    Array.from({ length: availableParallelism() }, () => startLane()),
+    BOUNDS.searchQueueMax,
+  )
+  const artifact = artifactRef(folder, manifest)
   await pool.openEverywhere(artifact)
   const limits = { deadlineMs: Infinity, signal: new AbortController().signal }
   return {
-    name: 'raw',
-    async ask({ vector }, selectivity) {
-      const reply = await pool.search({ artifact, input: { vector, limit: K, filters: pinnedFilters(selectivity), expansion: EXPANSION } }, limits)
-      return { chunkIds: () => idsOf(decoded(reply)) }
+    async search({ text, vector }, { mode, filters, limit }) {
+      const input = {
+        vector: mode === 'lexical' ? undefined : vector,
+        text: mode === 'dense' ? '' : text,
+        limit,
+        filters,
+        entitled: EVERYTHING,
+        ranking: RANKING,
+        withoutText: false,
+        onlyRows: undefined,
+      }
+      const reply = await pool.search({ artifact, input }, limits)
+      return () => decoded(reply)
     },
     close: () => pool.end(),
+  }
+}
+
+export function openRaw(raw: RawSearch, name: 'raw' | 'dense'): Road {
+  const mode = name === 'raw' ? 'hybrid' : 'dense'
+  return {
+    name,
+    async ask(query, { pinned }) {
+      const reply = await raw.search(query, { mode, filters: pinned, limit: TOP_K })
+      return { chunkIds: () => idsOf(reply()) }
+    },
+    close: async () => undefined,
   }
 }
 
@@ -55,23 +93,19 @@ function idsOf({ passages }: SearchReply): readonly string[] {
   return passages.map((passage) => passage.chunk_id)
 }
 
-const today = new Date().toISOString().slice(0, 10)
-
-function pinnedFilters({ pinned }: Selectivity): Filters {
-  return { ...pinned, in_force_on: today }
-}
-
 export function openGrpc(address: string, { projectionId }: BenchArtifact): Road {
   const client = connectSearchNode(address, credentials.createInsecure())
   return {
     name: 'grpc',
-    async ask({ vector }, selectivity) {
+    async ask({ text, vector }, { pinned }) {
       const request = {
         projection_id: projectionId,
         query_vector: Buffer.from(vector.buffer),
-        limit: K,
-        filters: pinnedFilters(selectivity),
-        ranking: { expansion: EXPANSION },
+        query_text: text,
+        limit: TOP_K,
+        filters: pinned,
+        entitled: EVERYTHING,
+        ranking: RANKING,
       }
       const reply = await client.call('Search', request, BOUNDS.searchTimeoutMs)
       return { chunkIds: () => idsOf(reply) }
@@ -91,7 +125,7 @@ export function openFull(baseUrl: string, key: string): FullRoad {
   const idle: Connection[] = []
   let delivered = 0
   function requestOf({ text }: Query, { asked }: Selectivity): Buffer {
-    const body = JSON.stringify({ query: text, knowledge_base: KNOWLEDGE_BASE, top_k: K, ...(asked === undefined ? {} : { filters: asked }) })
+    const body = JSON.stringify({ query: text, knowledge_base: KNOWLEDGE_BASE, top_k: TOP_K, ...(asked === undefined ? {} : { filters: asked }) })
     const head = ['POST /v1/retrieve HTTP/1.1', `host: ${hostname}`, `authorization: Bearer ${key}`, 'content-type: application/json']
     return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }

@@ -1,4 +1,4 @@
-import type { Bar, Recall } from './bars.ts'
+import type { Bar, FoundBy } from './bars.ts'
 import type { Cell } from './measure.ts'
 
 const OTHERS_CORES_MAX = 0.1
@@ -7,42 +7,46 @@ export const CELL_HEAD = [
   'selectivity',
   'clients',
   'raw q/s',
+  'dense q/s',
   'gRPC q/s',
   'full q/s',
   'full/raw',
+  'full/dense',
   'full p50',
   'full p99',
   'own p50',
-  'recall@5 raw/gRPC/full',
+  'recall@5 / @10',
   'settled after',
 ]
 
-export function rowOf(cell: Cell, recall: Recall): readonly string[] {
-  const { raw, grpc, full } = cell.roads
-  const recalls = recall[cell.selectivity]
+export function rowOf(cell: Cell, found: FoundBy): readonly string[] {
+  const { raw, dense, grpc, full } = cell.roads
+  const { recall_at_5, recall_at_10 } = found[cell.selectivity]
   return [
     cell.selectivity,
     String(cell.clients),
     raw.per_second.toFixed(0),
+    dense.per_second.toFixed(0),
     grpc.per_second.toFixed(0),
     full.per_second.toFixed(0),
     (full.per_second / raw.per_second).toFixed(2),
+    (full.per_second / dense.per_second).toFixed(2),
     `${full.p50_ms.toFixed(1)} ms`,
     `${full.p99_ms.toFixed(1)} ms`,
     `${cell.gateway.own_p50_ms.toFixed(2)} ms`,
-    [recalls.raw, recalls.grpc, recalls.full].map((value) => value.toFixed(3)).join(' / '),
+    `${recall_at_5.toFixed(3)} / ${recall_at_10.toFixed(3)}`,
     `${cell.gateway.settled_after_ms.toFixed(0)} ms`,
   ]
 }
 
 /** One cell on one line, while the rest is being measured. */
 export function renderCell({ selectivity, clients, roads }: Cell): string {
-  const { raw, grpc, full } = roads
-  return `${selectivity}, ${clients} client(s): raw ${raw.per_second.toFixed(0)}, gRPC ${grpc.per_second.toFixed(0)}, full ${full.per_second.toFixed(0)} q/s`
+  const { raw, dense, grpc, full } = roads
+  return `${selectivity}, ${clients} client(s): raw ${raw.per_second.toFixed(0)}, dense alone ${dense.per_second.toFixed(0)}, gRPC ${grpc.per_second.toFixed(0)}, full ${full.per_second.toFixed(0)} q/s`
 }
 
-export function renderTable(cells: readonly Cell[], recall: Recall): string {
-  return aligned([CELL_HEAD, ...cells.map((cell) => rowOf(cell, recall))])
+export function renderTable(cells: readonly Cell[], found: FoundBy): string {
+  return aligned([CELL_HEAD, ...cells.map((cell) => rowOf(cell, found))])
 }
 
 /** Where a request's time goes with one client, and the processors' time with most. */
@@ -73,7 +77,7 @@ export function renderBars(bars: readonly Bar[]): string {
   return aligned(bars.map((bar) => [bar.met ? 'pass' : 'MISS', bar.name, `wanted ${bar.wanted}`, `measured ${bar.measured}`]))
 }
 
-function aligned(rows: readonly (readonly string[])[]): string {
+export function aligned(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows
     .map((row) =>

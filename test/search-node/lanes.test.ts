@@ -11,6 +11,7 @@ import type { ArtifactRef } from '#search-node/search/mapping.ts'
 import type { SearchTask } from '#search-node/worker.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
+import { inputOf } from './asked.ts'
 
 const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 const seed = 4_711
@@ -33,8 +34,7 @@ afterAll(async () => {
 function task(limit: number): SearchTask {
   const { folder, manifest } = artifact
   const ref: ArtifactRef = artifactRef(folder, manifest)
-  const filters = { languages: ['en'], jurisdictions: ['XA'], subjects: [], any_subject: true, verification_statuses: ['verified'], in_force_on: '' }
-  return { artifact: ref, input: { vector: queryNear(artifact.rows, 7, seededRandom(seed)), limit, filters, expansion: 64 } }
+  return { artifact: ref, input: inputOf({ vector: queryNear(artifact.rows, 7, seededRandom(seed)), text: 'Who keeps a record of rule 7?', limit }) }
 }
 
 test('a thread that dies fails its search alone; the one that replaces it opens what it is asked to search, and answers the same', async () => {

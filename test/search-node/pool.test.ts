@@ -3,14 +3,14 @@ import { SearchPool } from '#search-node/pool.ts'
 import type { CallLimits } from '#search-node/pool.ts'
 import type { ArtifactRef } from '#search-node/search/mapping.ts'
 import type { SearchTask } from '#search-node/worker.ts'
+import { inputOf } from './asked.ts'
 import { heldLane } from './held-lane.ts'
 
 const artifact: ArtifactRef = { projectionId: 'p', folder: '/nowhere', passages: 1, dimensions: 1, documents: 1, head: 1, cells: 1, reach: { near: 1, far: 1 } }
 const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 function task(limit: number): SearchTask {
-  const filters = { languages: [], jurisdictions: [], subjects: [], any_subject: true, verification_statuses: [], in_force_on: '' }
-  return { artifact, input: { vector: new Float32Array(1), limit, filters, expansion: 64 } }
+  return { artifact, input: inputOf({ vector: new Float32Array(1), limit }) }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

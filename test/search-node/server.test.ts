@@ -2,13 +2,14 @@ import { credentials, ServerCredentials, status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLog } from '#core/log.ts'
 import { connectSearchNode } from '#core/rpc/search-node.ts'
-import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient } from '#core/rpc/search-node.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { SearchPool } from '#search-node/pool.ts'
 import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { testManifest } from '#test/support/artifact.ts'
+import { bytesOf, requestOf } from './asked.ts'
 import { heldLane } from './held-lane.ts'
 import type { HeldLane } from './held-lane.ts'
 
@@ -43,14 +44,7 @@ afterEach(async () => {
 })
 
 function search(limit: number, timeoutMs = 5_000, signal?: AbortSignal) {
-  const filters = { languages: ['en'], jurisdictions: ['XA'], subjects: [], any_subject: true, verification_statuses: ['verified'], in_force_on: '' }
-  const request: SearchRequest = {
-    projection_id: ID,
-    query_vector: Buffer.from(new Float32Array(8).fill(1).buffer),
-    limit,
-    filters,
-    ranking: { expansion: 64 },
-  }
+  const request = requestOf({ projection_id: ID, query_vector: bytesOf(new Float32Array(8).fill(1)), limit })
   const outcome = client.call('Search', request, timeoutMs, signal)
   outcome.catch(() => undefined)
   return outcome

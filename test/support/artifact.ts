@@ -172,16 +172,22 @@ export function allows(filters: TestFilters, record: PassageRecord): boolean {
   return dayNumber(record.in_force_from) <= day && day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))
 }
 
-/** The k best allowed passages by brute force, in double precision: score descending, then chunk id. */
+/** The k best allowed passages by brute force, in double precision; as a reply shows them: scores from 0, descending, then by chunk id. */
 export function bruteForce(rows: readonly ArtifactRow[], query: Float32Array, filters: TestFilters, k: number): { chunk_id: string; score: number }[] {
-  const scored = rows.filter(({ record }) => allows(filters, record)).map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
-  return scored.sort((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)).slice(0, k)
+  const allowed = rows.filter(({ record }) => allows(filters, record))
+  const scored = allowed.map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
+  const best = scored.sort(byScore).slice(0, k)
+  return best.map(({ chunk_id, score }) => ({ chunk_id, score: Math.min(1, Math.max(0, score)) })).sort(byScore)
+}
+
+function byScore(a: { readonly chunk_id: string; readonly score: number }, b: typeof a): number {
+  return b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)
 }
 
 function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0
   for (let d = 0; d < a.length; d++) dot += (a[d] ?? 0) * (b[d] ?? 0)
-  return Math.min(1, Math.max(0, dot))
+  return dot
 }
 
 /** What a verified manifest of seven passages says, for nodes that are tested without files. */

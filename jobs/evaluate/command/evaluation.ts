@@ -77,6 +77,7 @@ function confined(questions: readonly TaskQuestion[], subjectOf: ReadonlyMap<str
     judgments,
     answerable,
     group: limitedTo,
+    quoted: false,
     filters: {
       ...(limitedTo === undefined ? {} : { subject: [subjectOf.get(limitedTo) ?? 'no group'] }),
       ...(asOf === undefined ? {} : { in_force_on: asOf }),

@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, sy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, sha256, signManifest } from '#core/artifact/manifest.ts'
+import { ARTIFACT_FILES, ARTIFACT_FORMAT, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, sha256, signManifest } from '#core/artifact/manifest.ts'
 import type { ArtifactFile, Manifest } from '#core/artifact/manifest.ts'
 import { cellsLayout, documentsLayout } from '#core/artifact/layout.ts'
 import { verifyArtifact } from '#core/artifact/verify.ts'
@@ -15,7 +15,9 @@ let folder: string
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
-  good = (await buildTestArtifact({ store: root, rows: testRows({ rows: 200, dimensions: 8, seed: 3 }), privateKeyDer: keys.privateKeyDer })).folder
+  const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
+  const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
+  good = (await buildTestArtifact({ store: root, rows, acts, privateKeyDer: keys.privateKeyDer })).folder
 })
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
@@ -75,6 +77,10 @@ test.each(ARTIFACT_FILES)('%s truncated, extended, missing or behind a link is r
   await expect(verify()).rejects.toThrow(`lacks its file ${name}`)
 })
 
+test('the artifact in hand has something in every file', () => {
+  expect(ARTIFACT_FILES.filter((name) => statSync(file(name)).size < 8)).toEqual([])
+})
+
 test('a file that the manifest does not name is refused', async () => {
   writeFileSync(file('extra.bin'), '')
   await expect(verify()).rejects.toThrow(/does not name/)
@@ -99,7 +105,12 @@ test('an artifact other than the one asked for is refused, however well it is si
 
 test('a signed manifest of another form is refused', async () => {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  signAgain({ ...manifest, format: 2 })
+  for (const format of [ARTIFACT_FORMAT - 1, ARTIFACT_FORMAT + 1]) {
+    signAgain({ ...manifest, format })
+    await expect(verify()).rejects.toThrow(/form/)
+  }
+  const { 'rows.bin': _, ...files } = manifest.files
+  signAgain({ ...manifest, files })
   await expect(verify()).rejects.toThrow(/form/)
   signAgain({ ...manifest, unknown: true })
   await expect(verify()).rejects.toThrow(/form/)

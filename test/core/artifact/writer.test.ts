@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/artifact/layout.ts'
 import { passageRecordSchema } from '#core/artifact/passage.ts'
+import { openReferences } from '#core/artifact/references-index.ts'
 import { rowOrder } from '#core/artifact/row-order.ts'
+import { readRowTable } from '#core/artifact/row-table.ts'
 import { verifyArtifact } from '#core/artifact/verify.ts'
 import { writeArtifact } from '#core/artifact/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/artifact/writer.ts'
@@ -30,6 +32,7 @@ function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}):
     snapshotsDigest: 'a'.repeat(64),
     passages: rows.length,
     rows,
+    acts: [],
     privateKeyDer: keys.privateKeyDer,
     threads: 1,
     ...more,
@@ -83,6 +86,40 @@ test('facets hold one bit a row and value, and the days a row is in force', asyn
     expect(bytes.readInt32LE(fromOffset + at * 4)).toBe(dayNumber('2024-02-01'))
     expect(bytes.readInt32LE(toOffset + at * 4)).toBe(record.in_force_to === null ? OPEN_END_DAY : dayNumber('2025-01-01'))
   })
+})
+
+test('words, provisions and acts are indexed under the row of their passage', async () => {
+  const rows = testRows({
+    rows: 45,
+    dimensions: 8,
+    seed: 12,
+    traits: (n) => ({ text: `Word${n} alone.`, references: n % 3 === 0 ? [`rulebook:bee#${n}/1`] : [], revision: n % 10 < 5 ? 'old' : 'new' }),
+  })
+  const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
+  await writeArtifact(input(rows, { acts }))
+  const json = (name: string): unknown => JSON.parse(readFileSync(join(artifactFolder, name), 'utf8'))
+  expect(json('lexical.json')).toMatchObject({ rows: 45, languages: ['en'] })
+  expect(json('forward.json')).toMatchObject({ rows: 45 })
+  expect(json('references.json')).toMatchObject({ acts, terms: 30 })
+  const references = openReferences(artifactFolder)
+  const table = readRowTable(new Uint8Array(readFileSync(join(artifactFolder, 'rows.bin'))).buffer, 45)
+  for (const [at, { record }] of rows.entries()) {
+    for (const reference of record.references) expect([...references.rowsOf(reference)]).toEqual([at])
+    expect(table.continues[at]).toBe(Number(rows[at - 1]?.record.document.revision_id === record.document.revision_id))
+  }
+  references.close()
+})
+
+test('the same passages give the same files, whatever the number of threads, the folder and the key', async () => {
+  const rows = corpus(1_500)
+  const { manifest: one } = await writeArtifact(input(rows, { dividedFrom: 1 }))
+  const { privateKeyDer } = signingKeys()
+  const { manifest: two } = await writeArtifact(
+    input(rows, { dividedFrom: 1, threads: 3, privateKeyDer, artifactFolder: join(folder, 'artifacts', 'other'), projectionId: derivedUuid('test', 'other') }),
+  )
+  expect(one.index.cells).toBeGreaterThan(1)
+  expect(two.files).toEqual(one.files)
+  expect(two.index).toEqual(one.index)
 })
 
 test('progress is told batch by batch up to the total', async () => {

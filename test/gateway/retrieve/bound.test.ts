@@ -10,7 +10,7 @@ import type { Abstention } from '#gateway/retrieve/schema.ts'
 
 const ids = { requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }
 const query = { vector: new Float32Array(8), tokens: null }
-const answer: Abstention = { decision: 'answer', signal: 'top_score', threshold: 0.2, observed_value: 0.9, unsupported_explicit_references: [] }
+const answer: Abstention = { decision: 'answer', signal: 'evidence_probability', threshold: 0.2, observed_value: 0.9, unsupported_explicit_references: [] }
 
 // A pinned request is made by `pin` alone; this test needs only what `bound` reads of it.
 function pinnedWith(bytesMax: number): PinnedRequest {
@@ -37,6 +37,9 @@ const passage = fc
     citation: { label: 'A 1', source_anchor: 'https://rules.example/a#1', source_snapshot_id: randomUUID() },
     metadata: { language: 'en', jurisdiction: 'HS-M', verification_status: 'verified' },
     place: { ordinal: 0, document_passages: 1 },
+    named: false,
+    row: 0,
+    source_id: 'a#1',
   }))
 
 it('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {

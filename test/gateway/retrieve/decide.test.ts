@@ -1,28 +1,82 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import type { FoundPassage } from '#core/rpc/search-node.ts'
+import { describe, expect, it } from 'vitest'
+import type { Calibration } from '#core/calibration.ts'
+import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
+import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
+import type { EvidenceFeature } from '#core/evidence/features.ts'
+import type { UnsupportedReference } from '#core/rpc/search-node.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
-import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
+import type { Evidence } from '#gateway/retrieve/search.ts'
+import { foundPassage, pinnedRequest } from './pinned.ts'
 
-// Only `pin` makes a pinned request; this test needs what `decide` reads of it.
-const pinnedWith = (threshold: number): PinnedRequest => ({ profile: { threshold, signal: 'top_score' } }) as unknown as PinnedRequest
-const passagesWith = (scores: readonly number[]): readonly FoundPassage[] => scores.toSorted((a, b) => b - a).map((score) => ({ score }) as FoundPassage)
+/** 4 × (rank_overlap − 0.5): a half at an overlap of a half. */
+const calibration: Calibration = { ...DEFAULT_CALIBRATION, features: ['rank_overlap'], means: [0.5], scales: [0.5], coefficients: [2], intercept: 0 }
+const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> => pinnedRequest({ threshold, parameters: { calibration } })
+
+function measured(features: Partial<Record<EvidenceFeature, number>>): number[] {
+  return EVIDENCE_FEATURES.map((name) => features[name] ?? 0)
+}
+
+function evidence(change: Partial<Evidence> = {}): Evidence {
+  return { passages: [foundPassage(0)], evidence: measured({ rank_overlap: 0.5 }), unsupported: [], ...change }
+}
+
+const named: UnsupportedReference = { text: 'Art. 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }
 const unit = fc.double({ min: 0, max: 1, noNaN: true })
 
-it('answer iff a passage remains and the best score reaches the threshold; the value is that score, or 0', () => {
-  fc.assert(
-    fc.property(unit, fc.array(unit, { maxLength: 5 }), (threshold, scores) => {
-      const { decision, observed_value: observed, threshold: told, signal } = decide(pinnedWith(threshold), passagesWith(scores))
-      expect([told, signal, observed]).toEqual([threshold, 'top_score', Math.max(0, ...scores)])
-      expect(decision).toBe(scores.length > 0 && observed >= threshold ? 'answer' : 'abstain')
-    }),
-  )
+describe('the decision', () => {
+  it('answers iff a passage remains, nothing is unsupported, and the calibrated probability reaches the threshold', () => {
+    fc.assert(
+      fc.property(unit, unit, fc.nat({ max: 3 }), fc.boolean(), (threshold, overlap, passages, lacking) => {
+        const given = evidence({
+          passages: Array.from({ length: passages }, (_, row) => foundPassage(row)),
+          evidence: measured({ rank_overlap: overlap }),
+          unsupported: lacking ? [named] : [],
+        })
+        const { decision, observed_value: observed, threshold: told, signal } = decide(pinnedAt(threshold), given)
+        const expected = passages === 0 ? 0 : 1 / (1 + Math.exp(-4 * (overlap - 0.5)))
+        expect([told, signal]).toEqual([threshold, 'evidence_probability'])
+        expect(observed).toBeCloseTo(expected, 12)
+        expect(decision).toBe(passages > 0 && !lacking && observed >= threshold ? 'answer' : 'abstain')
+      }),
+    )
+  })
+
+  it('answers at a value that equals the threshold, and abstains just below it', () => {
+    expect(decide(pinnedAt(0.5), evidence())).toMatchObject({ decision: 'answer', observed_value: 0.5 })
+    expect(decide(pinnedAt(0.5), evidence({ evidence: measured({ rank_overlap: 0.499 }) })).decision).toBe('abstain')
+  })
+
+  it('abstains with an observed value of 0 when no passage remains, even at a threshold of 0', () => {
+    expect(decide(pinnedAt(0), evidence({ passages: [], evidence: measured({ rank_overlap: 1 }) }))).toMatchObject({ decision: 'abstain', observed_value: 0 })
+  })
+
+  it('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
+    const decided = decide(pinnedAt(0.1), evidence({ evidence: measured({ rank_overlap: 1 }), unsupported: [named] }))
+    expect(decided).toMatchObject({ decision: 'abstain', observed_value: expect.closeTo(1 / (1 + Math.exp(-2)), 12) })
+    expect(decided.unsupported_explicit_references).toEqual([named])
+  })
+
+  it('depends on no feature that the calibration does not name', () => {
+    fc.assert(
+      fc.property(fc.array(unit, { minLength: EVIDENCE_FEATURES.length, maxLength: EVIDENCE_FEATURES.length }), (others) => {
+        const features = EVIDENCE_FEATURES.map((name, at) => (name === 'rank_overlap' ? 0.25 : (others[at] ?? 0)))
+        expect(decide(pinnedAt(0.5), evidence({ evidence: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
+      }),
+    )
+  })
 })
 
-it('a value that equals the threshold answers', () => {
-  expect(decide(pinnedWith(0.5), passagesWith([0.5])).decision).toBe('answer')
-})
-
-it('with nothing left it abstains even at a threshold of 0', () => {
-  expect(decide(pinnedWith(0), [])).toMatchObject({ decision: 'abstain', observed_value: 0 })
+describe('what a node measured', () => {
+  it.each([
+    ['nothing', []],
+    ['a feature too few', measured({}).slice(1)],
+    ['a feature too many', [...measured({}), 0]],
+    ['a number that is none', measured({ first_length: Number.NaN })],
+    ['an infinite number', measured({ mean_idf: Number.POSITIVE_INFINITY })],
+  ])('fails the retrieval when it is %s, with and without passages', (_, features) => {
+    for (const passages of [[], [foundPassage(0)]]) {
+      expect(() => decide(pinnedAt(0), evidence({ passages, evidence: features }))).toThrow(expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }))
+    }
+  })
 })

@@ -13,7 +13,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     facets: { languages: ['en', 'fr'], jurisdictions: ['XA', 'XB'], subjects: ['alpha', 'beta'], statuses: ['verified'] },
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
     parameters: profileParametersSchema.parse({}),
-    signal: 'top_score',
+    signal: 'evidence_probability',
     threshold: 0.2,
   }
   return {

@@ -41,6 +41,11 @@ it('whatever is asked of whatever entitlement, the outcome lies within both, or 
       expect(within(outcome.jurisdictions, upper(filters.jurisdiction ?? grant.jurisdictions))).toBe(true)
       expect(outcome.subjects === undefined).toBe(grant.subjects === null && filters.subject === undefined)
       expect(within(outcome.subjects ?? [], filters.subject ?? subjectsHeld)).toBe(true)
+      expect(outcome.entitled).toEqual({
+        languages: canonical(grant.languages),
+        jurisdictions: upper(grant.jurisdictions),
+        subjects: grant.subjects ?? undefined,
+      })
     }),
   )
 })

@@ -1,26 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { expect, expectTypeOf, it } from 'vitest'
-import type { Access } from '#core/db/access.ts'
 import { planLimitsSchema } from '#core/plan.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import { activeEntitlement } from './entitlement.ts'
+import { accessTo, pinnedRequest } from './pinned.ts'
 
 const entitlement = activeEntitlement()
-const access: Access = {
-  api_key_id: randomUUID(),
-  client_id: randomUUID(),
-  organization_id: randomUUID(),
-  environment: 'live',
-  scopes: ['retrieval:read'],
-  expires_at: new Date(),
-  revoked_at: null,
-  entitlements: [entitlement],
-  fingerprint_epoch: null,
-  fingerprint_wrapped: null,
-}
-const narrowed = { profile: entitlement.active_profile, languages: ['en'], jurisdictions: ['XA'], subjects: undefined }
+const access = accessTo(entitlement)
+const entitled = { languages: ['en', 'fr'], jurisdictions: ['XA', 'XB'], subjects: ['alpha'] }
+const narrowed = { profile: entitlement.active_profile, entitled, languages: ['en'], jurisdictions: ['XA'], subjects: undefined }
 const request = { query: 'capital', knowledge_base: 'kb' }
 
 it('only a pinned request can be searched, and only pin makes one', () => {
@@ -52,4 +41,20 @@ it('top_k is clamped to the cap of the plan', () => {
 it('filters are always those of the entitlement, mandatory even when the request has none', () => {
   const { filters } = pin(access, entitlement, narrowed, request, new Date())
   expect(filters).toMatchObject({ languages: ['en'], jurisdictions: ['XA'], any_subject: true, verification_statuses: ['verified'] })
+})
+
+it('what the caller may see before its own filters is pinned too, under the same mandatory filters', () => {
+  const { filters, entitled: before } = pin(access, entitlement, narrowed, request, new Date('2026-03-01T00:00:00.000Z'))
+  expect(before).toEqual({ ...entitled, any_subject: false, verification_statuses: ['verified'], in_force_on: '2026-03-01', documents: [] })
+  expect(filters).toMatchObject({ in_force_on: '2026-03-01', documents: [] })
+})
+
+it('a profile that serves every revision judges none by the day, which is pinned all the same', () => {
+  const pinned = pinnedRequest({
+    now: new Date('2026-03-01T00:00:00.000Z'),
+    parameters: { in_force_only: false, verification_statuses: ['verified', 'provisional'] },
+  })
+  for (const { in_force_on: day, verification_statuses: statuses } of [pinned.filters, pinned.entitled])
+    expect([day, statuses]).toEqual(['', ['verified', 'provisional']])
+  expect(pinned.inForceOn).toBe('2026-03-01')
 })

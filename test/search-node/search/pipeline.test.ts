@@ -7,22 +7,13 @@ import { BOUNDS } from '#core/bounds.ts'
 import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
 import type { Mapping } from '#search-node/search/mapping.ts'
 import { search } from '#search-node/search/pipeline.ts'
+import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
 import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows, unit } from '#test/support/artifact.ts'
 import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 console.log(`TEST_SEED=${seed}`)
 const { privateKeyDer } = signingKeys()
-
-const EVERYTHING: TestFilters = {
-  languages: ['de', 'en'],
-  jurisdictions: ['XA', 'XB'],
-  subjects: [],
-  any_subject: true,
-  verification_statuses: ['verified'],
-  in_force_on: '',
-  documents: [],
-}
 
 function open({ folder, manifest }: TestArtifact): Mapping {
   return openMapping(artifactRef(folder, manifest))
@@ -43,7 +34,7 @@ function recallAt5(mapping: Mapping, rows: readonly ArtifactRow[], filters: Test
   for (let n = 0; n < queries; n++) {
     const query = queryNear(rows, Math.floor(random() * rows.length), random)
     const best = bruteForce(rows, query, filters, 5)
-    const reply = search(mapping, { vector: query.map((value) => value * 3), limit: 5, filters, expansion: 64 })
+    const reply = search(mapping, inputOf({ vector: query.map((value) => value * 3), filters }))
     plans.add(reply.plan)
     expect(reply.allowed).toBe(allowed)
     expect(reply.passages).toHaveLength(Math.min(5, allowed))
@@ -67,7 +58,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   ['at random', (_n, _cluster, random) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])) })],
   [
     'with the topic, so that whole neighbourhoods of a query are excluded',
-    (n, cluster) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => (cluster < 100 * share || (share < 0.01 && n < 5) ? [name] : [])) }),
+    (n, cluster) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => ((share < 0.01 ? n < 5 : cluster < 100 * share) ? [name] : [])) }),
   ],
 ])('filters that allow passages %s', (name, traits) => {
   let mapping: Mapping
@@ -129,37 +120,33 @@ describe('a version with every kind of facet', () => {
   test('a limit above the number of allowed passages returns all of them', () => {
     const filters = { ...EVERYTHING, languages: ['de'], any_subject: false, subjects: ['audit'] }
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
-    const reply = search(mapping, { vector: queryNear(rows, 3, seededRandom(1)), limit: BOUNDS.searchLimitMax, filters, expansion: 64 })
+    const reply = search(mapping, inputOf({ vector: queryNear(rows, 3, seededRandom(1)), limit: BOUNDS.searchLimitMax, filters }))
     expect(allowed).toBeLessThan(BOUNDS.searchLimitMax)
     expect(reply.passages).toHaveLength(allowed)
   })
 
   test('the largest limit is filled in full', () => {
     const query = queryNear(rows, 3, seededRandom(1))
-    const reply = search(mapping, { vector: query, limit: BOUNDS.searchLimitMax, filters: EVERYTHING, expansion: 1 })
+    const reply = search(mapping, inputOf({ vector: query, limit: BOUNDS.searchLimitMax, ranking: { ...RANKING, expansion: 1 } }))
     const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
     expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)
     expect(reply.passages.filter(({ chunk_id }) => best.has(chunk_id)).length).toBeGreaterThanOrEqual(98)
   })
 
-  test('a passage comes whole: text, document, citation, metadata and place', () => {
-    const target = rows.find(({ record }) => allows(EVERYTHING, record))
+  test('a passage comes whole: text, document, citation, metadata, place, row and identifier in the source', () => {
+    const row = rows.findIndex(({ record }) => allows(EVERYTHING, record))
+    const target = rows[row]
     if (target === undefined) throw new Error('no allowed row')
-    const [found] = search(mapping, { vector: target.vector.slice(), limit: 1, filters: EVERYTHING, expansion: 64 }).passages
-    const { chunk_id, text, document, citation, metadata, place } = target.record
-    expect(found).toEqual({ chunk_id, text, document, citation, metadata, place, score: expect.closeTo(1, 6) })
+    const [found] = search(mapping, inputOf({ vector: target.vector.slice(), limit: 1 })).passages
+    const { chunk_id, source_id, text, document, citation, metadata, place } = target.record
+    expect(found).toEqual({ chunk_id, source_id, text, document, citation, metadata, place, row, named: false, score: expect.closeTo(1, 6) })
   })
 
   test('more filters than are kept at once give the same results as before', () => {
     const query = queryNear(rows, 8, seededRandom(2))
     const onDay = (day: number): string =>
       JSON.stringify(
-        search(mapping, {
-          vector: query,
-          limit: 5,
-          filters: { ...EVERYTHING, in_force_on: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) },
-          expansion: 64,
-        }),
+        search(mapping, inputOf({ vector: query, filters: { ...EVERYTHING, in_force_on: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) } })),
       )
     const days = Array.from({ length: BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => day + 1)
     const before = days.map(onDay)
@@ -172,7 +159,7 @@ test('passages with one vector are all equal in score and come in the order of t
   const vector = new Float32Array(16).fill(0.25)
   const rows = testRows({ rows: 40, dimensions: 16, seed }).map(({ record }) => ({ record, vector }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'ties' }))
-  const { passages } = search(mapping, { vector: vector.slice(), limit: 40, filters: EVERYTHING, expansion: 64 })
+  const { passages } = search(mapping, inputOf({ vector: vector.slice(), limit: 40 }))
   mapping.close()
   expect(passages.map(({ chunk_id }) => chunk_id)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
   expect(new Set(passages.map(({ score }) => score)).size).toBe(1)
@@ -181,9 +168,20 @@ test('passages with one vector are all equal in score and come in the order of t
 test('a passage that points away from the query scores 0, never less', async () => {
   const rows = testRows({ rows: 3, dimensions: 16, seed }).map(({ record }, at) => ({ record, vector: new Float32Array(16).fill(at === 0 ? 1 : -1) }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'opposite' }))
-  const { passages } = search(mapping, { vector: new Float32Array(16).fill(1), limit: 3, filters: EVERYTHING, expansion: 64 })
+  const { passages } = search(mapping, inputOf({ vector: new Float32Array(16).fill(1), limit: 3 }))
   mapping.close()
   expect(passages.map(({ score }) => score)).toEqual([expect.closeTo(1, 6), 0, 0])
+})
+
+test('of passages that point away from the query the least far are served; as all score 0, in the order of their ids', async () => {
+  const query = new Float32Array(16).fill(1)
+  const random = seededRandom(seed)
+  const rows = testRows({ rows: 60, dimensions: 16, seed }).map(({ record }) => ({ record, vector: unit(query.map(() => -0.5 - random())) }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'away' }))
+  const { passages } = search(mapping, inputOf({ vector: query, limit: 10 }))
+  mapping.close()
+  expect(passages.map(({ chunk_id, score }) => ({ chunk_id, score }))).toEqual(bruteForce(rows, unit(query), EVERYTHING, 10))
+  expect(passages.every(({ score }) => score === 0)).toBe(true)
 })
 
 test('vectors whose weight lies in few dimensions survive rounding to int8', async () => {

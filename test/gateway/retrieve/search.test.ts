@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import type { FoundPassage, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { search } from '#gateway/retrieve/search.ts'
+import type { Evidence } from '#gateway/retrieve/search.ts'
+import type { SearchTier } from '#gateway/search-tier.ts'
+import { exchange, foundPassage, pinnedRequest } from './pinned.ts'
+import type { PinnedTraits } from './pinned.ts'
+
+const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
+
+interface Asked {
+  readonly request: SearchRequest
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+function tierSaying(answer: () => SearchReply): { readonly tier: SearchTier; readonly asked: Asked[] } {
+  const asked: Asked[] = []
+  const tier: SearchTier = {
+    search: async (request, timeoutMs, signal) => {
+      asked.push({ request, timeoutMs, signal })
+      return await Promise.resolve().then(answer)
+    },
+    isReachable: () => Promise.resolve(true),
+    close: () => undefined,
+  }
+  return { tier, asked }
+}
+
+function reply(passages: readonly FoundPassage[]): SearchReply {
+  return { passages, plan: 'exact', allowed: 7, evidence: [0.5], unsupported: [{ text: 'Art. 5', normalized: '*#5', reason: 'not_in_corpus' }] }
+}
+
+async function searched(passages: readonly FoundPassage[], traits: PinnedTraits = {}): Promise<Evidence> {
+  return await search(tierSaying(() => reply(passages)).tier, exchange(), pinnedRequest(traits), query)
+}
+
+describe('what a node is asked', () => {
+  it('is the pinned projection, filters, entitlement and day, in the ranking of the profile', async () => {
+    const now = new Date('2026-03-01T12:00:00.000Z')
+    const pinned = pinnedRequest({
+      now,
+      request: { top_k: 3 },
+      parameters: { expansion: 99, per_document_max: 2, fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 10 } },
+    })
+    const { tier, asked } = tierSaying(() => reply([]))
+    const { signal } = new AbortController()
+    await search(tier, exchange(signal), pinned, query)
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).toMatchObject({ timeoutMs: BOUNDS.searchTimeoutMs, signal })
+    expect(asked[0]?.request).toEqual({
+      projection_id: pinned.profile.projection_id,
+      query_vector: Buffer.from(Float32Array.of(0.6, 0.8).buffer),
+      query_text: 'capital',
+      limit: 3,
+      filters: pinned.filters,
+      entitled: pinned.entitled,
+      ranking: { expansion: 99, fusion: 'rrf', dense_weight: 0.5, rrf_k: 10, per_document_max: 2, collapse_revisions_on: '2026-03-01' },
+    })
+  })
+
+  it('is as many passages as the caller or the re-ranker needs, whichever is more', async () => {
+    const limitOf = async (topK: number, candidates: number | undefined): Promise<number | undefined> => {
+      const { tier, asked } = tierSaying(() => reply([]))
+      const parameters = { reranker: candidates === undefined ? null : { model: 'm', candidates } }
+      await search(tier, exchange(), pinnedRequest({ request: { top_k: topK }, parameters }), query)
+      return asked[0]?.request.limit
+    }
+    expect([await limitOf(2, undefined), await limitOf(2, 20), await limitOf(4, 3)]).toEqual([2, 20, 4])
+  })
+
+  it('names no day where the profile serves every revision beside the others', async () => {
+    const { tier, asked } = tierSaying(() => reply([]))
+    await search(tier, exchange(), pinnedRequest({ parameters: { collapse_revisions: false, in_force_only: false } }), query)
+    expect(asked[0]?.request).toMatchObject({ ranking: { collapse_revisions_on: '' }, filters: { in_force_on: '' } })
+  })
+})
+
+describe('what a node answers', () => {
+  it('is handed on as it is, with the evidence and what is unsupported', async () => {
+    const passages = [foundPassage(0, { score: 1 }), foundPassage(1, { score: 0.5 }), foundPassage(2, { score: 0.5 }), foundPassage(3, { score: 0 })]
+    expect(await searched(passages)).toEqual(reply(passages))
+  })
+
+  const best = foundPassage(0)
+  it.each<[string, readonly FoundPassage[]]>([
+    ['a passage in another language', [{ ...best, metadata: { ...best.metadata, language: 'fr' } }]],
+    ['a passage of another jurisdiction', [{ ...best, metadata: { ...best.metadata, jurisdiction: 'XB' } }]],
+    ['a passage that is not verified', [{ ...best, metadata: { ...best.metadata, verification_status: 'withdrawn' } }]],
+    ['more passages than asked for', [foundPassage(0), foundPassage(1), foundPassage(2)]],
+    ['scores that rise', [foundPassage(0, { score: 0.4 }), foundPassage(1, { score: 0.5 })]],
+    ['a score above 1', [foundPassage(0, { score: 1.01 })]],
+    ['a negative score', [foundPassage(0, { score: -0.01 })]],
+    ['a score that is no number', [foundPassage(0, { score: Number.NaN })]],
+  ])('is refused whole when it holds %s', async (_, passages) => {
+    await expect(searched(passages, { request: { top_k: 2 } })).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', cause: expect.any(Error) })
+  })
+
+  it('is a failed retrieval when no node answers, and the time is counted as waiting for the search tier', async () => {
+    const failure = new Error('all nodes are gone')
+    const { tier } = tierSaying(() => {
+      throw failure
+    })
+    const own = exchange()
+    await expect(search(tier, own, pinnedRequest(), query)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', cause: failure })
+    expect(own.timings.waitedMs).toMatchObject({ search: expect.any(Number), provider: 0 })
+    expect(own.timings.waitedMs.search).toBeGreaterThan(0)
+  })
+})
