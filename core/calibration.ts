@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-export const CALIBRATION_FEATURES_MAX = 64
+const CALIBRATION_FEATURES_MAX = 64
 export const CALIBRATION_CURVE_POINTS_MAX = 50
 
 const share = z.number().min(0).max(1)

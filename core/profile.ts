@@ -19,7 +19,6 @@ export const rerankerSchema = z.strictObject({
   /** Passages it is sent. */
   candidates: z.int().min(2).max(50),
 })
-export type RerankerParameters = z.infer<typeof rerankerSchema>
 
 /** The ranking parameters of a retrieval profile and its decision; immutable once stored. */
 export const profileParametersSchema = z.strictObject({

@@ -249,5 +249,14 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   }
   if (batched > 0) await flush()
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
-  return { quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause }, offsets, facets, documents, table, lexical, forward, references }
+  return {
+    quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause },
+    offsets,
+    facets,
+    documents,
+    table,
+    lexical,
+    forward,
+    references,
+  }
 }

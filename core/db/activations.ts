@@ -29,7 +29,8 @@ export interface NewActivation {
   readonly overrideReason: string | null
 }
 
-const INSERT = 'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason) values ($1, $2, $3, $4, $5, $6, $7)'
+const INSERT =
+  'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason) values ($1, $2, $3, $4, $5, $6, $7)'
 
 export async function insertActivation(database: Queryable, row: NewActivation): Promise<void> {
   await database.query(INSERT, [row.id, row.knowledgeBaseId, row.versionId, row.expectedVersionId, row.kind, row.actor, row.overrideReason])

@@ -52,7 +52,9 @@ async function textOf(reply: Response): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
   try {
-    for await (const piece of reply.body ?? []) {
+    for await (const read of reply.body ?? []) {
+      const piece: unknown = read
+      if (!(piece instanceof Uint8Array)) continue
       bytes += piece.length
       if (bytes > REPLY_BYTES_MAX) break
       pieces.push(piece)

@@ -15,12 +15,7 @@ import type { Corpus } from './sort.ts'
  * The first statement takes the build's row under the fence, so two runs can never both commit.
  * @throws StaleBuild
  */
-export async function publishCandidate(
-  context: CandidateContext,
-  corpus: Corpus,
-  artifact: BuiltArtifact,
-  { report, profile }: Evaluated,
-): Promise<string> {
+export async function publishCandidate(context: CandidateContext, corpus: Corpus, artifact: BuiltArtifact, { report, profile }: Evaluated): Promise<string> {
   const { fence, knowledgeBaseId } = context
   const versionId = versionIdOf(fence.buildId)
   await context.progress.begin('candidate', 0)

@@ -30,7 +30,11 @@ export async function fitFusion(questions: readonly JudgedQuestion[], context: A
  * The profile with a re-ranker, if it ranks the question set better beyond the interval of the difference in nDCG@10: published results show re-rankers
  * wrecking regulatory search, so it has to show that it helps on this one.
  */
-export async function tryReranker(reranker: ProfileParameters['reranker'], questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
+export async function tryReranker(
+  reranker: ProfileParameters['reranker'],
+  questions: readonly JudgedQuestion[],
+  context: AskContext,
+): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleJudged(questions)
   if (reranker === null || sample.length < QUESTIONS_MIN) return profile

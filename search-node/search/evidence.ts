@@ -51,7 +51,7 @@ export function evidenceOf(input: EvidenceInput): number[] {
   const features: Readonly<Record<EvidenceFeature, number>> = {
     document_coverage: documentCoverage(input),
     ...documentFigures(input),
-    adjacent_pairs: adjacentPairs(question, forward, rows.subarray(0, EVIDENCE_DEPTH / 2)) ?? NEITHER,
+    adjacent_pairs: adjacentPairs(question, forward, rows.subarray(0, 2 * TOP)) ?? NEITHER,
     near_pairs: nearPairs(question, forward, rows.subarray(0, TOP)) ?? NEITHER,
     content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
     mean_idf: mean / scale,

@@ -35,9 +35,7 @@ export function questionOf(text: string, languages: readonly string[], words: re
   const groups = new Map(lexical.groups.map((group) => [group.word, group]))
   const known = words.flatMap(({ word, terms }) => {
     const group = groups.get(word)
-    return group === undefined
-      ? []
-      : [{ idf: group.idf, frequency: group.frequency, hashes: terms.map(({ language, term }) => tokenHash(language, term)) }]
+    return group === undefined ? [] : [{ idf: group.idf, frequency: group.frequency, hashes: terms.map(({ language, term }) => tokenHash(language, term)) }]
   })
   const position = positions(known)
   const byLanguage = languages.map((language) => pairsOf(text, language, known, position, forward))

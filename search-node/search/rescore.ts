@@ -1,4 +1,4 @@
-import type { ForwardIndex } from './forward.ts'
+import type { ForwardIndex, RowsWords } from './forward.ts'
 import type { Question, QuestionPair } from './question.ts'
 
 /**
@@ -29,14 +29,35 @@ export function rescoreRows(question: Question, forward: ForwardIndex, surroundi
   const contributions = new Float64Array(rows.length * width)
   const most = greatestScore(question)
   if (most === 0) return { scores, contributions }
-  for (const [at, row] of rows.entries()) {
-    const ofWords = contributions.subarray(at * width, (at + 1) * width)
-    const ofPairs = scoreRow(question, forward, surroundings, row, ofWords) / most
-    let score = ofPairs
-    for (let place = 0; place < width; place++) score += ofWords[place] = (ofWords[place] ?? 0) / most
-    scores[at] = Math.min(1, score)
+  for (let from = 0; from < rows.length;) {
+    const to = groupEnd(rows, from)
+    const read = forward.read(Math.max(0, (rows[from] ?? 0) - REACH), Math.min(surroundings.rows - 1, (rows[to] ?? 0) + REACH))
+    for (let at = from; at <= to; at++) {
+      const ofWords = contributions.subarray(at * width, (at + 1) * width)
+      let score = scoreRow(question, forward, surroundings, read, rows[at] ?? 0, ofWords) / most
+      for (let place = 0; place < width; place++) score += ofWords[place] = (ofWords[place] ?? 0) / most
+      scores[at] = Math.min(1, score)
+    }
+    from = to + 1
   }
   return { scores, contributions }
+}
+
+/** Rows on either side that count as surroundings. */
+const REACH = 2
+/** Rows worth reading along to save a system call, and how many one call may span. */
+const GAP_ROWS = 16
+const SPAN_ROWS_MAX = 256
+
+/** Last position of the candidates that are read together with the one at `from`. */
+function groupEnd(rows: Uint32Array, from: number): number {
+  const first = rows[from] ?? 0
+  let to = from
+  for (; to + 1 < rows.length; to++) {
+    const [row = 0, next = 0] = [rows[to], rows[to + 1]]
+    if (next < row || next - row > GAP_ROWS || next - first > SPAN_ROWS_MAX) break
+  }
+  return to
 }
 
 /** The sum that no passage exceeds. */
@@ -46,11 +67,16 @@ export function greatestScore({ words, pairsWeight }: Question): number {
 }
 
 /** @param counts zeros; becomes what each word adds. @returns what the pairs add. */
-function scoreRow(question: Question, forward: ForwardIndex, { rows, continues, allowed }: Surroundings, row: number, counts: Float64Array): number {
-  const { description } = forward
+function scoreRow(
+  question: Question,
+  { description }: ForwardIndex,
+  { rows, continues, allowed }: Surroundings,
+  read: RowsWords,
+  row: number,
+  counts: Float64Array,
+): number {
   const before = row > 0 && continues(row) ? 1 + Number(row > 1 && continues(row - 1)) : 0
   const after = row + 1 < rows && continues(row + 1) ? 1 + Number(row + 2 < rows && continues(row + 2)) : 0
-  const read = forward.read(row - before, row + after)
   const own = read.words(row)
   count(question, own, 1, counts)
   let length = own.length

@@ -119,16 +119,15 @@ async function drawVectors(settings: ArtifactSettings, work: string, onProgress:
   const { passages, dimensions, seed } = settings
   mkdirSync(work, { recursive: true })
   const space = openSpace(dimensions, streamAt(seed, 'queries', 0))
-  const passagesInOrder = inventedPassages(settings)
+  const topics = Uint16Array.from(inventedPassages(settings), ({ topic }) => topic)
   let ms = 0
   for (let first = 0; first < passages; first += PART_ROWS) {
     const count = Math.min(PART_ROWS, passages - first)
-    const topics = Array.from({ length: count }, () => passagesInOrder.next().value?.topic ?? 0)
     const part = partFile(work, first)
     if (!existsSync(part)) {
       const began = performance.now()
       const vectors = new Float32Array(count * dimensions)
-      for (const [at, topic] of topics.entries()) vectors.set(space.draw(topic, streamAt(seed, 'vectors', first + at)), at * dimensions)
+      for (let at = 0; at < count; at++) vectors.set(space.draw(topics[first + at] ?? 0, streamAt(seed, 'vectors', first + at)), at * dimensions)
       writeFileSync(`${part}.ms`, String(performance.now() - began))
       writeFileSync(`${part}.tmp`, new Uint8Array(vectors.buffer))
       await renameDurably(`${part}.tmp`, part)

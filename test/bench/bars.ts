@@ -43,7 +43,12 @@ export function judgeCells(cells: readonly Cell[], found: FoundBy, ledger: Ledge
 }
 
 function fullOfRaw({ selectivity, clients, roads }: Cell): Bar {
-  return atLeast(`full path of the raw hybrid search, ${selectivity}, ${clients} clients`, FULL_OF_RAW_MIN, ratio(roads.full.per_second, roads.raw.per_second), 2)
+  return atLeast(
+    `full path of the raw hybrid search, ${selectivity}, ${clients} clients`,
+    FULL_OF_RAW_MIN,
+    ratio(roads.full.per_second, roads.raw.per_second),
+    2,
+  )
 }
 
 function ownShare(cells: readonly Cell[]): Bar {

@@ -10,17 +10,26 @@ import { isSettled } from './ledger.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 const road = z.object({ answered: z.number(), failed: z.number(), per_second: z.number() })
+const latency = z.object({ searches: z.number(), p50_ms: z.number(), p99_ms: z.number(), cpu_ms: z.number() })
 const resultSchema = z.object({
   durability: z.record(z.string(), z.string()),
   cells: z.array(
     z.object({
       selectivity: z.string(),
       clients: z.number(),
-      roads: z.object({ raw: road, grpc: road, full: road }),
+      roads: z.object({ raw: road, dense: road, grpc: road, full: road }),
       gateway: z.object({ own_p50_ms: z.number() }),
     }),
   ),
-  recall_at_5: z.record(z.string(), z.object({ raw: z.number(), grpc: z.number(), full: z.number() })),
+  found: z.record(z.string(), z.object({ recall_at_5: z.number(), recall_at_10: z.number(), grpc_same: z.number(), full_same: z.number() })),
+  inside: z.object({
+    lexical: latency,
+    dense: latency,
+    hybrid: latency,
+    narrow: z.array(z.object({ name: z.string(), allowed: z.number(), hybrid: latency, dense: latency, recall_at_10: z.number() })),
+  }),
+  swap: z.object({ answered: z.number(), failed: z.number() }),
+  build: z.object({ draw_seconds: z.number(), write_seconds: z.number(), peak_megabytes: z.number() }),
   ledger: z.object({ reservations: z.number(), open: z.number(), delivered: z.number(), charged: z.number(), entries: z.number() }),
   bars: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
@@ -34,7 +43,7 @@ let result: z.infer<typeof resultSchema>
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-bench-'))
   const files = ['--json', join(folder, 'result.json'), '--html', join(folder, 'page.html'), '--data-dir', join(folder, 'bench')]
-  const child = spawn(process.execPath, ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.1', ...files], { cwd: ROOT })
+  const child = spawn(process.execPath, ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.02', ...files], { cwd: ROOT })
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   code = await new Promise((resolve) => child.once('close', resolve))
   result = resultSchema.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')))
@@ -50,8 +59,30 @@ it('measures every road at every selectivity and number of clients, without a fa
   }
 })
 
-it('finds what an exact search finds, on every road', () => {
-  for (const recall of Object.values(result.recall_at_5)) expect(Math.min(recall.raw, recall.grpc, recall.full)).toBeGreaterThanOrEqual(0.98)
+it('finds what an exact search finds, under every filter, and the same lists on every road', () => {
+  for (const found of Object.values(result.found)) {
+    expect(Math.min(found.recall_at_5, found.recall_at_10)).toBeGreaterThanOrEqual(0.98)
+    expect(found).toMatchObject({ grpc_same: 1, full_same: 1 })
+  }
+  for (const { name, recall_at_10 } of result.inside.narrow) expect(recall_at_10, name).toBeGreaterThanOrEqual(0.98)
+})
+
+it('measures words, vectors and both within the node, under random filters, and under filters that keep or exclude what a question is about', () => {
+  const names = [
+    'none 100',
+    ...[50, 10, 1, 0.1, 0.01].map((percent) => `random ${percent}`),
+    ...[50, 10, 1].flatMap((percent) => [`keeps ${percent}`, `excludes ${percent}`]),
+  ]
+  expect(result.inside.narrow.map(({ name }) => name)).toEqual(names.map((name) => `${name} %`))
+  const shares = result.inside.narrow.map(({ allowed }) => allowed / 2_000)
+  for (const [at, share] of [1, 0.5, 0.1].entries()) expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(0.05)
+  const { lexical, dense, hybrid, narrow } = result.inside
+  for (const line of [lexical, dense, hybrid, ...narrow.flatMap((task) => [task.hybrid, task.dense])]) expect(line.searches).toBeGreaterThan(0)
+})
+
+it('changes to another version under load without a failed request', () => {
+  expect(result.swap.failed).toBe(0)
+  expect(result.swap.answered).toBeGreaterThan(0)
 })
 
 it('ends with one charged ledger entry for every reply, on durable commits', () => {
@@ -65,7 +96,7 @@ it('ends with one charged ledger entry for every reply, on durable commits', () 
 })
 
 it('prints the table and names each bar that is missed; the exit code says whether one was', () => {
-  expect(output).toContain('recall@5 raw/gRPC/full')
+  for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory']) expect(output).toContain(head)
   const missed = result.bars.filter((bar) => !bar.met)
   expect(code).toBe(missed.length === 0 ? 0 : 1)
   for (const bar of missed) expect(output).toContain(`${bar.name} (${bar.measured}`)

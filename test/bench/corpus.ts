@@ -45,7 +45,11 @@ export function sampleSubject(percent: number): string {
 /** Subjects that all passages on some topics have and no other passage: about this share of the corpus. A filter by one keeps or excludes whole neighbourhoods. */
 export const AREA_PERCENTS = [50, 10, 1] as const
 export type AreaPercent = (typeof AREA_PERCENTS)[number]
-const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number }>> = { 50: { of: 2, at: 0 }, 10: { of: 10, at: 3 }, 1: { of: 100, at: 27 } }
+const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number }>> = {
+  50: { of: 2, at: 0 },
+  10: { of: 10, at: 3 },
+  1: { of: 100, at: 27 },
+}
 export function areaSubject(percent: AreaPercent): string {
   return `area-${percent}`
 }
@@ -127,7 +131,8 @@ export interface InventedPassage extends PassageTraits {
 /** All passages in row order, made one by one. */
 export function* inventedPassages({ passages: total, seed }: CorpusShape): Generator<InventedPassage> {
   let row = 0
-  for (const document of documentsInRowOrder(total, seed)) for (let ordinal = 0; ordinal < document.passages; ordinal++) yield inventedPassage(document, ordinal, row++, seed)
+  for (const document of documentsInRowOrder(total, seed))
+    for (let ordinal = 0; ordinal < document.passages; ordinal++) yield inventedPassage(document, ordinal, row++, seed)
 }
 
 function inventedPassage(document: InventedDocument, ordinal: number, row: number, seed: number): InventedPassage {
@@ -149,7 +154,10 @@ function documentsInRowOrder(total: number, seed: number): readonly InventedDocu
   const documents = Array.from({ length: count }, (_, number): InventedDocument => {
     const last = number === count - 1
     const subject = drawn(SUBJECTS, random())
-    const topic = drawTopic(random(), random() < OWN_SUBJECT_SHARE ? { of: Object.keys(SUBJECTS).length, at: Object.keys(SUBJECTS).indexOf(subject) } : undefined)
+    const topic = drawTopic(
+      random(),
+      random() < OWN_SUBJECT_SHARE ? { of: Object.keys(SUBJECTS).length, at: Object.keys(SUBJECTS).indexOf(subject) } : undefined,
+    )
     return {
       id: derivedUuid('bench document', String(seed), String(number)),
       number,
@@ -206,4 +214,7 @@ function passage(document: InventedDocument, ordinal: number, text: string, subj
 export const SNAPSHOT_ID = derivedUuid('bench snapshot')
 
 /** Each passage is a provision of one of these acts. */
-export const ACTS: readonly ActEntry[] = Array.from({ length: 100 }, (_, number) => ({ id: `xa:act-${100 + number}`, aliases: [`Invented Act ${100 + number}`] }))
+export const ACTS: readonly ActEntry[] = Array.from({ length: 100 }, (_, number) => ({
+  id: `xa:act-${100 + number}`,
+  aliases: [`Invented Act ${100 + number}`],
+}))

@@ -5,27 +5,31 @@ export interface BenchFlags {
   readonly json: string | undefined
   /** Where to write the result as a page of its own. */
   readonly html: string | undefined
-  readonly passages: number
+  /** One size, or several to see what grows. */
+  readonly passages: readonly number[]
   readonly dimensions: number
   /** Measured time of each cell and road. */
   readonly seconds: number
   readonly seed: number
   /** Artifacts stay here and are used again. */
   readonly dataDir: string
+  /** Measure LanceDB beside the gateway. */
+  readonly lancedb: boolean
 }
 
 const USAGE = `npm run bench -- [options]
 
-Measures the search alone, the search node over gRPC and the whole gateway path, one after the other, on an invented corpus.
-Exit code 1 when a bar is missed.
+Builds an invented corpus with the code of every build, then measures the search alone, within the node and under filters, the search node
+over gRPC, the whole gateway path, and a change of versions under load. Exit code 1 when a bar is missed.
 
   --json PATH        write every number as JSON
-  --html PATH        write a page with the same numbers drawn
-  --passages N       passages of the corpus (default 100000)
+  --html PATH        write a page with the same numbers drawn (one size only)
+  --passages N[,N…]  passages of the corpus (default 100000); several sizes end with a table of what grows
   --dimensions N     dimensions of the vectors (default 768)
   --seconds S        measured time of each cell and road (default 4)
   --seed N           seed of corpus and queries (default 1)
-  --data-dir PATH    where artifacts are kept and used again (default .data/bench)
+  --data-dir PATH    where artifacts are kept and used again (default .data/bench); a build that was interrupted goes on
+  --lancedb          install LanceDB into the data folder and measure its hybrid query beside the gateway (one size only)
 `
 
 export class UsageError extends Error {
@@ -40,19 +44,23 @@ const OPTIONS = {
   seconds: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
   'data-dir': { type: 'string', default: '.data/bench' },
+  lancedb: { type: 'boolean', default: false },
 } as const
 
 /** @throws UsageError */
 export function benchFlags(args: readonly string[]): BenchFlags {
   const { values } = parse(args)
+  const passages = values.passages.split(',').map((text) => number('--passages', text, 1_000, 2_000_000))
+  if (passages.length > 1 && (values.lancedb || values.html !== undefined)) throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
   return {
     json: values.json,
     html: values.html,
-    passages: number('--passages', values.passages, 1_000, 2_000_000),
+    passages,
     dimensions: number('--dimensions', values.dimensions, 8, 4_096),
-    seconds: number('--seconds', values.seconds, 0.1, 600),
+    seconds: number('--seconds', values.seconds, 0.01, 600),
     seed: number('--seed', values.seed, 0, 4_294_967_295),
     dataDir: values['data-dir'],
+    lancedb: values.lancedb,
   }
 }
 

@@ -58,7 +58,8 @@ const FIRST_WARM_UP_SHARE = 2
 
 export async function warmUp({ roads, queries, seconds }: MeasureOptions): Promise<void> {
   const ms = (seconds * 1_000 * FIRST_WARM_UP_SHARE) / SELECTIVITIES.length
-  for (const road of roads) for (const selectivity of SELECTIVITIES) await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
+  for (const road of roads)
+    for (const selectivity of SELECTIVITIES) await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
 }
 
 export async function measureAll(options: MeasureOptions): Promise<readonly Cell[]> {

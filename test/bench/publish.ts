@@ -19,8 +19,9 @@ import { FACETS, SNAPSHOT_ID } from './corpus.ts'
 import type { Installation } from './installation.ts'
 
 export const KNOWLEDGE_BASE = 'bench'
-/** As a profile has them that nobody set. */
-export const PARAMETERS = profileParametersSchema.parse({})
+/** As a profile has them that nobody set, but for the threshold: every question is answered, because an abstention carries no passages. */
+const DEFAULTS = profileParametersSchema.parse({})
+export const PARAMETERS = { ...DEFAULTS, calibration: { ...DEFAULTS.calibration, threshold: 0 } }
 const NAME = 'bench'
 
 export interface Base {

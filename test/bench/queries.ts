@@ -27,7 +27,7 @@ export interface Rows {
   close(): void
 }
 
-export function openRows({ folder, manifest }: BenchArtifact): Rows {
+export function openRows({ folder, manifest }: Pick<BenchArtifact, 'folder' | 'manifest'>): Rows {
   const files = ['vectors.f32', 'passages.offsets', 'passages.jsonl'].map((name) => openSync(join(folder, name), 'r'))
   const [vectors = 0, offsets = 0, lines = 0] = files
   const { dimensions } = manifest.embedding

@@ -6,8 +6,9 @@ import type { MethodDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { protoPath } from 'grpc-health-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, sha256, signManifest } from '#core/artifact/manifest.ts'
+import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, sha256, signManifest } from '#core/artifact/manifest.ts'
 import { BOUNDS } from '#core/bounds.ts'
+import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
 import { connectSearchNode } from '#core/rpc/search-node.ts'
 import type { Filters, SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
 import { RANKING, bytesOf, requestOf } from './asked.ts'
@@ -34,8 +35,14 @@ let client: SearchNodeClient
 
 beforeAll(async () => {
   store = mkdtempSync(join(tmpdir(), 'search-node-'))
-  const rows = testRows({ rows: 1_200, dimensions: 32, seed, traits: (n) => ({ jurisdiction: n % 4 === 0 ? 'XA' : 'XB' }) })
-  artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
+  const rows = testRows({
+    rows: 1_200,
+    dimensions: 32,
+    seed,
+    traits: (n) => ({ jurisdiction: n % 4 === 0 ? 'XA' : 'XB', references: n === 8 ? ['rulebook:bee#7/1'] : [] }),
+  })
+  const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
+  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
   node = await startNode(nodeEnvironment(store, keys.publicKeyDer))
   client = connectSearchNode(node.address, credentials.createInsecure())
   await prepare(client)
@@ -86,20 +93,6 @@ test('a search returns the whole best passages that brute force finds', async ()
     })
     expect(reply).toMatchObject({ allowed: 1_200, plan: 'exact' })
   }
-})
-
-test('two nodes answer with the same bytes', async () => {
-  const other = await startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: '2' }))
-  const otherClient = connectSearchNode(other.address, credentials.createInsecure())
-  await prepare(otherClient)
-  const random = seededRandom(seed)
-  for (let n = 0; n < 40; n++) {
-    const query_vector = bytesOf(queryNear(artifact.rows, n * 30, random))
-    const filters = { ...FILTERS, jurisdictions: n % 2 === 0 ? ['XA'] : ['XA', 'XB'] }
-    expect(JSON.stringify(await search({ query_vector, filters }, otherClient))).toBe(JSON.stringify(await search({ query_vector, filters })))
-  }
-  otherClient.close()
-  expect(await other.stop()).toBe(0)
 })
 
 test('a projection that was not prepared is FAILED_PRECONDITION', async () => {
@@ -174,6 +167,46 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
   expect(await prepare(client, damaged)).toEqual({ already_loaded: false, passages: 60 })
   expect(heldFiles(node.child.pid, damaged)).not.toEqual([])
   await client.call('ReleaseVersion', { projection_id: damaged.projectionId }, 5_000)
+})
+
+test('an artifact that is signed but contradicts itself is refused, and the versions that are loaded go on serving', async () => {
+  const rows = testRows({ rows: 60, dimensions: 16, seed, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
+  for (const name of ['rows.bin', 'lexical.terms', 'lexical.postings', 'forward.tokens', 'forward.offsets', 'forward.pairs', 'references.bin'] as const) {
+    const built = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer, name: `contradicts ${name}` })
+    const bytes = readFileSync(join(built.folder, name)).subarray(4)
+    const files = { ...built.manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
+    const manifest = Buffer.from(canonicalJson({ ...built.manifest, files }))
+    writeFileSync(join(built.folder, name), bytes)
+    writeFileSync(join(built.folder, MANIFEST_FILE), manifest)
+    writeFileSync(join(built.folder, SIGNATURE_FILE), signManifest(manifest, keys.privateKeyDer))
+    await expect(prepare(client, { ...built, manifestDigest: sha256(manifest) })).rejects.toMatchObject({ code: expect.any(Number) })
+    await expect(search({ projection_id: built.projectionId })).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+  }
+  expect((await client.call('GetStatus', {}, 2_000)).loaded.map(({ projection_id }) => projection_id)).toEqual([artifact.projectionId])
+  expect((await search()).passages).toHaveLength(5)
+})
+
+test('words, a vector or both are searched over the wire, with or without the texts', async () => {
+  const query_text = 'Who gives the record of rule 1234 to the authority?'
+  const words = await search({ query_text, query_vector: Buffer.alloc(0) })
+  const vector = await search()
+  const both = await search({ query_text })
+  expect([words.plan, vector.plan, both.plan]).toEqual(['none', 'exact', 'exact'])
+  expect([words, vector, both].map(({ evidence }) => evidence.length)).toEqual([EVIDENCE_FEATURES.length, 0, EVIDENCE_FEATURES.length])
+  const bare = await search({ query_text, without_text: true })
+  expect(bare).toEqual({ ...both, passages: both.passages.map((passage) => ({ ...passage, text: '' })) })
+  expect(await search({ only_rows: Buffer.of(0b1010) })).toMatchObject({ allowed: 2, passages: [{}, {}] })
+})
+
+test('a provision that the entitlement holds but the filters exclude is told from one that it does not hold', async () => {
+  const filters = { ...FILTERS, jurisdictions: ['XB'] }
+  const reasons = async (query_text: string, entitled: Filters): Promise<unknown> =>
+    (await search({ query_text, filters, entitled })).unsupported.map(({ text, reason }) => [text, reason])
+  expect(await reasons('BEE 7.1 and BEE 8.1', FILTERS)).toEqual([
+    ['BEE 7.1', 'outside_filters'],
+    ['BEE 8.1', 'not_in_corpus'],
+  ])
+  expect(await reasons('BEE 7.1', filters)).toEqual([['BEE 7.1', 'not_in_corpus']])
 })
 
 test('several versions are searched side by side, and a released one is let go while the other serves', async () => {

@@ -18,9 +18,7 @@ export function ownWord(n: number): string {
 
 /** A question in words of one topic, which its passages share. */
 export function questionOn(topic: number, random: () => number): string {
-  return Array.from({ length: 5 }, () =>
-    wordOf(`topic${'abcdefghij'[topic % 10]}`, Math.floor(topic / 10) * TOPIC_WORDS + Math.floor(random() * TOPIC_WORDS)),
-  ).join(' ')
+  return Array.from({ length: 5 }, () => wordOf('topic', topic * TOPIC_WORDS + Math.floor(random() * TOPIC_WORDS))).join(' ')
 }
 
 /** Rows whose words go with their vectors: passages of one cluster are about one topic. */

@@ -7,8 +7,8 @@ import { fitLogisticRegression } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 import { thresholdForTarget } from './target-threshold.ts'
 
-export const CALIBRATION_FOLDS = 5
-export const CALIBRATION_PENALTY = 1
+const CALIBRATION_FOLDS = 5
+const CALIBRATION_PENALTY = 1
 /** Of each kind of question; fewer say nothing about a risk of one in twenty. */
 export const CALIBRATION_QUESTIONS_MIN = 20
 

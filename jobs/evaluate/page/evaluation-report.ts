@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
 
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
-export const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed'] as const
+const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed'] as const
 export const PROBLEMS = ['not_found', 'answered_without_evidence', 'abstained_with_evidence'] as const
 
 /** What a report lists at most; `misses_total` and `unknown_relevant_total` say how many there were. */

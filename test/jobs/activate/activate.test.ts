@@ -155,7 +155,9 @@ describe('an activation', () => {
     expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
     expect((await shown()).active).toBe(versionIdOf(first))
     expect(await run(second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({ state: 'done' })
-    const { rows } = await world.owner.query("select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id desc limit 1")
+    const { rows } = await world.owner.query(
+      "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id desc limit 1",
+    )
     expect(rows).toEqual([{ reason: 'The repealed rules had to go.' }])
   })
 

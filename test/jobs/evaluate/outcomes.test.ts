@@ -1,47 +1,101 @@
-import { expect, test } from 'vitest'
-import type { FoundPassage } from '#core/rpc/search-node.ts'
-import { outcomeOf } from '#jobs/evaluate/command/outcomes.ts'
-
-function found(label: string, score: number): FoundPassage {
-  return {
-    chunk_id: `chk_${label}`,
-    text: '',
-    score,
-    document: { id: 'd', revision_id: 'r', title: '–', authority: 'a', canonical_url: 'https://rules.example/', published_at: '', effective_at: '' },
-    citation: { label, source_anchor: 'https://rules.example/#a', source_snapshot_id: 's' },
-    metadata: { language: 'en', jurisdiction: 'ZZ', verification_status: 'verified' },
-    place: { ordinal: 0, document_passages: 1 },
-    named: false,
-    row: 0,
-  }
-}
+import { describe, expect, test } from 'vitest'
+import { askQuestions, outcomeOf, timeSystems } from '#jobs/evaluate/outcomes.ts'
+import { asking, found, judged, measured, replyWith } from './asking.ts'
 
 const JUDGMENTS = new Map([
   ['b', 1],
   ['c', 1],
 ])
+const QUESTION = { id: 'q', judgments: JUDGMENTS, quoted: false }
 
-test('a record that was cut into several passages counts once, at its best place', () => {
-  const passages = [found('a (part 2 of 3)', 0.9), found('a (part 1 of 3)', 0.8), found('b', 0.7), found('a (part 3 of 3)', 0.6), found('c', 0.5)]
-  const { figures, top } = outcomeOf({ id: 'q', judgments: JUDGMENTS }, { passages, evidence: [] })
-  expect(top).toEqual([
-    { record: 'a', score: 0.9 },
-    { record: 'b', score: 0.7 },
-    { record: 'c', score: 0.5 },
-  ])
-  expect(figures?.['mrr@10']).toBe(1 / 2)
-  expect(figures?.['map@10']).toBeCloseTo((1 / 2 + 2 / 3) / 2, 12)
+describe('the outcome of a question', () => {
+  test('counts a record that was cut into several passages once, at its best place', () => {
+    const passages = [found('a', 0.9), found('a', 0.8), found('b', 0.7), found('a', 0.6), found('c', 0.5)]
+    const { figures, top } = outcomeOf(QUESTION, { passages, evidence: [] })
+    expect(top).toEqual([
+      { record: 'a', score: 0.9 },
+      { record: 'b', score: 0.7 },
+      { record: 'c', score: 0.5 },
+    ])
+    expect(figures?.['mrr@10']).toBe(1 / 2)
+    expect(figures?.['map@10']).toBeCloseTo((1 / 2 + 2 / 3) / 2, 12)
+  })
+
+  test('passes over a record with the question’s own id', () => {
+    const { figures, top } = outcomeOf({ ...QUESTION, id: 'a' }, { passages: [found('a', 1), found('b', 0.7)], evidence: [] })
+    expect(top.map(({ record }) => record)).toEqual(['b'])
+    expect(figures?.['mrr@10']).toBe(1)
+  })
+
+  test('has no figures where no record is relevant, and keeps what the node measured', () => {
+    expect(outcomeOf({ ...QUESTION, judgments: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], evidence: [0.5] })).toMatchObject({
+      figures: undefined,
+      evidence: [0.5],
+    })
+  })
+
+  test('of a quoted text passes over what the text names, unless that is what is asked for', () => {
+    const passages = [found('named', 1, { named: true }), found('c', 0.9, { named: true }), found('b', 0.7)]
+    const top = (quoted: boolean): readonly string[] => outcomeOf({ ...QUESTION, quoted }, { passages, evidence: [] }).top.map(({ record }) => record)
+    expect([top(true), top(false)]).toEqual([
+      ['c', 'b'],
+      ['named', 'c', 'b'],
+    ])
+  })
+
+  test('keeps five records and judges by all', () => {
+    const passages = Array.from({ length: 9 }, (_, at) => found(at === 8 ? 'b' : `r${at}`, 1 - at / 10))
+    const { top, figures } = outcomeOf(QUESTION, { passages, evidence: [] })
+    expect(top).toHaveLength(5)
+    expect(figures?.['mrr@10']).toBe(1 / 9)
+  })
 })
 
-test('a record with the question’s own id is passed over', () => {
-  const { figures, top } = outcomeOf({ id: 'a', judgments: JUDGMENTS }, { passages: [found('a', 1), found('b', 0.7)], evidence: [] })
-  expect(top.map(({ record }) => record)).toEqual(['b'])
-  expect(figures?.['mrr@10']).toBe(1)
+describe('a question set', () => {
+  test('is asked of every system, each by its own evidence, and outcomes come in the order of the questions', async () => {
+    const { context, asked } = asking(({ query_vector: vector, query_text: text }) =>
+      replyWith(vector.length === 0 ? ['by-words'] : text === '' ? ['by-vector'] : ['by-both'], measured({ first_length: text.length })),
+    )
+    const questions = Array.from({ length: 70 }, (_, at) => judged(`q${at}`))
+    const outcomes = await askQuestions(questions, 101, context)
+    const records = (system: 'lexical' | 'dense' | 'hybrid'): ReadonlySet<string | undefined> => new Set(outcomes[system].map(({ top }) => top[0]?.record))
+    expect([records('lexical'), records('dense'), records('hybrid')]).toEqual([new Set(['by-words']), new Set(['by-vector']), new Set(['by-both'])])
+    expect(outcomes.hybrid.map(({ evidence }) => evidence)).toEqual(questions.map(({ text }) => measured({ first_length: text.length })))
+    expect(asked).toHaveLength(3 * 70)
+    for (const request of asked) expect(request).toMatchObject({ limit: 101, without_text: true, projection_id: 'projection' })
+  })
+
+  test('is narrowed question by question as a caller would narrow it, within what is entitled', async () => {
+    const { context, asked } = asking(() => replyWith([]))
+    await askQuestions([judged('q', { filters: { subject: ['alpha'], in_force_on: '2020-01-01' } })], 10, context)
+    for (const { filters, entitled, ranking } of asked) {
+      expect(filters).toMatchObject({ subjects: ['alpha'], any_subject: false, in_force_on: '2020-01-01', languages: ['en'] })
+      expect(entitled).toMatchObject({ any_subject: true, in_force_on: '2026-03-01' })
+      expect(ranking.collapse_revisions_on).toBe('2020-01-01')
+    }
+  })
 })
 
-test('a question without a relevant record has no figures', () => {
-  expect(outcomeOf({ id: 'q', judgments: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], evidence: [0.5] })).toMatchObject({
-    figures: undefined,
-    evidence: [0.5],
+describe('the latency', () => {
+  test('is timed on at most 200 questions spread over the set, after twenty that do not count', async () => {
+    const { context, asked } = asking(() => replyWith(['a']))
+    let last = ''
+    const questions = Array.from({ length: 500 }, (_, at) => judged(`q${at}`))
+    const latency = await timeSystems(questions, { ...context, onProgress: (done, total) => (last = `${done}/${total}`) })
+    const texts = asked.filter(({ query_vector: vector }) => vector.length === 0).map(({ query_text: text }) => text)
+    expect(texts).toHaveLength(220)
+    expect(new Set(texts)).toEqual(new Set(Array.from({ length: 200 }, (_, at) => `q${Math.floor(at * 2.5)}?`)))
+    expect(last).toBe('220/220')
+    for (const { p50, p99 } of Object.values(latency)) {
+      expect(p50).toBeGreaterThan(0)
+      expect(p99).toBeGreaterThanOrEqual(p50)
+    }
+    expect(new Set(asked.map(({ limit }) => limit))).toEqual(new Set([10]))
+  })
+
+  test('of fewer than twenty questions is that of each', async () => {
+    const { context, asked } = asking(() => replyWith(['a']))
+    expect((await timeSystems([judged('q')], context)).hybrid.p50).toBeGreaterThan(0)
+    expect(asked).toHaveLength(2 * 3)
   })
 })

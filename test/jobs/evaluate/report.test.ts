@@ -1,104 +1,138 @@
-import { expect, test } from 'vitest'
-import { abstentionOf } from '#jobs/evaluate/command/figures.ts'
-import type { Outcome } from '#jobs/evaluate/command/outcomes.ts'
-import { figuresOf, reportOf } from '#jobs/evaluate/command/report.ts'
-import type { ReportInput } from '#jobs/evaluate/command/report.ts'
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
+import type { Calibration } from '#core/calibration.ts'
 import { renderTable } from '#jobs/evaluate/command/table.ts'
-import type { TaskQuestion } from '#jobs/evaluate/command/task.ts'
-import { rankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import { publishedFigures } from './published-figures.ts'
-
-function question(id: string, answerable: boolean | undefined): TaskQuestion {
-  const judgments = new Map(answerable === false ? [] : [[`${id}-answer`, 1]])
-  return { id, text: `${id}?`, judgments, answerable, limitedTo: undefined, asOf: undefined }
-}
-
-function outcome({ id, judgments }: TaskQuestion, score: number, right: boolean, evidence: readonly number[] = []): Outcome {
-  const record = right ? `${id}-answer` : 'another'
-  return { figures: rankingFigures([record], judgments), top: [{ record, score }], evidence }
-}
+import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
+import type { JudgedQuestion } from '#jobs/evaluate/judged-question.ts'
+import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
+import type { Outcome } from '#jobs/evaluate/outcomes.ts'
+import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
+import { figuresOf, reportOf } from '#jobs/evaluate/report.ts'
+import type { Decision, ReportInput } from '#jobs/evaluate/report.ts'
+import { judged, measured, replyWith } from './asking.ts'
+import { publishedFigures } from './command/published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }
+const VERSION_ID = '0198c0de-0000-7000-8000-000000000001'
 
-/** 40 answerable questions of which every fourth is missed, 30 unanswerable ones with lower scores. */
-function input(evidence: readonly number[] = []): ReportInput {
-  const questions = [...Array.from({ length: 40 }, (_, at) => question(`a${at}`, true)), ...Array.from({ length: 30 }, (_, at) => question(`u${at}`, false))]
-  const asked = questions.map((each, at) =>
-    outcome(each, at < 40 ? 0.5 + at / 100 : 0.3 + at / 250, at % 4 !== 0, evidence.length === 0 ? [] : [at < 40 ? 2 : 1, ...evidence.slice(1)]),
-  )
+/** 40 answerable questions of which every fourth is missed, 30 unanswerable ones whose lists say less of the question. */
+const QUESTIONS: readonly JudgedQuestion[] = [
+  ...Array.from({ length: 40 }, (_, at) => judged(`a${at}`, { answerable: true })),
+  ...Array.from({ length: 30 }, (_, at) => judged(`u${at}`, { answerable: false, judgments: new Map() })),
+]
+const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
+  const coverage = at < 40 ? 0.5 + at / 100 : 0.3 + at / 250
+  return outcomeOf(question, replyWith([at % 4 === 0 ? 'another' : `${question.id}-answer`], measured({ window_coverage: coverage })))
+})
+
+function fitted(): Decision {
+  const fit = fitDecision(QUESTIONS, OUTCOMES, 0.05)
+  if (fit === undefined) throw new Error('nothing was fitted')
+  return { calibration: fit.calibration, scored: fit.outOfFold }
+}
+
+/** The logistic of ten times what the window's coverage exceeds 0.555 by: it answers from there on. */
+const given: Calibration = {
+  ...DEFAULT_CALIBRATION,
+  features: ['window_coverage'],
+  means: [0.555],
+  scales: [0.1],
+  coefficients: [1],
+  intercept: 0,
+  threshold: 0.5,
+}
+const GIVEN: Decision = { calibration: given, scored: scoredBy(given, QUESTIONS, OUTCOMES) }
+
+function input(change: Partial<ReportInput> = {}): ReportInput {
   return {
+    kind: 'question set',
     dataset: 'rules',
+    versionId: VERSION_ID,
     questionSet: 'a'.repeat(64),
     passages: 1_234,
-    questions,
-    outcomes: { lexical: asked, dense: asked.map((each) => ({ ...each, top: [] })), hybrid: asked },
-    abstention: abstentionOf(questions, asked, 0.05),
-    latency: { lexical: LATENCY, dense: LATENCY, hybrid: LATENCY },
+    questions: QUESTIONS,
+    outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
+    decision: GIVEN,
+    latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filteredRecall: { random: { ...RECALL, 0.01: 0.99 }, near: RECALL, far: { ...RECALL, 0.01: 0.98 } },
+    comparison: null,
     missing: ['m1'],
+    ...change,
   }
 }
 
-test('the JSON holds the published names and nothing else', () => {
-  const figures = publishedFigures.parse(JSON.parse(JSON.stringify(figuresOf(reportOf(input())))))
-  expect(figures).toMatchObject({ dataset: 'rules', passages: 1_234, queries: 70, filtered_recall: { 0.01: 0.98 }, latency_ms: LATENCY })
-})
-
-test('unanswerable questions are no part of the ranking means', () => {
-  const { systems, answerable, unanswerable } = reportOf(input())
-  expect([answerable, unanswerable]).toEqual([40, 30])
-  expect(systems.hybrid?.['recall@10']).toBe(0.75)
-})
-
-test('the decision is fitted on what the node says of a list, else on the score of its first record', () => {
-  expect(abstentionOf(input().questions, input().outcomes.hybrid, 0.05)).toMatchObject({
-    signal: 'top_score',
-    fitted: { calibration: { features: ['top_score'] } },
+describe('what --json writes', () => {
+  test('holds the published names and nothing else', () => {
+    const figures = publishedFigures.parse(JSON.parse(JSON.stringify(figuresOf(reportOf(input({ decision: fitted() }))))))
+    expect(figures).toMatchObject({ dataset: 'rules', passages: 1_234, queries: 70, filtered_recall: { 0.01: 0.98 }, latency_ms: { p50: 3, p99: 4 } })
   })
-  const { abstention } = reportOf(input([2, 5]))
-  expect(abstention).toMatchObject({ signal: 'evidence_probability', auroc: 1, folds: 5, coverage_at_target: expect.closeTo(4 / 7, 1) })
-})
 
-test('a list that a node says nothing of counts like one without any evidence', () => {
-  const { questions, outcomes } = input([2, 5])
-  const silent = outcomes.hybrid.map((each, at) => (at === 69 ? { ...each, evidence: [] } : each))
-  expect(abstentionOf(questions, silent, 0.05)?.fitted.calibration.auroc).toBe(1)
-})
-
-test('without labels there is nothing to say of abstention', () => {
-  const unlabelled = input()
-    .questions.slice(0, 40)
-    .map((each) => ({ ...each, answerable: undefined }))
-  expect(abstentionOf(unlabelled, input().outcomes.hybrid, 0.05)).toBeUndefined()
-  const report = reportOf({ ...input(), abstention: undefined })
-  expect(figuresOf(report)).toMatchObject({ abstention: null })
-  expect(renderTable(report, 3, 40)).toContain('abstention: not measured')
-})
-
-test('the report lists the surest misses first and the records that are not held', () => {
-  const { misses, misses_total, unknown_relevant, unknown_relevant_total } = reportOf({ ...input(), abstention: undefined })
-  expect(misses_total).toBe(10)
-  expect(misses.slice(0, 2)).toMatchObject([
-    { problem: 'not_found', id: 'a36', text: 'a36?', observed_value: 0.86, relevant: ['a36-answer'], passages: [{ label: 'another', relevant: false }] },
-    { id: 'a32' },
-  ])
-  expect([unknown_relevant, unknown_relevant_total]).toEqual([['m1'], 1])
-})
-
-test('unanswerable questions that would be answered, and found ones that would not, are misses too', () => {
-  const given = input()
-  const { misses } = reportOf(given)
-  const { calibration, outOfFold } = given.abstention?.fitted ?? { calibration: { threshold: 0 }, outOfFold: [] }
-  const wrong = outOfFold.filter(({ id, sufficient, score }) => {
-    const answered = score >= calibration.threshold
-    const found = Number(id.slice(1)) % 4 !== 0
-    return sufficient ? found && !answered : answered
+  test('says nothing of abstention without labels to take it from', () => {
+    const report = reportOf(input({ decision: { calibration: given, scored: [] } }))
+    expect(figuresOf(report)).toMatchObject({ abstention: null })
+    expect(renderTable(report, 3, 40)).toContain('abstention: not measured')
   })
-  const listed = misses.filter(({ problem }) => problem !== 'not_found')
-  expect(wrong.length).toBeGreaterThan(0)
-  expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(wrong.map(({ id }) => id)))
-  for (const { problem, id } of listed) expect(problem).toBe(id.startsWith('u') ? 'answered_without_evidence' : 'abstained_with_evidence')
+})
+
+describe('a report', () => {
+  test('comes back from JSON as it was stored', () => {
+    const report = reportOf(input({ decision: fitted() }))
+    expect(evaluationReportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
+  })
+
+  test('leaves unanswerable questions out of the ranking means', () => {
+    const { systems, answerable, unanswerable } = reportOf(input())
+    expect([answerable, unanswerable]).toEqual([40, 30])
+    expect(systems.hybrid?.['recall@10']).toBe(0.75)
+  })
+
+  test('gives the decision’s figures under the profile’s own threshold and folds', () => {
+    const decision = fitted()
+    const { abstention } = reportOf(input({ decision }))
+    expect(abstention).toMatchObject({ signal: 'evidence_probability', folds: 5, threshold: decision.calibration.threshold, target_risk: 0.05 })
+    expect(abstention?.auroc).toBeCloseTo(decision.calibration.auroc ?? -1, 12)
+    // Coverage exceeds 0.555 for 34 of the answerable questions and for the last 6 of the unanswerable.
+    expect(reportOf(input()).abstention).toMatchObject({ folds: 0, threshold: 0.5, answered_sufficient: 34 / 40, answered_insufficient: 6 / 30 })
+  })
+
+  test('of a version holds its gates, and passes only when each does', () => {
+    const failing = reportOf(input())
+    expect(failing.gates.filter(({ passed }) => !passed).map(({ group }) => group)).toEqual(['ranking', 'decision'])
+    expect(failing.passed).toBe(false)
+    const asked = {
+      questions: QUESTIONS.slice(1, 4),
+      outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
+      decision: { calibration: given, scored: [] },
+    }
+    expect(reportOf(input(asked))).toMatchObject({ passed: true, gates: expect.arrayContaining([expect.objectContaining({ group: 'ranking', value: 1 })]) })
+  })
+
+  test('of a version that is thrown away has no gates to pass', () => {
+    expect(reportOf(input({ versionId: null, kind: 'data set' }))).toMatchObject({ gates: [], passed: true, version_id: null })
+  })
+
+  test('lists the surest misses first and the records that are not held', () => {
+    const { misses, unknown_relevant, unknown_relevant_total } = reportOf(input())
+    expect(misses.filter(({ problem }) => problem === 'not_found').map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, at) => `a${36 - 4 * at}`))
+    expect(misses[0]).toMatchObject({ text: 'a36?', relevant: ['a36-answer'], passages: [{ label: 'another', relevant: false }] })
+    expect([unknown_relevant, unknown_relevant_total]).toEqual([['m1'], 1])
+  })
+
+  test('counts more records that are not held than it lists', () => {
+    const missing = Array.from({ length: REPORT_UNKNOWN_RELEVANT_MAX + 1 }, (_, at) => `m${at}`)
+    const { unknown_relevant, unknown_relevant_total } = reportOf(input({ missing }))
+    expect([unknown_relevant.length, unknown_relevant_total]).toEqual([REPORT_UNKNOWN_RELEVANT_MAX, REPORT_UNKNOWN_RELEVANT_MAX + 1])
+  })
+
+  test('lists unanswerable questions that would be answered, and found ones that would not, as misses too', () => {
+    const { misses } = reportOf(input())
+    const wrong = GIVEN.scored.filter(({ id, sufficient, score }) => (sufficient ? Number(id.slice(1)) % 4 !== 0 && score < 0.5 : score >= 0.5))
+    const listed = misses.filter(({ problem }) => problem !== 'not_found')
+    expect(wrong.length).toBeGreaterThan(0)
+    expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(wrong.map(({ id }) => id)))
+    for (const { problem, id } of listed) expect(problem).toBe(id.startsWith('u') ? 'answered_without_evidence' : 'abstained_with_evidence')
+  })
 })
 
 test('the table shows the systems side by side, each mean with its interval', () => {

@@ -200,7 +200,9 @@ describe('review, activation and rollback', () => {
 
   test('a candidate is activated only after its review, and --wait ends when the worker is done', async () => {
     const first = await candidate('first.md')
-    await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow('The version has not been reviewed: review it with "operator review" first.')
+    await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow(
+      'The version has not been reviewed: review it with "operator review" first.',
+    )
     await rig.cli.json('review', 'approve', first, '--reviewer', 'A. Reader', '--note', 'read all misses')
     expect(await rig.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',

@@ -10,6 +10,7 @@ import { analyze, primaryLanguage, queryWords } from '#core/text/analyze.ts'
 import { openForward } from '#search-node/search/forward.ts'
 import type { ForwardIndex } from '#search-node/search/forward.ts'
 import { openLexical } from '#search-node/search/lexical-index.ts'
+import type { LexicalIndex } from '#search-node/search/lexical-index.ts'
 import { prepareLexical } from '#search-node/search/lexical-query.ts'
 import { questionOf } from '#search-node/search/question.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -61,10 +62,11 @@ export function withForward<Result>(corpus: readonly ForwardPassage[], use: (ope
   const folder = mkdtempSync(join(tmpdir(), 'evidence-forward-'))
   try {
     writeForward(folder, writtenForward(corpus))
-    writeIndex(folder, indexed(corpus))
-    const [forward, lexical] = [openForward(folder, corpus.length), openLexical(folder, corpus.length)]
+    const forward = openForward(folder, corpus.length)
+    let lexical: LexicalIndex | undefined
     const held = [...new Set(corpus.map(({ language }) => primaryLanguage(language)))].sort()
     const ask: Opened['ask'] = (text, languages = held) => {
+      lexical ??= lexicalOf(corpus, folder)
       const words = queryWords(text, held)
       return questionOf(text, languages, words, prepareLexical(lexical, words), forward)
     }
@@ -72,11 +74,16 @@ export function withForward<Result>(corpus: readonly ForwardPassage[], use: (ope
       return use({ forward, ask }, folder)
     } finally {
       forward.close()
-      lexical.close()
+      lexical?.close()
     }
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+function lexicalOf(corpus: readonly Passage[], folder: string): LexicalIndex {
+  writeIndex(folder, indexed(corpus))
+  return openLexical(folder, corpus.length)
 }
 
 const WORDS = ['anchor', 'ballast', 'cargo', 'dredge', 'embargo', 'ferries', 'the', '33(1)', 'Hafen', 'und'] as const

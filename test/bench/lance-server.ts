@@ -1,0 +1,137 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fastify } from 'fastify'
+import { z } from 'zod'
+import { manifestSchema } from '#core/artifact/manifest.ts'
+import { vectorBlocks } from './artifact.ts'
+import { openRows } from './queries.ts'
+
+/**
+ * LanceDB's hybrid query behind a bare Fastify route, over the passages of an artifact. It knows the questions' vectors, so that it waits for no provider.
+ *
+ *   node test/bench/lance-server.ts <node_modules with LanceDB> <artifact> <folder for its table> <questions.json> <port>
+ */
+const [modules = '', artifact = '', folder = '', questionsFile = '', port = ''] = process.argv.slice(2)
+
+/** As much of LanceDB as is used here; the package is not the project's. */
+interface Query {
+  nearestTo(vector: Float32Array): Query
+  fullTextSearch(text: string, options: { readonly columns: readonly string[] }): Query
+  distanceType(type: 'cosine'): Query
+  ef(ef: number): Query
+  refineFactor(factor: number): Query
+  rerank(reranker: object): Query
+  where(predicate: string): Query
+  select(columns: readonly string[]): Query
+  limit(rows: number): Query
+  toArray(): Promise<{ readonly row: number; readonly chunk_id: string; readonly text: string; readonly heading: string; readonly language: string }[]>
+}
+interface Table {
+  add(rows: object): Promise<unknown>
+  createIndex(column: string, options: { readonly config: object }): Promise<void>
+  optimize(): Promise<unknown>
+  query(): Query
+}
+interface LanceDb {
+  connect(folder: string): Promise<{ createTable(name: string, rows: object): Promise<Table>; openTable(name: string): Promise<Table> }>
+  readonly Index: { hnswSq(options: object): object; fts(options: object): object; bitmap(): object }
+  readonly rerankers: { readonly RRFReranker: { create(): Promise<object> } }
+  makeArrowTable(rows: readonly object[]): object
+}
+
+const TABLE = 'passages'
+/** Candidates that the graph keeps in view, and how many times the limit are scored again from float32: chosen for a recall of 0.98 or a little more. */
+const EF = 64
+const REFINE_FACTOR = 4
+
+const lancedb = createRequire(join(modules, 'x.js'))('@lancedb/lancedb') as LanceDb
+const reranker = await lancedb.rerankers.RRFReranker.create()
+const table = await openTable()
+
+async function openTable(): Promise<Table> {
+  const complete = join(folder, 'complete')
+  const database = await lancedb.connect(folder)
+  if (existsSync(complete)) return database.openTable(TABLE)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const made = await fill(await lancedb.connect(folder))
+  await made.createIndex('vector', { config: lancedb.Index.hnswSq({ distanceType: 'cosine', numPartitions: 1 }) })
+  await made.createIndex('text', { config: lancedb.Index.fts({ stem: true, removeStopWords: true }) })
+  for (const column of ['language', 'jurisdiction', 'subject']) await made.createIndex(column, { config: lancedb.Index.bitmap() })
+  await made.optimize()
+  writeFileSync(complete, '')
+  return made
+}
+
+async function fill(database: Awaited<ReturnType<LanceDb['connect']>>): Promise<Table> {
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(artifact, 'manifest.json'), 'utf8')))
+  const { dimensions } = manifest.embedding
+  const passages = openRows({ folder: artifact, manifest })
+  let made: Table | undefined
+  for (const { firstRow, vectors } of vectorBlocks({ folder: artifact, manifest })) {
+    const rows = Array.from({ length: vectors.length / dimensions }, (_, at) => {
+      const { chunk_id, heading, text, metadata, subjects } = passages.record(firstRow + at)
+      const vector = vectors.subarray(at * dimensions, (at + 1) * dimensions)
+      return {
+        row: firstRow + at,
+        chunk_id,
+        heading,
+        text,
+        language: metadata.language,
+        jurisdiction: metadata.jurisdiction,
+        subject: subjects[0] ?? '',
+        vector,
+      }
+    })
+    const batch = lancedb.makeArrowTable(rows)
+    if (made === undefined) made = await database.createTable(TABLE, batch)
+    else await made.add(batch)
+  }
+  passages.close()
+  if (made === undefined) throw new Error('the artifact holds no passage')
+  return made
+}
+
+const questionsSchema = z.array(z.strictObject({ text: z.string(), vector: z.string() }))
+const vectorOf = new Map(
+  questionsSchema.parse(JSON.parse(readFileSync(questionsFile, 'utf8'))).map(({ text, vector }) => [text, floats(Buffer.from(vector, 'base64'))]),
+)
+
+function floats(bytes: Buffer): Float32Array {
+  const values = new Float32Array(bytes.length / 4)
+  new Uint8Array(values.buffer).set(bytes)
+  return values
+}
+
+const requestSchema = z.object({
+  query: z.string(),
+  top_k: z.int(),
+  vectors_alone: z.boolean().default(false),
+  filters: z
+    .object({ language: z.array(z.string()).optional(), jurisdiction: z.array(z.string()).optional(), subject: z.array(z.string()).optional() })
+    .optional(),
+})
+
+async function answer(body: unknown): Promise<object> {
+  const { query, top_k, filters, vectors_alone } = requestSchema.parse(body)
+  let search = table
+    .query()
+    .nearestTo(vectorOf.get(query) ?? new Float32Array())
+    .distanceType('cosine')
+    .ef(EF)
+    .refineFactor(REFINE_FACTOR)
+  if (!vectors_alone) search = search.fullTextSearch(query, { columns: ['text'] }).rerank(reranker)
+  const predicate = Object.entries(filters ?? {}).flatMap(([column, values]) =>
+    values === undefined ? [] : [`${column} in (${values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')})`],
+  )
+  if (predicate.length > 0) search = search.where(predicate.join(' and '))
+  const rows = await search.select(['row', 'chunk_id', 'heading', 'text', 'language']).limit(top_k).toArray()
+  return { results: rows.map(({ row, chunk_id, heading, text, language }) => ({ row, chunk_id, heading, text, language })) }
+}
+
+const app = fastify()
+app.get('/ready', () => ({}))
+app.post('/search', ({ body }) => answer(body))
+await app.listen({ host: '127.0.0.1', port: Number(port) })
+for (const signal of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(signal, () => process.exit(0))

@@ -1,0 +1,140 @@
+import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { storeUrl } from '#jobs/demo/stack.ts'
+import { readOrCreateState } from '#jobs/demo/state.ts'
+import type { DemoState } from '#jobs/demo/state.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
+import { artifactPlace, diskBytes, openBuilt, readBuildFigures } from './artifact.ts'
+import type { ArtifactSettings, BuildFigures } from './artifact.ts'
+import { judgeCells } from './bars.ts'
+import type { Found, FoundBy } from './bars.ts'
+import { exactAnswers, recallAt } from './exact.ts'
+import type { Exact } from './exact.ts'
+import type { BenchFlags } from './flags.ts'
+import { measureInside, nearestRows } from './inside.ts'
+import { assertDurable, install } from './installation.ts'
+import { judgeLance, measureLance } from './lance.ts'
+import { untilSettled } from './ledger.ts'
+import { askOnce } from './load.ts'
+import { measureAll, warmUp } from './measure.ts'
+import { openVersion, ownMegabytes, swapUnderLoad } from './node.ts'
+import { admitCaller, createBase, publishArtifact } from './publish.ts'
+import type { BenchResult } from './result.ts'
+import { openFull, openGrpc, openRaw, openRawSearch } from './roads.ts'
+import type { RawSearch, Road } from './roads.ts'
+import { judgeScale } from './scale.ts'
+import { renderCell } from './table.ts'
+import { compared, inventTasks } from './tasks.ts'
+import type { Tasks } from './tasks.ts'
+import { twinOf } from './twin.ts'
+
+const MEGABYTE = 1_048_576
+
+/** Everything at one size: build, exact answers, the services, then the measurements one after the other. */
+export async function benchOf(passages: number, flags: BenchFlags, steps: Steps): Promise<BenchResult> {
+  const { dimensions, seed, seconds } = flags
+  const dataDir = resolve(flags.dataDir)
+  mkdirSync(dataDir, { recursive: true })
+  rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
+  const state = readOrCreateState(join(dataDir, 'state.json'))
+  const privateKeyDer = Buffer.from(state.secrets.MANIFEST_PRIVATE_KEY, 'base64')
+  const settings = { passages, seed, dimensions, storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
+  const build = await steps.run(`build of ${passages} passages`, () => built(settings, state))
+  const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
+  const tasks = inventTasks(settings, artifact)
+  const exact = await steps.run('exact answers', () =>
+    exactAnswers(
+      settings,
+      artifact,
+      [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks)),
+    ),
+  )
+
+  const installation = await install({ dataDir, dimensions, state, queries: tasks.queries }, steps)
+  const durability = await assertDurable(installation.owner)
+  const openMs = await steps.run('a fresh search node opens the version', () => openVersion(installation.searchNode, artifact))
+  const base = await createBase(installation)
+  await steps.run('activation', () => publishArtifact(installation, base, artifact))
+  const full = openFull(installation.gateway.baseUrl, await admitCaller(installation))
+  const raw = await openRawSearch(artifact)
+  steps.onStop(() => raw.close())
+  const roads = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
+  for (const road of roads) steps.onStop(() => road.close())
+
+  const inside = await steps.run('inside the node', () => measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }))
+  const found = await steps.run('recall', () => foundBy(raw, roads, tasks, exact))
+  const measured = { installation, roads, queries: tasks.queries, seconds, onCell: (cell: BenchResult['cells'][number]): void => steps.note(renderCell(cell)) }
+  await steps.run('warm-up', () => warmUp(measured))
+  const cells = await steps.run('measurement', () => measureAll(measured))
+  const nodeMegabytes = ownMegabytes(installation.searchNode.pid)
+  const lance = flags.lancedb ? await measureLance({ dataDir, artifact, shape: settings, full, tasks, exact, found, seconds }, steps) : null
+  const swap = await steps.run('another version under load', async () =>
+    swapUnderLoad(installation, base, { full, queries: tasks.queries, to: await twinOf(artifact, privateKeyDer) }),
+  )
+  const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
+  const settled = await untilSettled(installation.owner)
+  const result = {
+    at: new Date().toISOString(),
+    passages,
+    dimensions,
+    seconds,
+    seed,
+    threads: availableParallelism(),
+    durability,
+    build,
+    disk: { megabytes: diskBytes(artifact) / MEGABYTE, vectors_megabytes: statSync(join(artifact.folder, 'vectors.f32')).size / MEGABYTE },
+    open_ms: openMs,
+    node_megabytes: nodeMegabytes,
+    node_megabytes_two_versions: nodeMegabytesTwo,
+    inside,
+    swap,
+    cells,
+    found,
+    ledger: settled.state,
+    settled_after_ms: settled.ms,
+    lance,
+  }
+  const bars = [...judgeCells(cells, found, settled.state, full.delivered()), ...judgeScale(result), ...(lance === null ? [] : judgeLance(lance))]
+  return { ...result, bars }
+}
+
+/** Builds what is not there yet. @returns what that took, now or then. */
+async function built(settings: ArtifactSettings, state: DemoState): Promise<BuildFigures> {
+  const place = artifactPlace(settings)
+  const before = readBuildFigures(place)
+  if (before !== undefined) return before
+  const script = fileURLToPath(new URL('build.ts', import.meta.url))
+  const { passages, dimensions, seed } = settings
+  const child = spawn(process.execPath, [script, String(passages), String(dimensions), String(seed), settings.storeUrl], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, MANIFEST_PRIVATE_KEY: state.secrets.MANIFEST_PRIVATE_KEY },
+  })
+  const code = await new Promise((end) => child.once('close', end))
+  const figures = readBuildFigures(place)
+  if (code !== 0 || figures === undefined) throw new Error('The build did not come to its end; start again to go on where it stopped.')
+  return figures
+}
+
+/** Each road answers the compared questions once; this warms it up, too. */
+async function foundBy(raw: RawSearch, [hybrid, , grpc, full]: readonly Road[], tasks: Tasks, exact: Readonly<Record<string, Exact>>): Promise<FoundBy> {
+  const of = async (at: number): Promise<Found> => {
+    const task = tasks.cells[at]
+    const right = exact[task?.name ?? '']
+    if (task === undefined || right === undefined || hybrid === undefined || grpc === undefined || full === undefined) throw new Error('a road is missing')
+    const { queries, selectivity, filters } = compared(task, tasks)
+    const rows = await nearestRows(raw, queries, filters, 10)
+    const expected = await askOnce(hybrid, queries, selectivity)
+    const same = (lists: readonly (readonly string[])[]): number =>
+      lists.filter((list, number) => list.join(' ') === expected[number]?.join(' ')).length / expected.length
+    return {
+      recall_at_5: recallAt(5, rows, right),
+      recall_at_10: recallAt(10, rows, right),
+      grpc_same: same(await askOnce(grpc, queries, selectivity)),
+      full_same: same(await askOnce(full, queries, selectivity)),
+    }
+  }
+  return { unfiltered: await of(0), '22 %': await of(1), '1.8 %': await of(2) }
+}

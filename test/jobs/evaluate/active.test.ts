@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { profileParametersSchema } from '#core/profile.ts'
+import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
+import { compareWithActive } from '#jobs/evaluate/active.ts'
+import type { ActiveVersion } from '#jobs/evaluate/active.ts'
+import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
+import { asking, judged, replyWith } from './asking.ts'
+
+const QUESTIONS = Array.from({ length: 60 }, (_, at) => judged(`q${at}`))
+const VERSION_ID = '0198c0de-0000-7000-8000-000000000000'
+
+/** The answer of a question behind so many others. */
+const recordsOf = (id: string, place: number): readonly string[] => [...Array.from({ length: place }, (_, at) => `r${at}`), `${id}-answer`]
+const candidateAt = (place: number): ReturnType<typeof outcomeOf>[] =>
+  QUESTIONS.map((question) => outcomeOf(question, replyWith(recordsOf(question.id, place))))
+
+const { context, asked } = asking(({ query_text: text }: SearchRequest) => replyWith(recordsOf(text.slice(0, -1), 1)))
+const active: ActiveVersion = {
+  versionId: VERSION_ID,
+  projection: { projectionId: 'active projection', manifestDigest: Buffer.alloc(32) },
+  facets: { languages: ['fr'], jurisdictions: ['XX'], subjects: [], statuses: ['verified'] },
+  profile: profileParametersSchema.parse({ expansion: 88 }),
+  embedder: context.embedder,
+}
+
+describe('the active version', () => {
+  test('is asked the same questions as it is served: its projection, facets and profile', async () => {
+    const comparison = await compareWithActive(active, QUESTIONS, candidateAt(1), context)
+    expect(comparison).toMatchObject({ version_id: VERSION_ID, questions: 60, worse: false, worse_on: [] })
+    expect(asked.map(({ query_text: text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
+    for (const { projection_id: projection, filters, ranking } of asked)
+      expect([projection, filters.languages, ranking.expansion]).toEqual(['active projection', ['fr'], 88])
+  })
+
+  test('is what a candidate that ranks the answers lower is worse than', async () => {
+    const comparison = await compareWithActive(active, QUESTIONS, candidateAt(3), context)
+    expect(comparison?.worse).toBe(true)
+    expect(comparison?.metrics['mrr@10']).toMatchObject({ candidate: 0.25, active: 0.5, difference: -0.25 })
+    expect((await compareWithActive(active, QUESTIONS, candidateAt(0), context))?.worse).toBe(false)
+  })
+
+  test('is not compared where there is none, no node that has it, or no question that both answer', async () => {
+    expect(await compareWithActive(undefined, QUESTIONS, candidateAt(1), context)).toBeNull()
+    const gone: unknown = { address: 'gone', call: async () => await Promise.reject(new Error('gone')), close: () => undefined }
+    expect(await compareWithActive(active, QUESTIONS, candidateAt(1), { ...context, nodes: [gone as SearchNodeClient] })).toBeNull()
+    const unjudged = QUESTIONS.map((question) => ({ ...question, judgments: new Map<string, number>() }))
+    expect(
+      await compareWithActive(
+        active,
+        unjudged,
+        unjudged.map((question) => outcomeOf(question, replyWith([]))),
+        context,
+      ),
+    ).toBeNull()
+  })
+})

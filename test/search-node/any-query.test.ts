@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { credentials, status } from '@grpc/grpc-js'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BOUNDS } from '#core/bounds.ts'
+import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
+import { connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { EVERYTHING, bytesOf, requestOf } from './asked.ts'
+import { nodeEnvironment, startNode } from './node-process.ts'
+import type { NodeProcess } from './node-process.ts'
+import { questionOn, wordedRows } from './worded-corpus.ts'
+import { buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+
+const keys = signingKeys()
+const SEED = 77
+let store: string
+let artifact: TestArtifact
+let node: NodeProcess
+let client: SearchNodeClient
+
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'any-query-'))
+  const rows = wordedRows({
+    rows: 2_000,
+    dimensions: 16,
+    seed: SEED,
+    clusters: 40,
+    traits: (n) => ({ language: n % 5 === 0 ? 'de' : 'en', references: n % 2 === 0 ? [`rulebook:bee#${n % 7}/${n}`] : [] }),
+  })
+  const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'b', '§'] }]
+  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
+  node = await startNode(nodeEnvironment(store, keys.publicKeyDer, { LOG_LEVEL: 'debug' }))
+  client = connectSearchNode(node.address, credentials.createInsecure())
+  await prepare(artifact)
+})
+afterAll(async () => {
+  client.close()
+  await node.stop()
+  rmSync(store, { recursive: true, force: true })
+})
+
+const prepare = ({ projectionId, manifestDigest }: TestArtifact) =>
+  client.call('PrepareVersion', { projection_id: projectionId, manifest_digest: manifestDigest }, 20_000)
+const search = (change: Partial<SearchRequest>): Promise<SearchReply> =>
+  client.call('Search', requestOf({ projection_id: artifact.projectionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
+
+/** Pieces that a reader of provisions or words could stumble over, many times over. */
+const PIECES = [
+  '§',
+  '§§ ',
+  '(',
+  ')',
+  '((((',
+  '1.',
+  '1)',
+  '1(a)',
+  '12 CFR 1003.',
+  'Article ',
+  'Art. 5 ',
+  'BEE 6.',
+  'Rule 1.2(',
+  'and ',
+  ', ',
+  ' to ',
+  '-',
+  '–',
+  'a',
+  'ß',
+  'İ',
+]
+const CHARACTERS = BOUNDS.queryCharactersMax
+const cut = (text: string): string => [...text.toWellFormed()].slice(0, CHARACTERS).join('')
+const anyText = fc
+  .oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: CHARACTERS, size: 'max' }),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: CHARACTERS, size: 'max' }),
+    fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: CHARACTERS, size: 'max' }).map((pieces) => pieces.join('')),
+    fc.constantFrom(...PIECES).map((piece) => piece.repeat(CHARACTERS)),
+    fc.tuple(fc.constantFrom(...PIECES), fc.constantFrom(...PIECES)).map((pieces) => pieces.join('').repeat(CHARACTERS)),
+    fc.nat({ max: 1_000 }).map((from) => Array.from({ length: CHARACTERS }, (_, n) => questionOn((from + n) % 40, seededRandom(from + n))).join(' ')),
+  )
+  .map(cut)
+
+test('whatever is asked in up to 4,000 characters, a node answers in time, with as many passages as a vector finds, and lives', async () => {
+  const vector = queryNear(artifact.rows, 9, seededRandom(SEED))
+  await fc.assert(
+    fc.asyncProperty(anyText, fc.boolean(), async (query_text, filtered) => {
+      fc.pre(query_text.trim() !== '')
+      const change = { query_text, filters: filtered ? { ...EVERYTHING, languages: ['de'] } : EVERYTHING, entitled: EVERYTHING }
+      const { passages } = await search(change)
+      expect(passages.length).toBeLessThanOrEqual(5)
+      const both = await search({ ...change, query_vector: bytesOf(vector) })
+      expect(both.passages).toHaveLength(5)
+      expect(both.evidence).toHaveLength(EVIDENCE_FEATURES.length)
+      expect(both.evidence.every(Number.isFinite)).toBe(true)
+    }),
+    { numRuns: 80 },
+  )
+  expect(node.child.exitCode).toBeNull()
+})
+
+interface Ending {
+  readonly code: status
+  /** What a caller is told of a failure. */
+  readonly told: string
+}
+
+function endingOf(reply: Promise<SearchReply>): Promise<Ending> {
+  return reply.then(
+    () => ({ code: status.OK, told: '' }),
+    (error: unknown) => ({ code: isGrpcError(error) ? error.code : status.UNKNOWN, told: String(error) }),
+  )
+}
+
+test('no word of a query comes into the log, however the search ends', async () => {
+  const secret = 'quenelliferous'
+  const query_text = `What of ${secret} under BEE 99.${secret} and § 433 ${secret}?`
+  const vector = bytesOf(queryNear(artifact.rows, 3, seededRandom(SEED)))
+  const damaged = await buildTestArtifact({ store, rows: artifact.rows, privateKeyDer: keys.privateKeyDer, name: 'shortened' })
+  await prepare(damaged)
+  // Read, not mapped: what lies beyond the new end is an error, which the thread reports.
+  truncateSync(join(damaged.folder, 'passages.jsonl'), 0)
+
+  expect((await search({ query_text, query_vector: vector })).passages).toHaveLength(5)
+  const calls = [
+    search({ query_text }),
+    search({ query_text, limit: 0 }),
+    search({ query_text: query_text.repeat(BOUNDS.queryCharactersMax) }),
+    search({ query_text, query_vector: vector.subarray(4) }),
+    search({ query_text, filters: { ...EVERYTHING, in_force_on: secret } }),
+    search({ query_text, filters: { ...EVERYTHING, languages: [secret] } }),
+    search({ query_text, projection_id: secret }),
+    search({ query_text, projection_id: '00000000-0000-4000-8000-000000000009' }),
+    search({ query_text, query_vector: vector, projection_id: damaged.projectionId }),
+    client.call('Search', requestOf({ projection_id: artifact.projectionId, query_text }), 0),
+  ]
+  const endings = await Promise.all(calls.map(endingOf))
+  expect(endings.map(({ code }) => code)).toEqual([
+    status.OK,
+    status.INVALID_ARGUMENT,
+    status.INVALID_ARGUMENT,
+    status.INVALID_ARGUMENT,
+    status.INVALID_ARGUMENT,
+    status.OK,
+    status.INVALID_ARGUMENT,
+    status.FAILED_PRECONDITION,
+    status.INTERNAL,
+    status.DEADLINE_EXCEEDED,
+  ])
+  expect(endings.map(({ told }) => told).join(' ')).not.toContain(secret)
+  await expect.poll(() => node.output()).toContain('call failed')
+  await client.call('ReleaseVersion', { projection_id: damaged.projectionId }, 5_000)
+  expect(node.output().toLowerCase()).not.toContain(secret)
+})

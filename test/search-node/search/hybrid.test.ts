@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ArtifactRow } from '#core/artifact/writer.ts'
+import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
+import type { FoundPassage, SearchReply } from '#core/rpc/search-node.ts'
+import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
+import type { Mapping } from '#search-node/search/mapping.ts'
+import { search } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/pipeline.ts'
+import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
+import { ownWord, questionOn, wordedRows } from '#test/search-node/worded-corpus.ts'
+import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+const ROWS = 150
+const CLUSTERS = 15
+
+let store: string
+let mapping: Mapping
+let rows: readonly ArtifactRow[]
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'search-hybrid-'))
+  rows = wordedRows({ rows: ROWS, dimensions: 16, seed, clusters: CLUSTERS, traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en' }) })
+  const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer: signingKeys().privateKeyDer })
+  mapping = openMapping(artifactRef(folder, manifest))
+})
+afterAll(() => {
+  mapping.close()
+  rmSync(store, { recursive: true, force: true })
+})
+
+const ask = (change: Partial<SearchInput>): SearchReply => search(mapping, inputOf(change))
+const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
+const sources = ({ passages }: SearchReply): string[] => passages.map(({ source_id }) => source_id)
+const scoresOf = ({ passages }: SearchReply): Map<number, number> => new Map(passages.map(({ row, score }) => [row, score]))
+
+/** Questions on topics, each with a vector of its own. */
+function questions(count: number): { readonly text: string; readonly vector: Float32Array }[] {
+  const random = seededRandom(seed + 2)
+  return Array.from({ length: count }, (_, n) => ({
+    text: questionOn(n % CLUSTERS, random),
+    vector: queryNear(rows, Math.floor(random() * ROWS), random),
+  }))
+}
+
+function expectWellFormed(passages: readonly FoundPassage[]): void {
+  expect(passages).toEqual(passages.toSorted((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)))
+  expect(passages.every(({ score }) => score >= 0 && score <= 1)).toBe(true)
+  expect(new Set(passages.map(({ row }) => row)).size).toBe(passages.length)
+  for (const { row, chunk_id, source_id } of passages) expect(rows[row]?.record).toMatchObject({ chunk_id, source_id })
+}
+
+describe('words alone', () => {
+  test('serve only passages that hold a word of the question, the one that holds most of what it asks first', () => {
+    for (const { text } of questions(CLUSTERS)) {
+      const reply = ask({ text, limit: 50 })
+      expect(reply.plan).toBe('none')
+      expect(reply.passages.length).toBeGreaterThan(0)
+      for (const passage of reply.passages) expect(text.split(' ').some((word) => passage.text.includes(word))).toBe(true)
+      expectWellFormed(reply.passages)
+    }
+    for (const n of [0, 77, ROWS - 1]) expect(sources(ask({ text: `and what of ${ownWord(n)}?` }))).toEqual([sourceOf(n)])
+  })
+
+  test('that no passage holds find nothing, and say so in every feature', () => {
+    const reply = ask({ text: 'zyzzyva qwertz' })
+    expect(reply).toMatchObject({ passages: [], allowed: ROWS, unsupported: [] })
+    expect(reply.evidence).toEqual(EVIDENCE_FEATURES.map(() => 0))
+  })
+})
+
+test('a vector alone ranks as brute force does, and nothing is said of words', () => {
+  for (const { vector } of questions(10)) {
+    const reply = ask({ vector, limit: 20 })
+    const best = bruteForce(rows, vector, EVERYTHING, 20)
+    expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(best.map(({ chunk_id }) => chunk_id))
+    expect(reply).toMatchObject({ evidence: [], unsupported: [] })
+    expectWellFormed(reply.passages)
+  }
+})
+
+describe('words and a vector together', () => {
+  test('rank by the weighted mean of what each gives every passage', () => {
+    for (const asked of questions(6)) {
+      const ofWords = scoresOf(ask({ ...asked, limit: ROWS, ranking: { ...RANKING, dense_weight: 0 } }))
+      const alone = ask({ text: asked.text, limit: ROWS }).passages
+      for (const { row, score } of alone) expect(ofWords.get(row)).toBe(score)
+      const { passages } = ask({ ...asked, limit: ROWS, ranking: { ...RANKING, dense_weight: 0.3 } })
+      expect(passages).toHaveLength(ROWS)
+      for (const { row, score } of passages) {
+        const cosine = (rows[row]?.vector ?? new Float32Array()).reduce((sum, value, d) => sum + value * (asked.vector[d] ?? 0), 0)
+        expect(score).toBeCloseTo(Math.max(0, 0.7 * (ofWords.get(row) ?? 0) + 0.3 * cosine), 5)
+      }
+      expectWellFormed(passages)
+    }
+  })
+
+  test('ranked by reciprocal ranks come in the order of the one that has all the weight, the first with score 1', () => {
+    for (const asked of questions(6)) {
+      for (const dense_weight of [0, 1]) {
+        const [byScores, byRanks] = (['weighted', 'rrf'] as const).map((fusion) => ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, dense_weight } }))
+        if (byScores === undefined || byRanks === undefined) throw new Error('unreachable')
+        const positive = byScores.passages.filter(({ score }) => score > 0).length
+        expect(sources(byRanks).slice(0, positive)).toEqual(sources(byScores).slice(0, positive))
+        expect(byRanks.passages[0]?.score).toBe(1)
+        expectWellFormed(byRanks.passages)
+      }
+    }
+  })
+
+  test.each(['weighted', 'rrf'] as const)('fused as %s find what only one of the two finds', (fusion) => {
+    for (const near of [3, 60, 149]) {
+      const vector = rows[near]?.vector.slice() ?? new Float32Array(16)
+      const farthest = bruteForce(
+        rows,
+        vector.map((value) => -value),
+        EVERYTHING,
+        1,
+      )[0]?.chunk_id
+      const far = rows.findIndex(({ record }) => record.chunk_id === farthest)
+      const [text = ''] = rows[far]?.record.text.split(' ') ?? []
+      const rowsOf = (dense_weight: number): number[] => ask({ text, vector, ranking: { ...RANKING, fusion, dense_weight } }).passages.map(({ row }) => row)
+      expect(rowsOf(0.1)).toContain(far)
+      expect(rowsOf(0.9)[0]).toBe(near)
+    }
+  })
+
+  test('always give as many passages as were asked for, whatever the words', () => {
+    const [first] = questions(1)
+    for (const text of ['', 'zyzzyva', 'the of and', first?.text ?? '', '§ 1 Article 2 Rule 3.4.5'])
+      for (const limit of [1, 5, 100]) expect(ask({ text, vector: first?.vector, limit }).passages).toHaveLength(limit)
+  })
+})
+
+describe('what speaks for the list', () => {
+  test('is one finite number a feature whenever there are words, also when nothing is allowed', () => {
+    const nothing = { ...EVERYTHING, languages: ['fr'] }
+    for (const { text, vector } of questions(CLUSTERS)) {
+      for (const change of [{ text }, { text, vector }, { text, vector, limit: 1 }, { text, vector, filters: nothing }, { text, filters: nothing }]) {
+        const { evidence } = ask(change)
+        expect(evidence).toHaveLength(EVIDENCE_FEATURES.length)
+        expect(evidence.filter((value) => !Number.isFinite(value))).toEqual([])
+      }
+    }
+  })
+
+  test('does not depend on how many passages are asked for, as far as all candidates are looked at anyway', () => {
+    for (const asked of questions(5)) expect(ask({ ...asked, limit: 10 }).evidence).toEqual(ask({ ...asked, limit: 1 }).evidence)
+  })
+})
+
+describe('narrowing', () => {
+  test('filters hold for words as for vectors: exactly the allowed passages are served', () => {
+    const filters = { ...EVERYTHING, languages: ['de'] }
+    for (const asked of questions(10)) {
+      for (const change of [{ text: asked.text }, asked]) {
+        const reply = ask({ ...change, filters, limit: ROWS })
+        expect(reply.allowed).toBe(rows.filter(({ record }) => allows(filters, record)).length)
+        expect(reply.passages.every(({ metadata }) => metadata.language === 'de')).toBe(true)
+        expectWellFormed(reply.passages)
+      }
+    }
+  })
+
+  test('by document serves passages of those documents alone', () => {
+    const documents = [...new Set(rows.map(({ record }) => record.document.id))].slice(0, 2)
+    const [asked] = questions(1)
+    const reply = ask({ ...asked, filters: { ...EVERYTHING, documents }, limit: ROWS })
+    expect(reply.allowed).toBe(20)
+    expect(reply.passages).toHaveLength(20)
+    expect(new Set(reply.passages.map(({ document }) => document.id))).toEqual(new Set(documents))
+  })
+
+  test('by rows leaves only those that the filters allow too', () => {
+    const random = seededRandom(seed + 3)
+    const filters = { ...EVERYTHING, languages: ['en'] }
+    for (const share of [0, 0.02, 0.5, 1]) {
+      const kept = rows.map(() => random() < share)
+      const onlyRows = new Uint8Array(Math.ceil(ROWS / 8))
+      for (const [row, keeps] of kept.entries()) if (keeps) onlyRows[row >>> 3] = (onlyRows[row >>> 3] ?? 0) | (1 << (row & 7))
+      const left = rows.filter((_, row) => kept[row])
+      for (const { vector, text } of questions(5)) {
+        const best = bruteForce(left, vector, filters, 10).map(({ chunk_id }) => chunk_id)
+        const reply = ask({ vector, filters, onlyRows, limit: 10 })
+        expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(best)
+        expect(reply.allowed).toBe(left.filter(({ record }) => allows(filters, record)).length)
+        expect(ask({ vector, text, filters, onlyRows, limit: 10 }).passages.every(({ row }) => kept[row])).toBe(true)
+      }
+    }
+  })
+
+  test('by fewer or more bits than there are rows is exact too', () => {
+    const [asked] = questions(1)
+    expect(ask({ ...asked, onlyRows: Uint8Array.of(0b101), limit: 10 })).toMatchObject({ allowed: 2 })
+    expect(ask({ ...asked, onlyRows: new Uint8Array(ROWS).fill(255), limit: 10 })).toMatchObject({ allowed: ROWS })
+  })
+})
+
+test('without their texts the passages are the same in all else', () => {
+  const [asked] = questions(1)
+  const [whole, bare] = [ask({ ...asked, limit: 10 }), ask({ ...asked, limit: 10, withoutText: true })]
+  expect(whole.passages.every(({ text }) => text !== '')).toBe(true)
+  expect(bare).toEqual({ ...whole, passages: whole.passages.map((passage) => ({ ...passage, text: '' })) })
+})

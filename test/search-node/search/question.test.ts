@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { tokenHash } from '#core/artifact/forward.ts'
+import { anyCorpus, anyText, said, withForward } from './forward-corpus.ts'
+
+const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
+const hash = (word: string, language = 'xx'): number => tokenHash(language, word)
+
+describe('the words of a question', () => {
+  it('are each known once, with the rows that hold them, by first appearance; words that no row holds are the rarest', () => {
+    withForward([said('anchor ballast'), said('anchor'), said('cargo')], ({ ask }) => {
+      expect(ask('Anchor, embargo: ballast anchor').words).toEqual([
+        { idf: idf(2, 3), frequency: 2, hashes: [hash('anchor')] },
+        { idf: idf(0, 3), frequency: 0, hashes: [hash('embargo')] },
+        { idf: idf(1, 3), frequency: 1, hashes: [hash('ballast')] },
+      ])
+    })
+  })
+
+  it('are found by their hash in every language, and nothing else is', () => {
+    withForward([said('anchors', { language: 'en' }), said('anchors', { language: 'xx' })], ({ ask }) => {
+      const { words, position } = ask('anchors ballast')
+      expect(words[0]).toMatchObject({ frequency: 2, hashes: [hash('anchor', 'en'), hash('anchors')] })
+      expect([position(hash('anchor', 'en')), position(hash('anchors')), position(hash('ballast'))]).toEqual([0, 0, 1])
+      expect([position(hash('anchor')), position(hash('cargo')), position(0)]).toEqual([-1, -1, -1])
+    })
+  })
+
+  it('are found among any number of them', () => {
+    const any = fc.uniqueArray(fc.stringMatching(/^[a-z]{2,6}$/), { minLength: 1, maxLength: 60 })
+    withForward([said('anchor')], ({ ask }) => {
+      fc.assert(
+        fc.property(any, (asked) => {
+          const { words, position } = ask(asked.join(' '))
+          expect(words).toHaveLength(asked.length)
+          for (const [place, word] of asked.entries()) expect(position(hash(word))).toBe(place)
+          expect(position(hash('not-asked-for'))).toBe(-1)
+        }),
+      )
+    })
+  })
+
+  it('of a question without any word are none', () => {
+    withForward([said('anchor')], ({ ask }) => {
+      const { words, pairs, pairsWeight, position } = ask('?')
+      expect({ words, pairs, pairsWeight }).toEqual({ words: [], pairs: [], pairsWeight: 0 })
+      expect(position(hash('anchor'))).toBe(-1)
+    })
+  })
+})
+
+describe('the pairs of a question', () => {
+  it('weigh what they say beyond their words: the idf of the pair less the mean of the two', () => {
+    // Four rows hold both words, one of them side by side.
+    const corpus = [said('anchor ballast'), said('anchor cargo ballast'), said('ballast anchor'), said('ballast cargo anchor'), said('cargo'), said('cargo')]
+    withForward(corpus, ({ ask }) => {
+      const { pairs, pairsWeight } = ask('anchor ballast')
+      const weight = idf(1, 6) - idf(4, 6)
+      expect(pairs).toEqual([{ first: hash('anchor'), second: hash('ballast'), weight: expect.closeTo(weight, 12) }])
+      expect(pairsWeight).toBeCloseTo(weight, 12)
+    })
+  })
+
+  it('that never stand apart say nothing beyond their words, and are none', () => {
+    withForward([said('anchor ballast'), said('cargo')], ({ ask }) => {
+      expect(ask('anchor ballast').pairs).toEqual([])
+    })
+  })
+
+  it('count once however often they are said', () => {
+    const corpus = [said('anchor cargo ballast'), said('ballast cargo anchor'), said('cargo')]
+    withForward(corpus, ({ ask }) => {
+      expect(ask('anchor ballast; anchor ballast').pairs.map(({ first, second }) => [first, second])).toEqual([
+        [hash('anchor'), hash('ballast')],
+        [hash('ballast'), hash('anchor')],
+      ])
+    })
+  })
+
+  it('pass over function words, and weigh most in the language that says most', () => {
+    const corpus = ['en', 'xx'].flatMap((language) => [
+      said('anchor of ballast', { language }),
+      said('anchor cargo', { language }),
+      said('ballast cargo', { language }),
+    ])
+    withForward(corpus, ({ ask }) => {
+      const [english, other] = [ask('anchor the ballast', ['en']), ask('anchor the ballast', ['xx'])]
+      expect(english.pairs.map(({ first, second }) => [first, second])).toEqual([[hash('anchor', 'en'), hash('ballast', 'en')]])
+      const both = ask('anchor the ballast', ['en', 'xx'])
+      expect(both.pairs).toEqual([...english.pairs, ...other.pairs])
+      expect(both.pairsWeight).toBe(Math.max(english.pairsWeight, other.pairsWeight))
+    })
+  })
+
+  it('have positive weights and words of the question, in any corpus', () => {
+    fc.assert(
+      fc.property(anyCorpus, anyText, (corpus, text) => {
+        withForward(corpus, ({ ask }) => {
+          const { words, pairs, pairsWeight, position } = ask(text)
+          for (const { first, second, weight } of pairs) {
+            expect(weight).toBeGreaterThan(0)
+            expect(words[position(first)]).toBeDefined()
+            expect(words[position(second)]).toBeDefined()
+          }
+          expect(pairsWeight).toBeLessThanOrEqual(pairs.reduce((sum, { weight }) => sum + weight, 0))
+          for (const { idf: own, frequency } of words) expect(own).toBeCloseTo(idf(frequency, corpus.length), 12)
+        })
+      }),
+      { numRuns: 40 },
+    )
+  })
+})

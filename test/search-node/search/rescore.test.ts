@@ -1,0 +1,206 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { tokenHash } from '#core/artifact/forward.ts'
+import { primaryLanguage } from '#core/text/analyze.ts'
+import type { ForwardIndex } from '#search-node/search/forward.ts'
+import type { Question } from '#search-node/search/question.ts'
+import { RESCORE, greatestScore, rescoreRows } from '#search-node/search/rescore.ts'
+import type { Surroundings } from '#search-node/search/rescore.ts'
+import { anyCorpus, anyText, said, termsOf, withForward } from './forward-corpus.ts'
+import type { ForwardPassage } from './forward-corpus.ts'
+
+function surroundings(corpus: readonly ForwardPassage[], allowed: (row: number) => boolean = () => true): Surroundings {
+  return { rows: corpus.length, continues: (row) => corpus[row]?.continues === true, allowed }
+}
+
+const everyRow = (corpus: readonly unknown[]): Uint32Array => Uint32Array.from(corpus.keys())
+
+/** The formula as decision 0008 states it, from the texts alone. */
+function naiveScores(corpus: readonly ForwardPassage[], { words, pairs, pairsWeight }: Question, allowed: (row: number) => boolean): number[] {
+  const { k1, b, beside, near, pairs: pairsShare, pairK1, pairB } = RESCORE
+  const texts = corpus.map((passage) => {
+    const hashes = (terms: readonly string[]): number[] => terms.map((term) => tokenHash(primaryLanguage(passage.language), term))
+    const { heading, text } = termsOf(passage)
+    return { own: [...hashes(heading), ...hashes(text)], text: hashes(text) }
+  })
+  const revisions: number[] = []
+  for (const [row, { continues }] of corpus.entries()) revisions.push(row > 0 && continues ? (revisions[row - 1] ?? 0) : row)
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / corpus.length
+  const neighbours = (row: number, distance: number): number[] => [row - distance, row + distance].filter((other) => revisions[other] === revisions[row])
+  const besideLength = (distance: number): number =>
+    mean(texts.map((_, row) => neighbours(row, distance).reduce((sum, other) => sum + (texts[other]?.text.length ?? 0), 0)))
+  const ownMean = mean(texts.map(({ own }) => own.length))
+  const wideMean = ownMean + beside * besideLength(1) + near * besideLength(2)
+  const most = words.reduce((sum, { idf }) => sum + idf * (k1 + 1), 0) + pairsShare * (pairK1 + 1) * pairsWeight
+  const saturated = (occurrences: number, k: number, share: number, length: number, average: number): number =>
+    occurrences === 0 ? 0 : ((k + 1) * occurrences) / (occurrences + k * (1 - share + (share * length) / Math.max(1, average)))
+  return texts.map(({ own }, row) => {
+    const context = [1, 2].flatMap((distance) =>
+      neighbours(row, distance)
+        .filter(allowed)
+        .map((other) => ({ words: texts[other]?.text ?? [], weight: distance === 1 ? beside : near })),
+    )
+    const fields = [{ words: own, weight: 1 }, ...context]
+    const total = (measure: (field: readonly number[]) => number): number => fields.reduce((sum, field) => sum + field.weight * measure(field.words), 0)
+    const length = total((field) => field.length)
+    const ofWords = words.map(
+      ({ idf, hashes }) =>
+        idf *
+        saturated(
+          total((field) => field.filter((word) => hashes.includes(word)).length),
+          k1,
+          b,
+          length,
+          wideMean,
+        ),
+    )
+    const ofPairs = pairs.map(({ first, second, weight }) => {
+      const occurrences = own.filter((word, at) => word === first && own[at + 1] === second).length
+      return weight * saturated(occurrences, pairK1, pairB, own.length, ownMean)
+    })
+    const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+    return most === 0 ? 0 : (sum(ofWords) + pairsShare * sum(ofPairs)) / most
+  })
+}
+
+/** Passages without a word of their own leave their neighbours' mean length to the writer's tests. */
+const wordyCorpus = anyCorpus.map((corpus) => corpus.map((passage) => ({ ...passage, text: `anchor ${passage.text}` })))
+
+/** Every row asked for on its own. */
+function oneByOne(question: Question, forward: ForwardIndex, around: Surroundings): number[] {
+  return Array.from({ length: around.rows }, (_, row) => rescoreRows(question, forward, around, Uint32Array.of(row)).scores[0] ?? -1)
+}
+
+describe('the closer look at candidates', () => {
+  it('scores as the formula does over any texts, neighbours and filters', () => {
+    fc.assert(
+      fc.property(wordyCorpus, anyText, fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }), (corpus, text, allowed) => {
+        withForward(corpus, ({ forward, ask }) => {
+          const question = ask(text)
+          const isAllowed = (row: number): boolean => allowed[row] === true
+          const { scores } = rescoreRows(question, forward, surroundings(corpus, isAllowed), everyRow(corpus))
+          const expected = naiveScores(corpus, question, isAllowed)
+          for (const [row, score] of scores.entries()) expect(score).toBeCloseTo(expected[row] ?? -1, 10)
+        })
+      }),
+    )
+  })
+
+  it('gives scores in [0, 1], of which no passage reaches more than the greatest; words and pairs make the score up', () => {
+    fc.assert(
+      fc.property(anyCorpus, anyText, (corpus, text) => {
+        withForward(corpus, ({ forward, ask }) => {
+          const question = ask(text)
+          const { scores, contributions } = rescoreRows(question, forward, surroundings(corpus), everyRow(corpus))
+          const width = question.words.length
+          expect(contributions).toHaveLength(corpus.length * width)
+          for (const [row, score] of scores.entries()) {
+            const ofWords = contributions.subarray(row * width, (row + 1) * width)
+            const sum = ofWords.reduce((all, value) => all + value, 0)
+            expect(score).toBeGreaterThanOrEqual(0)
+            expect(score).toBeLessThan(1)
+            expect(sum).toBeLessThanOrEqual(score + 1e-12)
+            for (const [place, value] of ofWords.entries()) {
+              expect(value).toBeGreaterThanOrEqual(0)
+              expect(value * greatestScore(question)).toBeLessThan((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1))
+            }
+          }
+        })
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('gives a row the same score whatever the other candidates are, and in whatever order', () => {
+    fc.assert(
+      fc.property(anyCorpus, anyText, fc.array(fc.nat()), (corpus, text, picks) => {
+        withForward(corpus, ({ forward, ask }) => {
+          const question = ask(text)
+          const around = surroundings(corpus)
+          const alone = oneByOne(question, forward, around)
+          const rows = Uint32Array.from(picks, (pick) => pick % corpus.length)
+          expect([...rescoreRows(question, forward, around, rows).scores]).toEqual([...rows].map((row) => alone[row]))
+        })
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('of a question without words is 0 for every row', () => {
+    withForward([said('anchor')], ({ forward, ask }) => {
+      expect(rescoreRows(ask('?'), forward, surroundings([said('anchor')]), Uint32Array.of(0))).toEqual({
+        scores: Float64Array.of(0),
+        contributions: new Float64Array(0),
+      })
+    })
+  })
+})
+
+describe('the neighbours of a passage', () => {
+  /** Score of the first passage; the others say what is asked for. */
+  function scoreBeside(corpus: readonly ForwardPassage[], allowed?: (row: number) => boolean): number {
+    return withForward(corpus, ({ forward, ask }) => rescoreRows(ask('ballast'), forward, surroundings(corpus, allowed), Uint32Array.of(0)).scores[0] ?? -1)
+  }
+  const beside = said('ballast', { continues: true })
+  const other = said('ballast')
+
+  it('speak for it, those beside it more than those one further, and none beyond', () => {
+    const filler = said('cargo', { continues: true })
+    const near = scoreBeside([said('cargo'), beside, filler, filler])
+    const further = scoreBeside([said('cargo'), filler, beside, filler])
+    expect(near).toBeGreaterThan(further)
+    expect(further).toBeGreaterThan(0)
+    expect(scoreBeside([said('cargo'), filler, filler, beside])).toBe(0)
+  })
+
+  it('of another revision say nothing for it, nor does what lies behind them', () => {
+    expect(scoreBeside([said('cargo'), other])).toBe(0)
+    expect(scoreBeside([said('cargo'), other, beside])).toBe(0)
+  })
+
+  it('that the request may not see say nothing for it', () => {
+    const corpus = [said('cargo'), beside, beside]
+    expect(scoreBeside(corpus, (row) => row === 0)).toBe(0)
+    expect(scoreBeside(corpus, (row) => row !== 1)).toBeGreaterThan(0)
+    expect(scoreBeside(corpus, (row) => row !== 1)).toBeLessThan(scoreBeside(corpus))
+  })
+
+  it('speak with their text alone: a heading is repeated in all of them', () => {
+    expect(scoreBeside([said('cargo'), said('cargo', { heading: 'ballast', continues: true })])).toBe(0)
+  })
+
+  it('count neither less nor more than the passage’s own words by their place before or after it', () => {
+    const before = [said('ballast'), said('cargo', { continues: true })]
+    const after = [said('cargo'), beside]
+    const scoreOf = (corpus: readonly ForwardPassage[], row: number): number =>
+      withForward(corpus, ({ forward, ask }) => rescoreRows(ask('ballast'), forward, surroundings(corpus), Uint32Array.of(row)).scores[0] ?? -1)
+    expect(scoreOf(before, 1)).toBe(scoreOf(after, 0))
+  })
+})
+
+describe('pairs of words', () => {
+  const apart = [said('ballast anchor'), said('ballast cargo anchor'), said('cargo anchor ballast cargo')]
+
+  it('add 0.6 of their own BM25 to the passage that has them side by side, in order', () => {
+    // All lengths are as computed by hand: rows of 2, 3 and 4 words, 3 in the mean; the pair stands in one row of three, its words in all.
+    withForward(apart, ({ forward, ask }) => {
+      const question = ask('anchor ballast')
+      const { scores, contributions } = rescoreRows(question, forward, surroundings(apart), everyRow(apart))
+      const idf = (frequency: number): number => Math.log(1 + (3 - frequency + 0.5) / (frequency + 0.5))
+      const weight = idf(1) - idf(3)
+      const most = 2 * idf(3) * 1.9 + 0.6 * 1.3 * weight
+      const ofPair = (0.6 * weight * 1.3) / (1 + 0.3 * (0.5 + (0.5 * 4) / 3))
+      expect(greatestScore(question)).toBeCloseTo(most, 12)
+      const added = Array.from(scores, (score, row) => score - (contributions[row * 2] ?? 0) - (contributions[row * 2 + 1] ?? 0))
+      expect(added).toEqual([expect.closeTo(0, 12), expect.closeTo(0, 12), expect.closeTo(ofPair / most, 12)])
+    })
+  })
+
+  it('do not count across the end of a passage', () => {
+    const corpus = [...apart, said('cargo anchor'), said('ballast cargo', { continues: true })]
+    withForward(corpus, ({ forward, ask }) => {
+      const { scores, contributions } = rescoreRows(ask('anchor ballast'), forward, surroundings(corpus), Uint32Array.of(3))
+      expect(scores[0]).toBeCloseTo((contributions[0] ?? 0) + (contributions[1] ?? 0), 12)
+    })
+  })
+})

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ArtifactRow } from '#core/artifact/writer.ts'
+import type { Filters, SearchReply } from '#core/rpc/search-node.ts'
+import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
+import type { Mapping } from '#search-node/search/mapping.ts'
+import { search } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/pipeline.ts'
+import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
+import { bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows, unit } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+const DOCUMENTS = 30
+const REVISIONS = 5
+/** Two to a document, each in five revisions that follow each other year by year. */
+const PROVISIONS = DOCUMENTS * 2
+const FIRST_YEAR = 2020
+
+let store: string
+let mapping: Mapping
+let rows: readonly ArtifactRow[]
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'search-revisions-'))
+  const random = seededRandom(seed)
+  const yearOf = (n: number): number => FIRST_YEAR + (n % REVISIONS)
+  const provisionOf = (n: number): number => Math.floor(n / REVISIONS)
+  const centres = Array.from({ length: PROVISIONS }, () => Float32Array.from({ length: 16 }, () => random()))
+  rows = testRows({
+    rows: PROVISIONS * REVISIONS,
+    dimensions: 16,
+    seed,
+    traits: (n) => ({
+      provision: `provision ${provisionOf(n)}`,
+      revision: String(yearOf(n)),
+      inForceFrom: `${yearOf(n)}-01-01`,
+      inForceTo: `${yearOf(n) + 1}-01-01`,
+      text: `The keeper of hives counts every swarm of colony ${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
+    }),
+  }).map(({ record }) => {
+    const centre = centres[Number(record.provision.split(' ')[1])] ?? new Float32Array(16)
+    return { record, vector: unit(centre.map((value) => value + (random() - 0.5) * 0.05)) }
+  })
+  const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer: signingKeys().privateKeyDer })
+  mapping = openMapping(artifactRef(folder, manifest))
+})
+afterAll(() => {
+  mapping.close()
+  rmSync(store, { recursive: true, force: true })
+})
+
+const ask = (change: Partial<SearchInput>): SearchReply => search(mapping, inputOf(change))
+const provisionsOf = ({ passages }: SearchReply): string[] => passages.map(({ row }) => rows[row]?.record.provision ?? '')
+const on = (day: string): SearchInput['ranking'] => ({ ...RANKING, collapse_revisions_on: day })
+const chunkIds = ({ passages }: SearchReply): string[] => passages.map(({ chunk_id }) => chunk_id)
+const TEXT = 'Who counts every swarm of the colony?'
+
+function queries(count: number): Float32Array[] {
+  const random = seededRandom(seed + 1)
+  return Array.from({ length: count }, () => queryNear(rows, Math.floor(random() * rows.length), random))
+}
+
+describe('where no day narrows the passages', () => {
+  test.each(['2020-01-01', '2022-06-01', '2024-12-31'])('each provision shows once, in the revision in force on %s, and every place is filled', (day) => {
+    const inForce: Filters = { ...EVERYTHING, in_force_on: day }
+    for (const vector of queries(5)) {
+      for (const limit of [5, PROVISIONS]) {
+        const reply = ask({ vector, limit, ranking: on(day) })
+        expect(chunkIds(reply)).toEqual(bruteForce(rows, vector, inForce, limit).map(({ chunk_id }) => chunk_id))
+        expect(new Set(provisionsOf(reply)).size).toBe(limit)
+      }
+    }
+  })
+
+  test('words collapse alike, alone and with a vector', () => {
+    const [vector] = queries(1)
+    for (const change of [{}, { vector }]) {
+      const reply = ask({ text: TEXT, limit: rows.length / 2, ranking: on('2023-06-01'), ...change })
+      expect(new Set(provisionsOf(reply)).size).toBe(PROVISIONS)
+      expect(reply.passages).toHaveLength(PROVISIONS)
+      for (const { row } of reply.passages) expect(rows[row]?.record.in_force_from).toBe('2023-01-01')
+    }
+  })
+
+  test('a provision without a revision in force on the day shows once, in its best one', () => {
+    for (const vector of queries(5)) {
+      const firstOfEach = new Map<string, string>()
+      for (const { chunk_id } of bruteForce(rows, vector, EVERYTHING, rows.length)) {
+        const provision = rows.find(({ record }) => record.chunk_id === chunk_id)?.record.provision ?? ''
+        if (!firstOfEach.has(provision)) firstOfEach.set(provision, chunk_id)
+      }
+      expect(chunkIds(ask({ vector, limit: 12, ranking: on('2031-01-01') }))).toEqual([...firstOfEach.values()].slice(0, 12))
+    }
+  })
+
+  test('more places than provisions are filled as far as there are provisions', () => {
+    expect(ask({ vector: queries(1)[0], limit: PROVISIONS + 20, ranking: on('2022-06-01') }).passages).toHaveLength(PROVISIONS)
+  })
+
+  test('every revision shows if nothing is to be collapsed', () => {
+    for (const vector of queries(5)) {
+      const reply = ask({ vector, limit: 10 })
+      expect(chunkIds(reply)).toEqual(bruteForce(rows, vector, EVERYTHING, 10).map(({ chunk_id }) => chunk_id))
+      expect(new Set(provisionsOf(reply)).size).toBeLessThan(10)
+    }
+  })
+})
+
+test('a day that narrows the passages and collapses them gives what narrowing alone gives', () => {
+  const filters = { ...EVERYTHING, in_force_on: '2021-03-01' }
+  for (const vector of queries(5)) {
+    const [narrowed, both] = [RANKING, on('2021-03-01')].map((ranking) => ask({ vector, text: TEXT, filters, limit: 20, ranking }))
+    expect(both).toEqual(narrowed)
+  }
+})
+
+describe('of one document', () => {
+  /** What the cap leaves of all passages in order. */
+  function capped(vector: Float32Array, most: number): string[] {
+    const counts = new Map<string, number>()
+    return bruteForce(rows, vector, EVERYTHING, rows.length).flatMap(({ chunk_id }) => {
+      const id = rows.find(({ record }) => record.chunk_id === chunk_id)?.record.document.id ?? ''
+      counts.set(id, (counts.get(id) ?? 0) + 1)
+      return (counts.get(id) ?? 0) > most ? [] : [chunk_id]
+    })
+  }
+
+  test.each([1, 2, 7])('no more than %i passages are served, the best ones, and the places left go to other documents', (most) => {
+    for (const vector of queries(4))
+      for (const limit of [5, DOCUMENTS * most + 1])
+        expect(chunkIds(ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, per_document_max: most } }))).toEqual(
+          capped(vector, most).slice(0, Math.min(limit, 200)),
+        )
+  })
+
+  test('the cap counts after revisions collapse', () => {
+    for (const vector of queries(4)) {
+      const { passages } = ask({ vector, limit: PROVISIONS, ranking: { ...on('2022-06-01'), per_document_max: 2 } })
+      expect(passages).toHaveLength(PROVISIONS)
+    }
+  })
+})
