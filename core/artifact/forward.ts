@@ -59,8 +59,8 @@ export function createForwardWriter(rows: number): ForwardWriter {
   const pairs = new Uint32Array(2 ** bits)
   const offsets = new Uint32Array(rows + 1)
   const total = { length: 0, beside: 0, near: 0 }
-  /** Words of the texts of the one and of the two rows before, 0 where those belong to another revision. */
-  let [before, beforeThat] = [0, 0]
+  /** Words of the texts of the row before and of the one before it; rows of this revision so far. */
+  let [before, beforeThat, run] = [0, 0, 0]
   let row = 0
   return {
     add({ language, heading, text }, continues) {
@@ -68,10 +68,10 @@ export function createForwardWriter(rows: number): ForwardWriter {
       const hashes = [...heading, ...text].map((term) => tokenHash(primary, term))
       const encoded = Uint32Array.of(heading.length, ...hashes)
       countPairs(encoded.subarray(1), pairs, bits)
-      if (!continues) [before, beforeThat] = [0, 0]
+      run = continues && row > 0 ? run + 1 : 0
       total.length += heading.length + text.length
-      if (before > 0) total.beside += before + text.length
-      if (beforeThat > 0) total.near += beforeThat + text.length
+      if (run > 0) total.beside += before + text.length
+      if (run > 1) total.near += beforeThat + text.length
       ;[before, beforeThat] = [text.length, before]
       offsets[row + 1] = (offsets[row] ?? 0) + encoded.length
       row += 1

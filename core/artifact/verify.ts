@@ -1,6 +1,11 @@
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { z } from 'zod'
 import { ArtifactError } from './artifact-error.ts'
+import { forwardSchema } from './forward.ts'
+import { lexicalSchema, lexicalTermsLayout } from './lexical-layout.ts'
+import { referencesLayout, referencesSchema } from './references-layout.ts'
+import { rowTableBytes } from './row-table.ts'
 import { digestFiles } from './hash-threads.ts'
 import { facetsLayout, facetsSchema } from './layout.ts'
 import { cellsFault, documentsFault } from './layout-checks.ts'
@@ -29,6 +34,7 @@ export async function verifyArtifact(folder: string, publicKeyDer: Buffer, expec
   await verifyShapes(folder, manifest)
   await verifyOffsets(folder, manifest)
   await verifyTables(folder, manifest)
+  await verifyWords(folder, manifest)
   return manifest
 }
 
@@ -115,4 +121,29 @@ async function verifyTables(folder: string, { passages, documents, embedding, in
     cellsFault(await readFile(join(folder, 'cells.bin')), passages, embedding.dimensions, index) ??
     documentsFault(await readFile(join(folder, 'documents.bin')), passages, documents)
   if (fault !== undefined) throw new ArtifactError(fault)
+}
+
+/** What the words, their order and the references say of themselves, against the sizes of their files. */
+async function verifyWords(folder: string, { passages, files }: Manifest): Promise<void> {
+  const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
+    const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))
+    if (!parsed.success) throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
+    return parsed.data
+  }
+  const lexical = await read('lexical.json', lexicalSchema)
+  const forward = await read('forward.json', forwardSchema)
+  const references = await read('references.json', referencesSchema)
+  if (lexical.rows !== passages || forward.rows !== passages) throw new ArtifactError('The words were indexed for another number of passages.')
+  const expected: Partial<Record<ArtifactFile, number>> = {
+    'rows.bin': rowTableBytes(passages),
+    'lexical.terms': lexicalTermsLayout(lexical).bytes,
+    'lexical.postings': lexical.postings_bytes,
+    'forward.tokens': forward.uint32s * 4,
+    'forward.offsets': (passages + 1) * 4,
+    'forward.pairs': 2 ** forward.pair_bits * 4,
+    'references.bin': referencesLayout(references).bytes,
+  }
+  for (const name of ARTIFACT_FILES) {
+    if (expected[name] !== undefined && files[name].bytes !== expected[name]) throw new ArtifactError(`${name} is not as long as its description says.`)
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * What a search node measures of a ranked list, in this order; all but two lie in [0, 1]. How each is computed: `search-node/search/evidence.ts`.
+ * What a search node measures of a ranked list, in this order; all but `mean_idf`, `first_length` and `fused_top` lie in [0, 1]. How each is computed: `search-node/search/evidence.ts`.
  * Their number and order are part of the wire format: a gateway refuses a list of another length.
  */
 export const EVIDENCE_FEATURES = [

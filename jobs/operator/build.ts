@@ -20,10 +20,11 @@ const NOTES = `The job worker builds; this command only asks. A killed build res
 With openai, the worker needs OPENAI_API_KEY and every passage is sent to OPENAI_BASE_URL.
 
 How the candidate is evaluated:
-  question set  What people ask, answerable and not, with the passages that answer it: measures recall@5, fits the threshold and
-                counts how often the version answers what it cannot. Use one for whatever is served to others.
+  question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the share of the
+                vectors and the decision, and compares with the active version. Use one for whatever is served to others; 20 questions of
+                either kind at least, better hundreds.
   known items   Without --questions, up to 200 passages are looked up by their own heading and opening words: tells whether the
-                version finds what it holds, not whether it understands questions. The threshold is the embedding's default.`
+                version finds what it holds, not whether it understands questions. The decision is a conservative default.`
 
 export function addBuild(program: Command): void {
   const build = noun(program, 'build', 'candidate versions in the making: start, show, list')

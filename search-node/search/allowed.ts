@@ -35,6 +35,27 @@ export function isAllowed(bits: Uint32Array, row: number): boolean {
   return (((bits[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1
 }
 
+/**
+ * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So nothing that has been replaced can
+ * stand in a list for want of its successor among the candidates.
+ */
+export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint32Array, { inForceFrom, inForceTo }: FacetTable): Allowed {
+  const known = collapsed.get(allowed)
+  if (known?.day === day) return known.allowed
+  const inForce = (row: number): boolean => (inForceFrom[row] ?? 0) <= day && day < (inForceTo[row] ?? 0)
+  const rows = listRows(allowed)
+  const current = new Set<number>()
+  for (const row of rows) if (inForce(row)) current.add(provisions[row] ?? 0)
+  const bits = allowed.bits.slice()
+  for (const row of rows) if (!inForce(row) && current.has(provisions[row] ?? 0)) bits[row >>> 5] = (bits[row >>> 5] ?? 0) & ~(1 << (row & 31))
+  const result = { bits, count: popCount(bits) }
+  collapsed.set(allowed, { day, allowed: result })
+  return result
+}
+
+/** By the filter's own rows, which live as long as they are remembered. */
+const collapsed = new WeakMap<Allowed, { readonly day: number; readonly allowed: Allowed }>()
+
 /** Of the allowed rows those that a bitset names too (bit row % 8 of byte row / 8). */
 export function narrowedTo({ bits }: Allowed, rows: Uint8Array): Allowed {
   const narrowed = bits.map((word, at) => {

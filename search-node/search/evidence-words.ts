@@ -42,7 +42,7 @@ function pairShare(question: Question, find: (pairs: readonly Pair[]) => Readonl
   if (total === 0) return undefined
   let found = 0
   for (const at of find(pairs)) found += weights[at] ?? 0
-  return found / total
+  return Math.min(1, found / total)
 }
 
 /** Where the question's words stand in a row. */
@@ -67,7 +67,7 @@ export function windowCoverage(question: Question, forward: ForwardIndex, rows: 
   const total = question.words.reduce((sum, { idf }) => sum + idf, 0)
   let best = 0
   for (const row of rows) best = Math.max(best, bestWindow(question, forward.read(row, row).words(row)))
-  return total === 0 ? 0 : best / total
+  return total === 0 ? 0 : Math.min(1, best / total)
 }
 
 function bestWindow(question: Question, words: Uint32Array): number {

@@ -2,7 +2,7 @@ import { dayNumber } from '#core/artifact/layout.ts'
 import type { Filters, FoundPassage, Ranking, SearchReply } from '#core/rpc/search-node.ts'
 import { primaryLanguage, queryWords } from '#core/text/analyze.ts'
 import { words as wordsOf } from '#core/text/words.ts'
-import { allowedRows, isAllowed, narrowedTo } from './allowed.ts'
+import { allowedRows, isAllowed, narrowedTo, withoutReplaced } from './allowed.ts'
 import type { Allowed } from './allowed.ts'
 import { cosines, denseRows } from './dense.ts'
 import { EVIDENCE_DEPTH, evidenceOf } from './evidence.ts'
@@ -42,6 +42,8 @@ const VECTOR_CANDIDATES = 30
 /** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
 const WIDEN_FACTOR = 4
+/** With a cap on documents there may be fewer passages to show than are allowed: the search for more ends here. */
+const CANDIDATES_MAX = 10_000
 
 interface WordCandidates {
   readonly question: Question
@@ -71,7 +73,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
     const scores = raiseNamed(rows, fuse({ rows, lexical: rescored?.scores, dense }, input.ranking), references.rows)
     const ranked = Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(byScore(mapping.rows))
     const selected = selectRows(ranked, mapping.rows, rulesOf(mapping, input))
-    if (selected.length < Math.min(input.limit, allowed.count) && depth < allowed.count) continue
+    if (selected.length < Math.min(input.limit, allowed.count) && depth < Math.min(allowed.count, CANDIDATES_MAX)) continue
     return {
       passages: asShown(selected, mapping.rows).map((scored) => found(mapping, scored, references, input.withoutText)),
       plan: vectors?.plan ?? 'none',
@@ -82,9 +84,12 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
   }
 }
 
-function allow(mapping: Mapping, { filters, onlyRows }: SearchInput): Allowed {
-  const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
-  return onlyRows === undefined ? allowed : narrowedTo(allowed, onlyRows)
+function allow({ passages, facets, rows, allowedCache }: Mapping, { filters, onlyRows, ranking }: SearchInput): Allowed {
+  const filtered = allowedRows(filters, passages, facets, allowedCache)
+  const allowed = onlyRows === undefined ? filtered : narrowedTo(filtered, onlyRows)
+  // Where everything allowed is in force on a day there is nothing to replace.
+  if (ranking.collapse_revisions_on === '' || filters.in_force_on !== '') return allowed
+  return withoutReplaced(allowed, dayNumber(ranking.collapse_revisions_on), rows.provisions, facets)
 }
 
 function name(mapping: Mapping, { text, entitled }: SearchInput, allowed: Allowed): ResolvedReferences {

@@ -6,5 +6,8 @@ import type { ResolvedReferences } from './references.ts'
  */
 export function raiseNamed(rows: Uint32Array, scores: Float64Array, named: ResolvedReferences['rows']): Float64Array {
   if (named.size === 0) return scores
-  return scores.map((score, at) => Math.max(0, score) / 2 + (named.has(rows[at] ?? 0) ? 0.5 : 0))
+  return scores.map((score, at) => (named.has(rows[at] ?? 0) ? 0.5 + Math.max(0, score) / 2 : Math.max(0, score) * BELOW_NAMED))
 }
+
+/** Less than a half, so that even the best score of a row that is not named stays below the least of one that is. */
+const BELOW_NAMED = 0.499

@@ -69,6 +69,7 @@ export function readBuildFigures(place: ArtifactPlace): BuildFigures | undefined
 /** Draws the vectors, writes the artifact, and notes what that took; what an interrupted run finished is taken up. */
 export async function buildArtifact(settings: ArtifactSettings, onProgress: (stage: string, done: number, total: number) => void): Promise<void> {
   const place = artifactPlace(settings)
+  if (readBuildFigures(place) !== undefined) return
   const work = `${place.folder}.vectors`
   await removeUnfinished(place.folder)
   const drawMs = await drawVectors(settings, work, (done) => onProgress('vectors', done, settings.passages))

@@ -26,7 +26,7 @@ export interface Exact {
   readonly nearest: readonly (readonly number[])[]
 }
 
-export const K = 10
+const K = 10
 /** Nearest by single precision of which the right ones are chosen in double precision. */
 const CANDIDATES = 30
 

@@ -11,7 +11,7 @@ import { atLeast, ratio } from './bars.ts'
 import type { Bar, FoundBy } from './bars.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
-import type { CorpusShape, Selectivity } from './corpus.ts'
+import type { Selectivity } from './corpus.ts'
 import { recallAt } from './exact.ts'
 import type { Exact } from './exact.ts'
 import { drive, during, percentile } from './load.ts'
@@ -56,7 +56,6 @@ export interface LanceResult {
 interface LanceOptions {
   readonly dataDir: string
   readonly artifact: BenchArtifact
-  readonly shape: CorpusShape
   readonly full: Road
   readonly tasks: Tasks
   readonly exact: Readonly<Record<string, Exact>>

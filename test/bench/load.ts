@@ -9,6 +9,8 @@ export interface Load {
   /** The first failure's message. */
   readonly failure: string | undefined
   readonly elapsedMs: number
+  /** CPU time of this process: of the whole search where it runs in here, else of the load generator alone. */
+  readonly cpuMs: number
   /** Of every answer, unordered. */
   readonly latenciesMs: readonly number[]
 }
@@ -28,6 +30,7 @@ export async function drive(road: Road, { queries, selectivity, clients, goesOn,
   let next = from
   let failed = 0
   let failure: string | undefined
+  const cpuBefore = process.cpuUsage()
   const began = performance.now()
   async function client(): Promise<void> {
     for (let at = performance.now(); goesOn(at - began);) {
@@ -44,7 +47,9 @@ export async function drive(road: Road, { queries, selectivity, clients, goesOn,
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  return { answered: latenciesMs.length, failed, failure, elapsedMs: performance.now() - began, latenciesMs }
+  const elapsedMs = performance.now() - began
+  const { user, system } = process.cpuUsage(cpuBefore)
+  return { answered: latenciesMs.length, failed, failure, elapsedMs, cpuMs: (user + system) / 1_000, latenciesMs }
 }
 
 /** Asks each of the questions once, a few at a time. @returns what was found, in their order. */

@@ -21,6 +21,9 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(renderInside(result))
   if (result.lance !== null) steps.print(renderLance(result.lance))
   steps.print(renderGrowth(growth([result])))
+  steps.print(
+    `Load of the machine before and after: ${result.load_average.before.toFixed(1)}, ${result.load_average.after.toFixed(1)}. The search node holds ${result.node_megabytes?.toFixed(0) ?? '?'} MB, with two versions ${result.node_megabytes_two_versions?.toFixed(0) ?? '?'} MB.`,
+  )
   steps.print(renderBars(result.bars))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
   if (flags.html !== undefined) await writeDurably(resolve(flags.html), renderPage(result))

@@ -15,6 +15,8 @@ export interface BenchResult {
   readonly seconds: number
   readonly seed: number
   readonly threads: number
+  /** Of the machine, over a minute: what else ran meanwhile. The measurement itself adds 2 to 4. */
+  readonly load_average: { readonly before: number; readonly after: number }
   /** Settings of Postgres as the server itself says them. */
   readonly durability: Readonly<Record<string, string>>
   readonly build: BuildFigures

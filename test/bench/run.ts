@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, loadavg } from 'node:os'
 import { join, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { readOrCreateState } from '#jobs/demo/state.ts'
 import type { DemoState } from '#jobs/demo/state.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
 import { artifactPlace, diskBytes, openBuilt, readBuildFigures } from './artifact.ts'
-import type { ArtifactSettings, BuildFigures } from './artifact.ts'
+import type { ArtifactSettings, BenchArtifact, BuildFigures } from './artifact.ts'
 import { judgeCells } from './bars.ts'
 import type { Found, FoundBy } from './bars.ts'
 import { exactAnswers, recallAt } from './exact.ts'
@@ -33,9 +33,19 @@ import { twinOf } from './twin.ts'
 
 const MEGABYTE = 1_048_576
 
-/** Everything at one size: build, exact answers, the services, then the measurements one after the other. */
-export async function benchOf(passages: number, flags: BenchFlags, steps: Steps): Promise<BenchResult> {
-  const { dimensions, seed, seconds } = flags
+interface Prepared {
+  readonly dataDir: string
+  readonly state: DemoState
+  readonly settings: ArtifactSettings
+  readonly build: BuildFigures
+  readonly artifact: BenchArtifact
+  readonly tasks: Tasks
+  readonly exact: Readonly<Record<string, Exact>>
+}
+
+/** The artifact, the questions and their right answers; what an earlier run made of them is used again. */
+async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promise<Prepared> {
+  const { dimensions, seed } = flags
   const dataDir = resolve(flags.dataDir)
   mkdirSync(dataDir, { recursive: true })
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
@@ -45,14 +55,16 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const build = await steps.run(`build of ${passages} passages`, () => built(settings, state))
   const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
   const tasks = inventTasks(settings, artifact)
-  const exact = await steps.run('exact answers', () =>
-    exactAnswers(
-      settings,
-      artifact,
-      [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks)),
-    ),
-  )
+  const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
+  const exact = await steps.run('exact answers', () => exactAnswers(settings, artifact, asked))
+  return { dataDir, state, settings, build, artifact, tasks, exact }
+}
 
+/** Everything at one size: first what is searched and the services that search it, then the measurements one after the other. */
+export async function benchOf(passages: number, flags: BenchFlags, steps: Steps): Promise<BenchResult> {
+  const { dimensions, seed, seconds } = flags
+  const { dataDir, state, settings, build, artifact, tasks, exact } = await prepare(passages, flags, steps)
+  const loadBefore = loadavg()
   const installation = await install({ dataDir, dimensions, state, queries: tasks.queries }, steps)
   const durability = await assertDurable(installation.owner)
   const openMs = await steps.run('a fresh search node opens the version', () => openVersion(installation.searchNode, artifact))
@@ -70,9 +82,9 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   await steps.run('warm-up', () => warmUp(measured))
   const cells = await steps.run('measurement', () => measureAll(measured))
   const nodeMegabytes = ownMegabytes(installation.searchNode.pid)
-  const lance = flags.lancedb ? await measureLance({ dataDir, artifact, shape: settings, full, tasks, exact, found, seconds }, steps) : null
+  const lance = flags.lancedb ? await measureLance({ dataDir, artifact, full, tasks, exact, found, seconds }, steps) : null
   const swap = await steps.run('another version under load', async () =>
-    swapUnderLoad(installation, base, { full, queries: tasks.queries, to: await twinOf(artifact, privateKeyDer) }),
+    swapUnderLoad(installation, base, { full, queries: tasks.queries, to: await twinOf(artifact, settings.privateKeyDer) }),
   )
   const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
   const settled = await untilSettled(installation.owner)
@@ -83,6 +95,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     seconds,
     seed,
     threads: availableParallelism(),
+    load_average: { before: loadBefore[0] ?? 0, after: loadavg()[0] ?? 0 },
     durability,
     build,
     disk: { megabytes: diskBytes(artifact) / MEGABYTE, vectors_megabytes: statSync(join(artifact.folder, 'vectors.f32')).size / MEGABYTE },

@@ -56,8 +56,20 @@ export function renderShares(cells: readonly Cell[]): string {
   const lines: string[] = []
   if (alone !== undefined) lines.push(`One client, unfiltered, mean ms a request: ${shares(alone.gateway.mean_ms)}`)
   if (crowded !== undefined && crowded.gateway.cpu_ms !== null)
-    lines.push(`${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`, othersShare(cells))
+    lines.push(`${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`, rawShare(cells), othersShare(cells))
   return lines.join('\n')
+}
+
+/** What the ratio of full to raw comes to when it is taken from CPU time, which other programs touch less than the clock. */
+function rawShare(cells: readonly Cell[]): string {
+  const most = Math.max(...cells.map(({ clients }) => clients))
+  const parts = cells
+    .filter(({ clients, gateway }) => clients === most && gateway.cpu_ms !== null)
+    .map(({ selectivity, roads, gateway }) => {
+      const full = Object.entries(gateway.cpu_ms ?? {}).reduce((sum, [part, ms]) => (part === 'others' ? sum : sum + ms), 0)
+      return `${selectivity} ${roads.raw.cpu_ms.toFixed(2)} of ${full.toFixed(2)} (${(roads.raw.cpu_ms / full).toFixed(2)})`
+    })
+  return `CPU ms of the raw hybrid search, of those of a request by the full path, ${most} clients: ${parts.join(', ')}`
 }
 
 /** Raw and full do not suffer alike from what else runs: such a measurement is worth repeating. */

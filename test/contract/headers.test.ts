@@ -123,7 +123,7 @@ const stagesOf = async (reply: Answer): Promise<string> => stagedSchema.parse(JS
 
 describe('Stages', () => {
   it('the log of a request lists every stage, in the order of the pipeline', async () => {
-    expect(await stagesOf(await caller.ask())).toBe('authenticate parse entitle narrow pin admit embed search decide bound record reply')
+    expect(await stagesOf(await caller.ask())).toBe('authenticate parse entitle narrow pin admit embed search rerank decide bound record reply')
   })
 
   it('a refused request went no further than the stage that refused it', async () => {

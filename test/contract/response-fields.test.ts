@@ -171,8 +171,28 @@ describe('Retrieval response: abstention', () => {
     for (const reply of [answer, abstention]) expect(reply.retrieved().abstention).toMatchObject({ ...rows[0] })
   })
 
-  it('observed_value is the measured value: here the score of the best passage', () => {
-    expect(answer.retrieved().abstention.observed_value).toBe(answer.retrieved().results[0]?.score)
+  it('signal is evidence_probability: observed_value is a probability, and what the corpus covers is more probable', () => {
+    const [covered, lacking] = [answer.retrieved().abstention, abstention.retrieved().abstention]
+    expect([covered.signal, lacking.signal]).toEqual(['evidence_probability', 'evidence_probability'])
+    expect(covered.observed_value).toBeLessThanOrEqual(1)
+    expect(covered.observed_value).toBeGreaterThan(lacking.observed_value)
+    expect(lacking.observed_value).toBeGreaterThan(0)
+  })
+
+  it('threshold is the one that the calibration of the profile has, fitted to its target', async () => {
+    const { rows } = await service.owner.query<{ threshold: number; questions: number; target: number }>(
+      `select (parameters -> 'calibration' ->> 'threshold')::float8 as threshold, (parameters -> 'calibration' ->> 'questions')::int as questions,
+         (parameters -> 'calibration' ->> 'target_risk')::float8 as target from retrieval_profiles where id = $1`,
+      [answer.retrieved().retrieval_profile],
+    )
+    expect(rows[0]?.threshold).toBe(answer.retrieved().abstention.threshold)
+    expect(rows[0]?.questions).toBeGreaterThan(100)
+    expect(rows[0]?.target).toBe(0.05)
+  })
+
+  it('the same question has the same value, whoever asks and whichever node answers', async () => {
+    const asked = await Promise.all(Array.from({ length: 6 }, async (_, n) => (n % 2 === 0 ? caller : await newCaller()).ask()))
+    expect(new Set(asked.map((reply) => JSON.stringify(reply.retrieved().abstention)))).toEqual(new Set([JSON.stringify(answer.retrieved().abstention)]))
   })
 
   it('the decision follows from the reply alone: answer iff something remains, nothing is unsupported and observed_value >= threshold', () => {

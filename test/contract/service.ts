@@ -5,7 +5,7 @@ const shared = inject('service')
 
 /** The service that all contract tests share, as this file's operator and callers reach it. */
 export const service = connectToService(shared)
-export const { providerUrl, providerTokens } = shared
+export const { providerUrl, providerTokens, rerankerUrl, rerankerTimeoutMs } = shared
 export const baseUrl = shared.gateways[0]?.baseUrl ?? ''
 export const internalUrl = shared.gateways[0]?.internalUrl ?? ''
 export const { newCaller } = service

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import type { ServiceAccess } from '#test/support/caller.ts'
 import { startProvider } from '#test/support/provider.ts'
+import { startRerankEndpoint } from '#test/support/reranker.ts'
 import { startTestService } from '#test/support/service.ts'
 import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './corpus.ts'
 
@@ -9,6 +10,8 @@ export interface SharedService extends ServiceAccess {
   /** Of the embedding provider that the mixed knowledge base was built with. */
   readonly providerUrl: string
   readonly providerTokens: number
+  readonly rerankerUrl: string
+  readonly rerankerTimeoutMs: number
 }
 
 declare module 'vitest' {
@@ -19,11 +22,13 @@ declare module 'vitest' {
 
 /** Short, so that a test of a provider that hangs is short; long enough for a loaded machine to answer in. */
 const PROVIDER_TIMEOUT_MS = 2_000
+const RERANKER_TIMEOUT_MS = 1_000
 
 /** One service for all contract tests: each makes callers of its own, so they do not meet. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const provider = await startProvider()
-  const running: { stop(): Promise<void> }[] = [provider]
+  const reranker = await startRerankEndpoint()
+  const running: { stop(): Promise<void> }[] = [provider, reranker]
   const teardown = async (): Promise<void> => {
     for (const part of running.toReversed()) await part.stop()
   }
@@ -36,6 +41,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         OPENAI_API_KEY: 'a-key-of-the-test-provider',
         OPENAI_DIMENSIONS: String(provider.dimensions),
         OPENAI_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
+        RERANK_BASE_URL: reranker.baseUrl,
+        RERANK_API_KEY: 'a-key-of-the-test-reranker',
+        RERANK_TIMEOUT_MS: String(RERANKER_TIMEOUT_MS),
         LOG_LEVEL: 'debug',
       },
     })
@@ -49,7 +57,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       questionsFile: undefined,
       embedding: 'openai',
     })
-    project.provide('service', { ...service.access(), providerUrl: provider.baseUrl, providerTokens: provider.tokensPerText })
+    project.provide('service', {
+      ...service.access(),
+      providerUrl: provider.baseUrl,
+      providerTokens: provider.tokensPerText,
+      rerankerUrl: reranker.baseUrl,
+      rerankerTimeoutMs: RERANKER_TIMEOUT_MS,
+    })
     return teardown
   } catch (error) {
     await teardown()

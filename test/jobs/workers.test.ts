@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Redis } from 'ioredis'
@@ -13,7 +12,7 @@ import { startJobs } from '#jobs/workers.ts'
 import type { Jobs } from '#jobs/workers.ts'
 import { startFakeNode } from '#test/jobs/fake-node.ts'
 import { insertReservations, ledgerIds } from '#test/jobs/reservations.ts'
-import { createJobsWorld, demoCorpus, silent } from '#test/jobs/world.ts'
+import { createJobsWorld, silent, smallSource } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
 import { createTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
@@ -33,7 +32,7 @@ beforeAll(async () => {
   redis = openQueueRedis(testRedis.url, silent)
   builds = openQueue('build', redis, silent)
   knowledgeBaseId = await world.createKnowledgeBase()
-  importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  importId = await world.importFolder(knowledgeBaseId, smallSource)
 })
 afterEach(async () => {
   await Promise.all(running.splice(0).map((jobs) => jobs.close()))

@@ -20,6 +20,8 @@ import { testSecrets } from '#test/support/secrets.ts'
 
 export const silent = createLog('test', 'silent')
 export const demoCorpus = fileURLToPath(new URL('../../jobs/demo/corpus/', import.meta.url))
+/** One of its documents: what tests build that do not look at what was built. */
+export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
 
 /** A database, an artifact store and one search node: what builds and activations need. */
 export interface JobsWorld {

@@ -36,6 +36,7 @@ beforeAll(async () => {
     dimensions: 32,
     seed,
     clusters: CLUSTERS,
+    spread: 0.9,
     traits: (n, cluster) => ({
       language: n % 3 === 0 ? 'de' : 'en',
       jurisdiction: n % 4 === 0 ? 'XA' : 'XB',
@@ -49,6 +50,7 @@ beforeAll(async () => {
   })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
   artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer, divided: true })
+  expect(artifact.manifest.index.cells).toBeGreaterThan(1)
   nodes = await Promise.all(['1', '2'].map((threads) => startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: threads }))))
   for (const { address } of nodes)
     await withSearchNode(address, (client) =>

@@ -79,16 +79,18 @@ export interface TestCorpusOptions {
   readonly seed: number
   /** Vectors lie around this many centres; neighbours of a query then share a centre, as texts on one topic do. */
   readonly clusters?: number
+  /** Width of what a vector lies in around its centre, in every direction; centres lie in 1. Up to 1, rows divide into cells. */
+  readonly spread?: number
   readonly traits?: (n: number, cluster: number) => PassageTraits
 }
 
 /** Rows in row order, with clustered unit vectors. */
-export function testRows({ rows, dimensions, seed, clusters = 50, traits = () => ({}) }: TestCorpusOptions): ArtifactRow[] {
+export function testRows({ rows, dimensions, seed, clusters = 50, spread = 1.2, traits = () => ({}) }: TestCorpusOptions): ArtifactRow[] {
   const random = seededRandom(seed)
   const centres = Float32Array.from({ length: clusters * dimensions }, () => random() - 0.5)
   const made = Array.from({ length: rows }, (_, n): ArtifactRow => {
     const cluster = Math.floor(random() * clusters)
-    const vector = Float32Array.from({ length: dimensions }, (_unused, d) => (centres[cluster * dimensions + d] ?? 0) + (random() - 0.5) * 1.2)
+    const vector = Float32Array.from({ length: dimensions }, (_unused, d) => (centres[cluster * dimensions + d] ?? 0) + (random() - 0.5) * spread)
     return { record: testPassage(n, traits(n, cluster)), vector: unit(vector) }
   })
   return made.sort((a, b) => rowOrder(a.record, b.record))

@@ -43,7 +43,7 @@ const PASSAGE = {
 function successWith(change: object = {}, results: readonly object[] = [PASSAGE]): string {
   const abstention = {
     decision: results.length > 0 ? 'answer' : 'abstain',
-    signal: 'top_score',
+    signal: 'evidence_probability',
     threshold: 0.2,
     observed_value: results.length > 0 ? 0.5 : 0.1,
     unsupported_explicit_references: [],
@@ -56,13 +56,22 @@ function successWith(change: object = {}, results: readonly object[] = [PASSAGE]
   return text
 }
 
+const UNSUPPORTED = { text: 'Rule 9.9', normalized: 'rulebook:a#9/9', reason: 'not_in_corpus' }
+
+/** An answer when there are passages, unless it is said to be something else. */
+function decided(change: object, results: readonly object[] = [PASSAGE]): string {
+  const good = { signal: 'evidence_probability', threshold: 0.2, observed_value: 0.5, unsupported_explicit_references: [] }
+  return successWith({ abstention: { decision: results.length > 0 ? 'answer' : 'abstain', ...good, ...change } }, results)
+}
+
 function errorWith(code: string, retryable: boolean, more: object = {}): string {
   return JSON.stringify({ error: { code, message: 'A sentence.', retryable, ...more }, request_id: REQUEST_ID, trace_id: TRACE_ID })
 }
 
 describe('the rules that every reply is held against', () => {
   it('find no fault with good replies', () => {
-    for (const body of [successWith(), successWith({}, [])]) expect(faults(200, body, headersFor(body, RATE_LIMIT))).toEqual([])
+    for (const body of [successWith(), successWith({}, []), decided({ unsupported_explicit_references: [UNSUPPORTED] }, [])])
+      expect(faults(200, body, headersFor(body, RATE_LIMIT))).toEqual([])
     const refused = errorWith('INVALID_REQUEST', false, { details: [{ path: 'query', message: 'must not be blank' }] })
     expect(faults(400, refused, headersFor(refused))).toEqual([])
     const limited = errorWith('RATE_LIMITED', true)
@@ -88,14 +97,16 @@ describe('the rules that every reply is held against', () => {
 
   it.each([
     ['a field too many', successWith({ extra: 1 })],
-    [
-      'a decision that does not follow',
-      successWith({ abstention: { decision: 'abstain', signal: 's', threshold: 0.2, observed_value: 0.5, unsupported_explicit_references: [] } }),
-    ],
-    [
-      'an answer below its threshold',
-      successWith({ abstention: { decision: 'answer', signal: 's', threshold: 0.6, observed_value: 0.5, unsupported_explicit_references: [] } }),
-    ],
+    ['passages with an abstention', decided({ decision: 'abstain' })],
+    ['an abstention although the value reaches the threshold', decided({}, [])],
+    ['an answer below its threshold', decided({ threshold: 0.6 })],
+    ['an answer although a provision is unsupported', decided({ unsupported_explicit_references: [UNSUPPORTED] })],
+    ['an answer from nothing', decided({ threshold: 0, observed_value: 0 })],
+    ['another signal', decided({ signal: 'top_score' })],
+    ['a value that is no probability', decided({ observed_value: 1.5 })],
+    ['an unsupported provision twice', decided({ unsupported_explicit_references: [UNSUPPORTED, UNSUPPORTED] }, [])],
+    ['an unsupported provision without its words', decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, text: '' }] }, [])],
+    ['an unsupported provision for another reason', decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, reason: 'unknown' }] }, [])],
     ['a wrong count', successWith({ usage: { query_embedding_tokens: null, result_count: 2, response_bytes: 1 } })],
     ['scores that rise', successWith({}, [PASSAGE, { ...PASSAGE, chunk_id: 'chk_01', score: 0.6 }])],
     ['a tie in another order', successWith({}, [PASSAGE, { ...PASSAGE, chunk_id: 'chk_0000' }])],

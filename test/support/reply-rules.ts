@@ -73,8 +73,16 @@ function successFaults(headers: Headers, bytes: Buffer, body: unknown, must: Mus
   must(headers.get('retry-after') === null && headers.get('x-should-retry') === null, 'a 200 says nothing about retrying')
   if (!response.success) return
   const { results, abstention, usage } = response.data
-  const answers = results.length > 0 && abstention.unsupported_explicit_references.length === 0 && abstention.observed_value >= abstention.threshold
-  must((abstention.decision === 'answer') === answers, 'the decision follows from the reply')
+  const { observed_value: observed, threshold, unsupported_explicit_references: unsupported } = abstention
+  // The passages of an abstention are not shown: that none remained is said by a value of 0, which no passage has.
+  must((abstention.decision === 'answer') === (observed > 0 && unsupported.length === 0 && observed >= threshold), 'the decision follows from the reply')
+  must(abstention.signal === 'evidence_probability', 'the signal is the calibrated probability of sufficient evidence')
+  must(observed >= 0 && observed <= 1 && threshold >= 0 && threshold <= 1, 'value and threshold are probabilities')
+  must(
+    unsupported.every(({ text, normalized }) => text.trim() !== '' && normalized.trim() !== '') &&
+      new Set(unsupported.map(({ normalized }) => normalized)).size === unsupported.length,
+    'each unsupported provision once, as it was written and in its canonical form',
+  )
   must(abstention.decision === 'answer' ? results.length > 0 : results.length === 0, 'passages exactly with an answer')
   must(usage.response_bytes === bytes.length, 'response_bytes is the exact length')
   must(usage.result_count === results.length, 'result_count is the number of results')

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
@@ -11,7 +10,7 @@ import { runBuildChild } from '#jobs/build/run-child.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
 import { reviewVersion } from '#jobs/operator/actions/reviews.ts'
 import { connectSearchNodes } from '#jobs/search-nodes.ts'
-import { createJobsWorld, demoCorpus, silent } from '#test/jobs/world.ts'
+import { createJobsWorld, silent, smallSource } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
 
 const plaintext = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
@@ -27,7 +26,7 @@ beforeAll(async () => {
   // The second address answers nobody: a node that is away.
   nodes = connectSearchNodes([world.searchNode, '127.0.0.1:9'], plaintext)
   knowledgeBaseId = await world.createKnowledgeBase()
-  const importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  const importId = await world.importFolder(knowledgeBaseId, smallSource)
   ;[first = '', second = '', third = ''] = await Promise.all(
     [1, 2, 3].map(async () => {
       const buildId = await world.requestBuild(knowledgeBaseId, importId)

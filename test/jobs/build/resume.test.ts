@@ -1,15 +1,20 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { digestFile } from '#core/artifact/hashed-file.ts'
+import { ARTIFACT_FILES } from '#core/artifact/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/context.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
 import type { BuildOutcome } from '#jobs/build/run-child.ts'
+import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import { createJobsWorld, demoCorpus } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
+
+// A build asks its question set several thousand times, and some tests build twice.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let world: JobsWorld
 let knowledgeBaseId: string
@@ -49,15 +54,16 @@ async function visible(buildId: string): Promise<{ versions: number; projections
   return rows[0] ?? { versions: 0, projections: 0, profiles: 0, state: 'unknown' }
 }
 
-/** The files of the artifact that follow from the passages, and the version's row; the graph's bytes depend on the threads that built it. */
+/** What a build makes: every file of the artifact, the version's row, and the profile with all that was fitted; but for the version's id and how long its searches took. */
 async function contentOf(buildId: string): Promise<unknown> {
   const folder = world.store.artifactFolder(projectionIdOf(buildId))
-  const files = await Promise.all(
-    ['passages.jsonl', 'vectors.f32', 'passages.offsets', 'facets.json', 'facets.bin'].map((name) => digestFile(join(folder, name))),
+  const files = await Promise.all(ARTIFACT_FILES.map((name) => digestFile(join(folder, name))))
+  const { rows } = await world.owner.query(
+    `select v.state, v.passages, v.documents, v.facets, v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed, f.parameters, f.signal, f.threshold
+     from corpus_versions v join projections p on p.version_id = v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1`,
+    [versionIdOf(buildId)],
   )
-  const { rows } = await world.owner.query('select state, passages, documents, facets, evaluation, passed from corpus_versions where id = $1', [
-    versionIdOf(buildId),
-  ])
+  expect(rows).toHaveLength(1)
   return { files, rows }
 }
 
@@ -107,9 +113,15 @@ describe('a build', () => {
     expect(revisions(corrected).filter((id) => !revisions(old).includes(id))).toHaveLength(1)
   })
 
-  test('leaves no work folder behind and a report for the reviewer', () => {
+  test('leaves no work folder behind, and for the reviewer the evaluation as a page and as the JSON that is stored with the version', async () => {
     expect(existsSync(world.store.workFolder(undisturbed))).toBe(false)
-    expect(readFileSync(world.store.reportFile(versionIdOf(undisturbed)), 'utf8')).toContain('Recall@5')
+    const versionId = versionIdOf(undisturbed)
+    expect(readFileSync(world.store.reportFile(versionId), 'utf8')).toContain('recall@5, hybrid')
+    const { rows } = await world.owner.query<{ evaluation: unknown }>('select evaluation from corpus_versions where id = $1', [versionId])
+    const report = evaluationReportSchema.parse(JSON.parse(readFileSync(world.store.figuresFile(versionId), 'utf8')))
+    expect(evaluationReportSchema.parse(rows[0]?.evaluation)).toEqual(report)
+    expect(report).toMatchObject({ kind: 'question set', version_id: versionId, question_set: questions.questions_sha256, comparison: null, passed: true })
+    expect(report.gates.every(({ passed }) => passed)).toBe(true)
   })
 
   test('that another run took over stops itself and shows nothing', async () => {
@@ -156,8 +168,11 @@ describe('a build', () => {
     writeFileSync(path, '{"id":"q1","text":"How long is a charge card valid?","relevant":["nowhere#1"]}\n')
     const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: await world.storeQuestions(path) })
     expect(await run(buildId)).toMatchObject({ outcome: 'succeeded' })
-    const { rows } = await world.owner.query('select state, passed, evaluation from corpus_versions where build_id = $1', [buildId])
-    expect(rows).toMatchObject([{ state: 'candidate', passed: false, evaluation: { recall_at_5: 0, unknown_relevant: ['nowhere#1'], misses: ['q1'] } }])
+    const { rows } = await world.owner.query<{ evaluation: unknown }>('select state, passed, evaluation from corpus_versions where build_id = $1', [buildId])
+    expect(rows).toMatchObject([{ state: 'candidate', passed: false, evaluation: { unknown_relevant: ['nowhere#1'], unknown_relevant_total: 1 } }])
+    const report = evaluationReportSchema.parse(rows[0]?.evaluation)
+    expect(report.systems.hybrid?.['recall@5']).toBe(0)
+    expect(report.gates.filter(({ passed }) => !passed).map(({ group }) => group)).toEqual(['ranking'])
   })
 })
 

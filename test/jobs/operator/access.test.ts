@@ -257,10 +257,10 @@ async function arrangeProfile(slug: string, state: string): Promise<string> {
     [version, base, build, state],
   )
   await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))", [projection, version])
-  await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [
-    profile,
-    projection,
-  ])
+  await rig.owner.query(
+    "insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'evidence_probability', 0.5)",
+    [profile, projection],
+  )
   return profile
 }
 

@@ -76,7 +76,7 @@ async function importOne(name: string): Promise<string> {
 }
 
 /** Stands in for the job worker: moves a row as the service role would. */
-async function finishBuild(id: string, passed: boolean): Promise<string> {
+async function finishBuild(id: string, passed: boolean, worse = false): Promise<string> {
   const [version, projection] = [randomUUID(), randomUUID()]
   await rig.owner.query(
     'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
@@ -84,7 +84,7 @@ async function finishBuild(id: string, passed: boolean): Promise<string> {
       version,
       id,
       JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
-      JSON.stringify({ recall_at_5: passed ? 0.97 : 0.4, passed }),
+      JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: { worse } }),
       passed,
     ],
   )
@@ -93,19 +93,19 @@ async function finishBuild(id: string, passed: boolean): Promise<string> {
     version,
     JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 }),
   ])
-  await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [
-    randomUUID(),
-    projection,
-  ])
+  await rig.owner.query(
+    "insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'evidence_probability', 0.5)",
+    [randomUUID(), projection],
+  )
   await rig.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
   return version
 }
 
-async function candidate(name: string, passed = true): Promise<string> {
+async function candidate(name: string, passed = true, worse = false): Promise<string> {
   const started = await startBuild(rig.operator, { import: await importOne(name), embedding: 'local', store: openArtifactStore(storeUrl) }, () =>
     Promise.resolve(),
   )
-  return finishBuild(started.id, passed)
+  return finishBuild(started.id, passed, worse)
 }
 
 async function rowEventually(table: 'builds' | 'activations', known: ReadonlySet<string>): Promise<string> {
@@ -132,6 +132,32 @@ describe('build', () => {
     expect(started.parameters.questions_sha256).toBe(sha256(await readFile(questions)).toString('hex'))
     expect(await readFile(openArtifactStore(storeUrl).snapshotFile(started.parameters.questions_sha256))).toEqual(await readFile(questions))
     expect(await rig.cli.json('build', 'show', started.id)).toMatchObject({ state: 'queued', knowledge_base: 'rules', version_id: null })
+  })
+
+  test('target risk and re-ranker become parameters of the build; what is out of range is refused before anything is asked', async () => {
+    const source_ = await importOne('parameters.md')
+    const start = ['build', 'start', '--import', source_] as const
+    const parametersOf = async (...flags: readonly string[]): Promise<unknown> =>
+      z.object({ parameters: z.unknown() }).parse(await rig.cli.json(...start, ...flags)).parameters
+    expect(await parametersOf()).toEqual({ embedding: 'local', target_risk: 0.05 })
+    expect(await parametersOf('--target-risk', '0.1', '--reranker', 'judge-1')).toEqual({
+      embedding: 'local',
+      target_risk: 0.1,
+      reranker: { model: 'judge-1', candidates: 20 },
+    })
+    expect(await parametersOf('--reranker', 'judge-1', '--rerank-candidates', '7')).toMatchObject({ reranker: { model: 'judge-1', candidates: 7 } })
+    const before = await idsOf('builds')
+    for (const [flag, value] of [
+      ['--target-risk', '0'],
+      ['--target-risk', '1'],
+      ['--rerank-candidates', '1'],
+      ['--rerank-candidates', '51'],
+    ] as const) {
+      const { code, stderr } = await rig.cli.run(...start, flag, value)
+      expect({ flag, value, code }).toEqual({ flag, value, code: 2 })
+      expect(stderr).toContain(flag)
+    }
+    expect(await idsOf('builds')).toEqual(before)
   })
 
   test('a question set with a fault is refused by its line, before anything is asked', async () => {
@@ -207,7 +233,7 @@ describe('review, activation and rollback', () => {
     expect(await rig.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',
       report: openArtifactStore(storeUrl).reportFile(first),
-      evaluation: { recall_at_5: 0.97 },
+      evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
       reviews: [{ verdict: 'approved', reviewer: 'A. Reader' }],
     })
 
@@ -264,6 +290,31 @@ describe('review, activation and rollback', () => {
       .parse(await rig.cli.json('versions', 'list', '--knowledge-base', 'rules'))
       .find(({ id }) => id === failed)
     expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
+  })
+
+  test('a candidate that is worse than the active version is refused; with --override it is asked for, and row and trail keep the reason', async () => {
+    const worse = await candidate('worse.md', true, true)
+    await approve(worse)
+    const refused = await rig.cli.run('activate', worse)
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toMatch(/^The evaluation found the version worse than the active one: .*--override.*audit trail keeps\.\n$/)
+    expect((await rig.owner.query('select 1 from activations where version_id = $1', [worse])).rowCount).toBe(0)
+
+    const reason = 'The repealed rules had to go.'
+    const asked = withId.parse(await rig.cli.json('activate', worse, '--override', reason))
+    const { rows } = await rig.owner.query('select state, override_reason from activations where id = $1', [asked.id])
+    expect(rows).toEqual([{ state: 'queued', override_reason: reason }])
+    const trail = await rig.owner.query("select detail ->> 'override_reason' as reason from audit where action = 'version.request-activate' and subject = $1", [
+      `version:${worse}`,
+    ])
+    expect(trail.rows).toEqual([{ reason }])
+    expect(await jobIn('activate', asked.id)).toEqual({ id: asked.id })
+  })
+
+  test('an override replaces neither the review nor the evaluation', async () => {
+    const [unread, failed] = [await candidate('unread.md', true, true), await candidate('bad.md', false, true)]
+    await expect(requestActivation(rig.operator, { version: unread, override: 'because' }, enqueue)).rejects.toThrow('has not been reviewed')
+    await expect(requestActivation(rig.operator, { version: failed, override: 'because' }, enqueue)).rejects.toThrow('did not pass its evaluation')
   })
 
   test("--wait ends with 1 and the worker's reason when an activation is refused", async () => {

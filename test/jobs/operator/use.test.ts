@@ -178,10 +178,10 @@ describe('exposure', () => {
       [version, base, build],
     )
     await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))", [projection, version])
-    await rig.owner.query("insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'top_score', 0.5)", [
-      profile,
-      projection,
-    ])
+    await rig.owner.query(
+      "insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'evidence_probability', 0.5)",
+      [profile, projection],
+    )
     await rig.owner.query('insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)', [base, version, profile])
     await rig.owner.query("insert into limit_epochs (organization_id, epoch, redis_run_id) select id, 4, 'run' from organizations where name = 'Bank'")
     await use({ client: 'Bank/Desk', at: now(31 * days), state: 'delivered', decision: 'answer', passages: ['old'] })

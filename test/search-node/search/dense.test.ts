@@ -89,7 +89,7 @@ describe('a version that is divided into cells', () => {
     const random = seededRandom(seed)
     const subjects = (cluster: number): string[] => [...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])), `topic-${cluster}`]
     const traits = (_n: number, cluster: number): PassageTraits => ({ subjects: subjects(cluster), language: cluster % 2 === 0 ? 'de' : 'en' })
-    rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, traits })
+    rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
     artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'cells', divided: true })
     expect(artifact.manifest.index.cells).toBeGreaterThan(50)
     mapping = open(artifact)

@@ -44,7 +44,7 @@ export function writtenForward(corpus: readonly ForwardPassage[]): WrittenForwar
   return { tokens, ...writer.finish() }
 }
 
-export function writeForward(folder: string, { description, tokens, offsets, pairs }: WrittenForward): void {
+function writeForward(folder: string, { description, tokens, offsets, pairs }: WrittenForward): void {
   writeFileSync(join(folder, 'forward.json'), canonicalJson(description))
   writeFileSync(join(folder, 'forward.tokens'), tokens)
   writeFileSync(join(folder, 'forward.offsets'), offsets)

@@ -65,7 +65,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
     const random = seededRandom(seed)
-    rows = testRows({ rows: 5_000, dimensions: 64, seed, clusters: 100, traits: (n, cluster) => traits(n, cluster, random) })
+    rows = testRows({ rows: 5_000, dimensions: 64, seed, clusters: 100, spread: 0.9, traits: (n, cluster) => traits(n, cluster, random) })
     mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name, divided: true }))
   })
   afterAll(() => mapping.close())

@@ -126,6 +126,28 @@ describe('the closer look at candidates', () => {
     )
   })
 
+  it('scores rows alike whether they are read one by one, along with rows between them, or too far apart for that', () => {
+    const corpus = Array.from({ length: 600 }, (_, n) => said(`anchor ${n % 7 === 0 ? 'ballast cargo' : 'cargo'} w${n}`, { continues: n % 5 !== 0 }))
+    withForward(corpus, ({ forward, ask }) => {
+      const question = ask('ballast cargo')
+      const around = surroundings(corpus)
+      const expected = naiveScores(corpus, question, () => true)
+      const alone = oneByOne(question, forward, around)
+      for (const [row, score] of alone.entries()) expect(score).toBeCloseTo(expected[row] ?? -1, 10)
+      const anyRows = fc.uniqueArray(fc.nat({ max: corpus.length - 1 }), { maxLength: 120 })
+      const anyOrder = fc.oneof(
+        anyRows,
+        anyRows.map((rows) => rows.sort((a, b) => a - b)),
+      )
+      fc.assert(
+        fc.property(anyOrder, (picks) => {
+          expect([...rescoreRows(question, forward, around, Uint32Array.from(picks)).scores]).toEqual(picks.map((row) => alone[row]))
+        }),
+      )
+      expect([...rescoreRows(question, forward, around, everyRow(corpus)).scores]).toEqual(alone)
+    })
+  })
+
   it('of a question without words is 0 for every row', () => {
     withForward([said('anchor')], ({ forward, ask }) => {
       expect(rescoreRows(ask('?'), forward, surroundings([said('anchor')]), Uint32Array.of(0))).toEqual({

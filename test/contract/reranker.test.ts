@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Result } from '#gateway/retrieve/schema.ts'
+import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { BROKEN_RERANKERS, REVERSING, rerankCalls } from '#test/support/reranker.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { newCaller, rerankerTimeoutMs, rerankerUrl, service } from './service.ts'
+import { outcomeOf, windowsOf } from './windows.ts'
+
+const TOP_K = 20
+const roomy = { limits: { max_top_k: TOP_K, max_response_bytes: 2_000_000 } }
+
+let caller: Caller
+let plain: string
+let reversing: string
+beforeAll(async () => {
+  caller = await newCaller(roomy)
+  plain = await showingProfile(caller)
+  reversing = await showingProfile(caller, { reranker: { model: REVERSING, candidates: TOP_K } })
+})
+
+/** Different every time, so that its calls can be told from those of other tests. */
+const question = (text = ANSWERED_QUERY): string => `${text} (${randomUUID()})`
+const idsOf = (results: readonly Result[]): readonly string[] => results.map(({ chunk_id }) => chunk_id)
+
+describe('A profile with a re-ranker', () => {
+  it('shows the passages in the order of its scores', async () => {
+    const query = question()
+    const [own, reversed] = [(await caller.ask({ query, profile: plain })).retrieved(), (await caller.ask({ query, profile: reversing })).retrieved()]
+    expect(own.results).toHaveLength(TOP_K)
+    expect(idsOf(reversed.results)).toEqual(idsOf(own.results).toReversed())
+  })
+
+  it('is given more candidates than are shown: what the search ranks far behind can come first', async () => {
+    const query = question()
+    const [own, reversed] = [(await caller.ask({ query, profile: plain })).retrieved(), (await caller.ask({ query, profile: reversing, top_k: 3 })).retrieved()]
+    expect(idsOf(reversed.results)).toEqual(idsOf(own.results).slice(-3).toReversed())
+  })
+
+  it('keeps the order of the search where it finds all alike, and what lies behind its candidates', async () => {
+    const query = question()
+    const [alike, few] = await Promise.all(
+      [
+        { model: 'alike', candidates: TOP_K },
+        { model: REVERSING, candidates: 2 },
+      ].map((reranker) => showingProfile(caller, { reranker })),
+    )
+    const own = (await caller.ask({ query, profile: plain })).retrieved()
+    expect((await caller.ask({ query, profile: alike })).retrieved().results).toEqual(own.results)
+    const [first = '', second = '', ...others] = idsOf(own.results)
+    expect(idsOf((await caller.ask({ query, profile: few })).retrieved().results)).toEqual([second, first, ...others])
+  })
+
+  it('changes neither the decision nor its value', async () => {
+    for (const text of [ANSWERED_QUERY, ABSTAINED_QUERY, 'COB-M 99.9']) {
+      const query = question(text)
+      const [own, reversed] = [(await caller.ask({ query, profile: plain })).retrieved(), (await caller.ask({ query, profile: reversing })).retrieved()]
+      expect(reversed.abstention).toEqual(own.abstention)
+    }
+  })
+
+  it('leaves a provision that the query names in front', async () => {
+    const { results } = (await caller.ask({ query: question(`${ANSWERED_QUERY} See DPR-F 2.1.`), profile: reversing })).retrieved()
+    expect(results[0]?.citation.label).toBe('DPR-F 2.1')
+  })
+
+  it('is asked once a request, with the query and what a reader would see of each candidate, under the key of the configuration', async () => {
+    const query = question()
+    const own = (await caller.ask({ query, profile: plain })).retrieved()
+    expect(await rerankCalls(rerankerUrl, query)).toEqual([])
+    await caller.ask({ query, profile: reversing, top_k: 1 })
+    const documents = own.results.map(({ document, citation, text }) => `${document.title}\n${citation.label}\n${text}`)
+    expect(await rerankCalls(rerankerUrl, query)).toEqual([{ model: REVERSING, query, documents, authorization: 'Bearer a-key-of-the-test-reranker' }])
+  })
+
+  it('keeps the rules of every reply where many passages have one score', async () => {
+    const mixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
+    const profile = await showingProfile(mixed, { reranker: { model: REVERSING, candidates: TOP_K } })
+    for (const query of [LONG_TOPIC, 'Of what does no passage speak?'])
+      expect((await mixed.ask({ query, profile })).retrieved().results.length).toBeGreaterThan(3)
+  })
+})
+
+describe('Errors that are not the caller’s: the re-ranker', () => {
+  it.each(BROKEN_RERANKERS)('503 RETRIEVAL_UNAVAILABLE in time, never another order, an abstention or an empty 200; asked once: %s', async (model) => {
+    const profile = await showingProfile(caller, { reranker: { model, candidates: 5 } })
+    const query = question()
+    const beganMs = performance.now()
+    const reply = await caller.ask({ query, profile })
+    expect(performance.now() - beganMs).toBeLessThan(rerankerTimeoutMs + 2_000)
+    expect(outcomeOf(reply)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+    expect(reply.bytes.toString()).not.toContain(query)
+    expect(await rerankCalls(rerankerUrl, query)).toHaveLength(1)
+    for (const { logFile } of service.gateways) expect(readFileSync(logFile, 'utf8')).not.toContain(query)
+  })
+
+  it('day, month and the idempotency key are restored, the minute slot is not', async () => {
+    const one = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 } })
+    const broken = await showingProfile(one, { reranker: { model: 'status-500', candidates: 5 } })
+    const key = { headers: { 'idempotency-key': randomUUID() } }
+    expect(outcomeOf(await one.ask({ profile: broken }, key))).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+    const served = await one.ask({}, key)
+    expect(served.status).toBe(200)
+    const { minute, day, month } = windowsOf(served)
+    expect([minute.remaining, day.remaining, month.remaining]).toEqual([8, 9, 19])
+    const { rows } = await service.owner.query<{ state: string }>('select state from reservations where entitlement_id = $1 order by admitted_at', [
+      one.entitlementId,
+    ])
+    expect(rows).toEqual([{ state: 'refunded' }, { state: 'delivered' }])
+  })
+
+  it('does not touch a profile without one', async () => {
+    const query = question()
+    expect((await caller.ask({ query, profile: plain })).status).toBe(200)
+    expect(await rerankCalls(rerankerUrl, query)).toEqual([])
+  })
+})

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
+import { profileParametersSchema } from '#core/profile.ts'
+import type { ProfileParameters } from '#core/profile.ts'
+import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { activate } from '#jobs/activate/pipeline.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { runBuildChild } from '#jobs/build/run-child.ts'
+import type { BuildOutcome } from '#jobs/build/run-child.ts'
+import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import { connectSearchNodes } from '#jobs/search-nodes.ts'
+import { createJobsWorld, silent } from '#test/jobs/world.ts'
+import type { JobsWorld } from '#test/jobs/world.ts'
+import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
+import type { RerankEndpoint } from '#test/support/reranker.ts'
+
+// A build asks its question set several thousand times.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+const KNOWING = { model: 'knowing', candidates: 20 }
+const plaintext = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
+
+/** Two provisions on every trade, alike to words and vectors; people mean the one that lasts twelve years. */
+const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel'] as const
+const TRADES = Array.from({ length: 60 }, (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`)
+const WANTED = 'twelve years'
+const FRONT = `---
+document: trades
+title: Trades Code
+authority: Test Authority
+canonical_url: https://trades.example/code
+language: en
+jurisdiction: XA
+subject: trades
+published_at: 2020-01-01
+effective_at: 2020-02-01
+verification_status: verified
+---
+
+# Trades Code
+`
+const provision = (trade: string, years: string): string =>
+  `### Licence of the ${trade}, ${years.split(' ')[0] ?? ''} {#${trade}-${years.split(' ')[0] ?? ''}}\n\nThe licence of a ${trade} lasts ${years} and costs forty crowns.\n`
+const SOURCE = [FRONT, ...TRADES.flatMap((trade) => ['eleven years', WANTED].map((years) => provision(trade, years)))].join('\n')
+const QUESTIONS = TRADES.map((trade, n) =>
+  JSON.stringify({ id: `q${n}`, text: `How long does the licence of a ${trade} last?`, relevant: [`trades#${trade}-twelve`] }),
+)
+
+let world: JobsWorld
+let endpoint: RerankEndpoint
+let nodes: readonly SearchNodeClient[]
+let knowledgeBaseId: string
+let importId: string
+let questions: string
+
+beforeAll(async () => {
+  world = await createJobsWorld()
+  nodes = connectSearchNodes([world.searchNode], plaintext)
+  // Knows what is wanted.
+  endpoint = await startRerankEndpoint((_, documents) => documents.map((document) => Number(document.includes(WANTED))))
+  knowledgeBaseId = await world.createKnowledgeBase()
+  importId = await world.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
+  questions = await world.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
+})
+afterAll(async () => {
+  for (const node of nodes) node.close()
+  await endpoint.stop()
+  await world.stop()
+})
+
+function written(name: string, text: string): string {
+  const folder = world.store.workFolder('trades')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+interface Built {
+  readonly versionId: string
+  readonly profile: ProfileParameters
+  readonly report: EvaluationReport
+}
+
+async function run(parameters: object, environment: object = { RERANK_BASE_URL: endpoint.baseUrl }): Promise<{ buildId: string; outcome: BuildOutcome }> {
+  const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
+  return { buildId, outcome: await runBuildChild(buildId, { environment: { ...world.environment, ...environment } }) }
+}
+
+async function built(parameters: object): Promise<Built> {
+  const { buildId, outcome } = await run(parameters)
+  expect(outcome).toMatchObject({ outcome: 'succeeded' })
+  const versionId = versionIdOf(buildId)
+  const { rows } = await world.owner.query<{ parameters: unknown; evaluation: unknown }>(
+    'select f.parameters, v.evaluation from corpus_versions v join projections p on p.version_id = v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1',
+    [versionId],
+  )
+  return { versionId, profile: profileParametersSchema.parse(rows[0]?.parameters), report: evaluationReportSchema.parse(rows[0]?.evaluation) }
+}
+
+/** Reviewed, and asked for against what is active now. */
+async function activated(versionId: string, overrideReason: string | null = null): Promise<Awaited<ReturnType<typeof readActivation>>> {
+  await world.owner.query("insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')", [randomUUID(), versionId])
+  const id = randomUUID()
+  const expectedVersionId = (await activePointer(world.owner, knowledgeBaseId))?.version_id ?? null
+  await insertActivation(world.owner, { id, knowledgeBaseId, versionId, expectedVersionId, kind: 'activate', actor: 'alice', overrideReason })
+  await activate({ database: world.service, nodes, log: silent }, id)
+  return readActivation(world.owner, id)
+}
+
+describe('a build that is to try a re-ranker', () => {
+  test('drops one that turns the order round', async () => {
+    const { profile, report } = await built({ reranker: { model: REVERSING, candidates: 20 } })
+    expect(profile.reranker).toBeNull()
+    expect(report.passed).toBe(true)
+    expect((await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === REVERSING).length).toBeGreaterThanOrEqual(50)
+  })
+
+  test('does not even ask it about fewer than fifty judged questions', async () => {
+    const few = await world.storeQuestions(written('few.jsonl', QUESTIONS.slice(0, 49).join('\n')))
+    const { profile } = await built({ questions_sha256: few, reranker: { ...KNOWING, model: 'never-asked' } })
+    expect(profile.reranker).toBeNull()
+    expect((await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === 'never-asked')).toEqual([])
+  })
+
+  test('without an endpoint fails for good and says which variable to set', async () => {
+    const { outcome } = await run({ reranker: KNOWING }, {})
+    expect(outcome).toMatchObject({ outcome: 'failed', permanent: true, message: expect.stringContaining('set RERANK_BASE_URL') })
+  })
+
+  test('with an endpoint that fails is tried again, never finished without it', async () => {
+    const { buildId, outcome } = await run({ reranker: { model: 'status-500', candidates: 20 } })
+    expect(outcome).toMatchObject({ outcome: 'failed', permanent: false, message: expect.stringContaining('status 500') })
+    expect((await world.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)
+  })
+
+  test('keeps one that helps; the next candidate without it is worse, and becomes active only with a reason, which the trail keeps', async () => {
+    const helped = await built({ reranker: KNOWING })
+    expect(helped.profile.reranker).toEqual(KNOWING)
+    expect(helped.report).toMatchObject({ passed: true, comparison: null })
+    const { hybrid, lexical } = helped.report.systems
+    expect(hybrid?.['ndcg@10']).toBe(1)
+    expect(lexical?.['ndcg@10']).toBeLessThan(0.95)
+    expect(await activated(helped.versionId)).toMatchObject({ state: 'done' })
+
+    const plain = await built({})
+    expect(plain.profile.reranker).toBeNull()
+    expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
+    expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
+    expect(await activated(plain.versionId)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
+    expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
+
+    expect(await activated(plain.versionId, 'The endpoint is given up.')).toMatchObject({ state: 'done' })
+    expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
+    const { rows } = await world.owner.query("select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id")
+    expect(rows).toEqual([{ reason: null }, { reason: 'The endpoint is given up.' }])
+  })
+})
