@@ -28,14 +28,18 @@ export interface RowsWords {
 export function openForward(folder: string, rows: number): ForwardIndex {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
   const offsets = wholeFile(join(folder, 'forward.offsets'), rows + 1)
-  const pairs = wholeFile(join(folder, 'forward.pairs'), 2 ** description.pair_bits)
+  const pairs = fileOf(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)
+  const count = new Uint32Array(1)
   if (description.rows !== rows || offsets[rows] !== description.uint32s) throw new Error('the forward index contradicts the manifest')
-  const file = openSync(join(folder, 'forward.tokens'), 'r')
-  if (fstatSync(file).size !== description.uint32s * 4) throw new Error('forward.tokens is not as long as its description says')
+  const file = fileOf(join(folder, 'forward.tokens'), description.uint32s * 4)
   let buffer = new Uint32Array(4_096)
   return {
     description,
-    pairFrequency: (first, second) => pairs[pairSlot(first, second, description.pair_bits)] ?? 0,
+    // Read as asked for: a question has some ten pairs, the table of a million passages 64 MB.
+    pairFrequency(first, second) {
+      readFully(pairs, new Uint8Array(count.buffer), pairSlot(first, second, description.pair_bits) * 4)
+      return count[0] ?? 0
+    },
     read(from, to) {
       const [start, end] = [offsets[from] ?? 0, offsets[to + 1] ?? 0]
       if (buffer.length < end - start) buffer = new Uint32Array((end - start) * 2)
@@ -44,8 +48,18 @@ export function openForward(folder: string, rows: number): ForwardIndex {
       const words = (row: number): Uint32Array => current.subarray((offsets[row] ?? 0) - start + 1, (offsets[row + 1] ?? 0) - start)
       return { words, textWords: (row) => words(row).subarray(current[(offsets[row] ?? 0) - start] ?? 0) }
     },
-    close: () => closeSync(file),
+    close() {
+      closeSync(file)
+      closeSync(pairs)
+    },
   }
+}
+
+function fileOf(path: string, bytes: number): number {
+  const file = openSync(path, 'r')
+  if (fstatSync(file).size === bytes) return file
+  closeSync(file)
+  throw new Error('a file of the forward index is not as long as its description says')
 }
 
 function wholeFile(path: string, uint32s: number): Uint32Array {

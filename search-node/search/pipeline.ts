@@ -38,7 +38,7 @@ export interface SearchInput {
 
 /** Candidates at least: looking closely at more than 100 by words changes no figure by more than 0.003 (decision 0008). */
 const WORD_CANDIDATES = 100
-const VECTOR_CANDIDATES = 30
+const VECTOR_CANDIDATES = 20
 /** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
 const WIDEN_FACTOR = 4

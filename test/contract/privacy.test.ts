@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -7,17 +7,21 @@ import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
+import { showingProfile } from './profiles.ts'
 import { baseUrl, internalUrl, newCaller, service } from './service.ts'
 
 /** Words that nothing else holds. They come in a query, in an Idempotency-Key and in an API key. */
 const MARKER = `quuxmarker${randomBytes(8).toString('hex')}`
 const IDEMPOTENCY_MARKER = `idem-${randomBytes(16).toString('hex')}`
+/** A provision that no corpus has: of a query this comes back, and stays nowhere. */
+const PROVISION = `9187.${randomInt(100_000, 1_000_000)}`
 let caller: Caller
 let kept: readonly (readonly [string, string])[] = []
 
 /** Every way in which a query can end. */
 async function askEveryWay(): Promise<readonly string[]> {
   const query = `What does ${MARKER} mean?`
+  const rerankers = ['alike', 'echo', 'status-500', 'reset'].map((model) => showingProfile(caller, { reranker: { model, candidates: 5 } }))
   const one = { headers: { 'idempotency-key': IDEMPOTENCY_MARKER } }
   const replies = [
     await caller.ask({ query }, one),
@@ -37,6 +41,7 @@ async function askEveryWay(): Promise<readonly string[]> {
     await caller.ask({ query }, { headers: { traceparent: MARKER, 'user-agent': MARKER, 'x-request-id': MARKER } }),
     await caller.send(`{"query":"${MARKER}`),
   ]
+  for (const profile of await Promise.all(rerankers)) replies.push(await caller.ask({ query, profile }))
   const raw = await sendRaw(baseUrl, `${MARKER} ${MARKER}\r\n\r\n`)
   return [...replies.map(({ headers, bytes }) => `${JSON.stringify([...headers])} ${bytes.toString()}`), raw]
 }
@@ -96,9 +101,11 @@ function filesOf(folder: string): readonly (readonly [string, string])[] {
 }
 
 let replies: readonly string[] = []
+let named: string
 beforeAll(async () => {
   caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
   replies = await askEveryWay()
+  named = JSON.stringify((await (await newCaller()).ask({ query: `What does COB-M ${PROVISION} say of ${MARKER}?` })).retrieved().abstention)
   // The ledger's job has run once the answered request has its entry.
   await vi.waitFor(
     async () =>
@@ -127,6 +134,13 @@ describe('Privacy', () => {
     expect(holding(form)).toEqual([])
   })
 
+  it('nor is a provision that it names, but for the reply that says that it is not in the corpus', () => {
+    expect(named).toContain(`"text":"COB-M ${PROVISION}"`)
+    expect(named).not.toContain(MARKER)
+    expect(holding(PROVISION)).toEqual([])
+    expect(holding(PROVISION.replace('.', '/'))).toEqual([])
+  })
+
   it('nor in any reply: details never repeat what was sent', () => {
     for (const reply of replies) expect(reply).not.toContain(MARKER)
   })
@@ -144,7 +158,7 @@ describe('Privacy', () => {
     expect(holding(service.settings.secrets[name])).toEqual([])
   })
 
-  it("the provider's key is stored nowhere", () => {
-    expect(holding('a-key-of-the-test-provider')).toEqual([])
+  it.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reranker'])('the key of an endpoint is stored nowhere: %s', (key) => {
+    expect(holding(key)).toEqual([])
   })
 })

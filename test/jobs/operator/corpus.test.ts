@@ -134,32 +134,6 @@ describe('build', () => {
     expect(await rig.cli.json('build', 'show', started.id)).toMatchObject({ state: 'queued', knowledge_base: 'rules', version_id: null })
   })
 
-  test('target risk and re-ranker become parameters of the build; what is out of range is refused before anything is asked', async () => {
-    const source_ = await importOne('parameters.md')
-    const start = ['build', 'start', '--import', source_] as const
-    const parametersOf = async (...flags: readonly string[]): Promise<unknown> =>
-      z.object({ parameters: z.unknown() }).parse(await rig.cli.json(...start, ...flags)).parameters
-    expect(await parametersOf()).toEqual({ embedding: 'local', target_risk: 0.05 })
-    expect(await parametersOf('--target-risk', '0.1', '--reranker', 'judge-1')).toEqual({
-      embedding: 'local',
-      target_risk: 0.1,
-      reranker: { model: 'judge-1', candidates: 20 },
-    })
-    expect(await parametersOf('--reranker', 'judge-1', '--rerank-candidates', '7')).toMatchObject({ reranker: { model: 'judge-1', candidates: 7 } })
-    const before = await idsOf('builds')
-    for (const [flag, value] of [
-      ['--target-risk', '0'],
-      ['--target-risk', '1'],
-      ['--rerank-candidates', '1'],
-      ['--rerank-candidates', '51'],
-    ] as const) {
-      const { code, stderr } = await rig.cli.run(...start, flag, value)
-      expect({ flag, value, code }).toEqual({ flag, value, code: 2 })
-      expect(stderr).toContain(flag)
-    }
-    expect(await idsOf('builds')).toEqual(before)
-  })
-
   test('a question set with a fault is refused by its line, before anything is asked', async () => {
     const questions = join(folder, 'faulty.jsonl')
     writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'x', relevant: ['a'] })}\n{"id":`)
