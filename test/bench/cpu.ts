@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 /** CPU time by part of the service, in milliseconds since the parts began. `others` is whatever else the machine did. */
 export type CpuTimes = Readonly<Record<CpuPart, number>>
 
-export const CPU_PARTS = ['gateway', 'search node', 'jobs', 'Postgres', 'Redis', 'provider', 'load generator', 'others'] as const
+export const CPU_PARTS = ['gateway', 'search node', 'jobs', 'Postgres', 'Redis', 'provider', 'LanceDB', 'load generator', 'others'] as const
 export type CpuPart = (typeof CPU_PARTS)[number]
 
 /** Linux counts in hundredths of a second (USER_HZ) on every common architecture. */
@@ -14,6 +14,7 @@ const PART_OF_COMMAND: readonly (readonly [RegExp, CpuPart])[] = [
   [/search-node\/main\.ts/, 'search node'],
   [/jobs\/main\.ts/, 'jobs'],
   [/bench\/provider\.ts/, 'provider'],
+  [/bench\/lance-server\.ts/, 'LanceDB'],
   [/redis-server|valkey-server/, 'Redis'],
   [/postgres/, 'Postgres'],
 ]
@@ -30,7 +31,7 @@ export function cpuTimes(): CpuTimes | undefined {
     const processes = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .flatMap((name) => readProcess(Number(name)) ?? [])
-    const times = { gateway: 0, 'search node': 0, jobs: 0, Postgres: 0, Redis: 0, provider: 0, 'load generator': 0, others: 0 }
+    const times = { gateway: 0, 'search node': 0, jobs: 0, Postgres: 0, Redis: 0, provider: 0, LanceDB: 0, 'load generator': 0, others: 0 }
     for (const process of descendants(processes)) times[partOf(process.pid)] += process.ms
     times.others = busyMs() - Object.values(times).reduce((sum, ms) => sum + ms, 0)
     return times
@@ -44,6 +45,11 @@ export function cpuBetween(before: CpuTimes | undefined, after: CpuTimes | undef
   const times = { ...after }
   for (const part of CPU_PARTS) times[part] -= before[part]
   return times
+}
+
+/** Of everything that this process started, and itself. */
+export function ownCpuMs(times: CpuTimes): number {
+  return CPU_PARTS.reduce((sum, part) => (part === 'others' ? sum : sum + times[part]), 0)
 }
 
 function readProcess(pid: number): Process | undefined {

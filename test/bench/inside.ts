@@ -46,14 +46,14 @@ export interface InsideOptions {
   readonly tasks: readonly NarrowTask[]
   readonly compared: number
   readonly exact: Readonly<Record<string, Exact>>
-  /** Measured time of each line. */
+  /** Twice the measured time of each line: there are many. */
   readonly seconds: number
 }
 
 export async function measureInside({ raw, tasks, compared, exact, seconds }: InsideOptions): Promise<InsideResult> {
   const [all] = tasks
   if (all === undefined) throw new Error('no questions')
-  const lines = (...asked: readonly Line[]): Promise<readonly Latency[]> => byTurns(raw, asked, seconds * 1_000)
+  const lines = (...asked: readonly Line[]): Promise<readonly Latency[]> => byTurns(raw, asked, (seconds * 1_000) / 2)
   await lines({ mode: 'hybrid', task: all })
   const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = await lines(
     { mode: 'lexical', task: all },

@@ -9,6 +9,7 @@ import { freePort } from '#jobs/demo/tether.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { atLeast, ratio } from './bars.ts'
 import type { Bar, FoundBy } from './bars.ts'
+import { cpuBetween, cpuTimes, ownCpuMs } from './cpu.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { Selectivity } from './corpus.ts'
@@ -34,6 +35,8 @@ interface Side {
   readonly per_second: number
   readonly p50_ms: number
   readonly p99_ms: number
+  /** CPU of all processes on the way and the load generator's, for one answer; null where the system does not tell. */
+  readonly cpu_ms: number | null
   readonly failed: number
   readonly failure: string | null
 }
@@ -89,25 +92,34 @@ async function measureCell(
   selectivity: Selectivity,
   clients: number,
 ): Promise<Omit<LanceCell, 'our_recall_at_5' | 'their_recall_at_5'>> {
-  const loads: { readonly ours: Load[]; readonly theirs: Load[] } = { ours: [], theirs: [] }
+  const loads: { readonly ours: Measured[]; readonly theirs: Measured[] } = { ours: [], theirs: [] }
   const sliceMs = (seconds * 1_000) / SLICES
   for (let slice = 0; slice < SLICES; slice++) {
     for (const [road, into] of [[full, loads.ours] as const, [theirs, loads.theirs] as const]) {
       const load = { queries: tasks.queries, selectivity, clients, from: Math.floor((slice * tasks.queries.length) / SLICES) }
       await drive(road, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
-      into.push(await drive(road, { ...load, goesOn: during(sliceMs) }))
+      const before = cpuTimes()
+      const measured = await drive(road, { ...load, goesOn: during(sliceMs) })
+      const cpu = cpuBetween(before, cpuTimes())
+      into.push({ ...measured, wayCpuMs: cpu === undefined ? undefined : ownCpuMs(cpu) })
     }
   }
   return { selectivity: selectivity.name, clients, ours: sideOf(loads.ours), theirs: sideOf(loads.theirs) }
 }
 
-function sideOf(loads: readonly Load[]): Side {
-  const sum = (value: (load: Load) => number): number => loads.reduce((total, load) => total + value(load), 0)
+interface Measured extends Load {
+  /** Of every process on the way. */
+  readonly wayCpuMs: number | undefined
+}
+
+function sideOf(loads: readonly Measured[]): Side {
+  const sum = (value: (load: Measured) => number): number => loads.reduce((total, load) => total + value(load), 0)
   const latencies = loads.flatMap((load) => load.latenciesMs)
   return {
     per_second: sum((load) => load.answered) / (sum((load) => load.elapsedMs) / 1_000),
     p50_ms: percentile(latencies, 0.5),
     p99_ms: percentile(latencies, 0.99),
+    cpu_ms: loads.some(({ wayCpuMs }) => wayCpuMs === undefined) ? null : sum((load) => load.wayCpuMs ?? 0) / Math.max(1, latencies.length),
     failed: sum((load) => load.failed),
     failure: loads.find((load) => load.failure !== undefined)?.failure ?? null,
   }
@@ -189,8 +201,22 @@ export function judgeLance({ cells }: LanceResult): readonly Bar[] {
 }
 
 export function renderLance({ cells }: LanceResult): string {
-  const head = ['beside LanceDB', 'clients', 'gateway q/s', 'LanceDB q/s', 'ratio', 'gateway p50', 'p99', 'LanceDB p50', 'p99', 'recall@5', "LanceDB's"]
-  const ms = (value: number): string => `${value.toFixed(1)} ms`
+  const head = [
+    'beside LanceDB',
+    'clients',
+    'gateway q/s',
+    'LanceDB q/s',
+    'ratio',
+    'gateway p50',
+    'p99',
+    'CPU',
+    'LanceDB p50',
+    'p99',
+    'CPU',
+    'recall@5',
+    "LanceDB's",
+  ]
+  const ms = (value: number | null): string => (value === null ? '?' : `${value.toFixed(1)} ms`)
   return aligned([
     head,
     ...cells.map((cell) => [
@@ -201,8 +227,10 @@ export function renderLance({ cells }: LanceResult): string {
       ratio(cell.ours.per_second, cell.theirs.per_second).toFixed(2),
       ms(cell.ours.p50_ms),
       ms(cell.ours.p99_ms),
+      ms(cell.ours.cpu_ms),
       ms(cell.theirs.p50_ms),
       ms(cell.theirs.p99_ms),
+      ms(cell.theirs.cpu_ms),
       cell.our_recall_at_5.toFixed(3),
       cell.their_recall_at_5.toFixed(3),
     ]),

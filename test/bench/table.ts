@@ -81,6 +81,7 @@ function othersShare(cells: readonly Cell[]): string {
 
 function shares(ms: Readonly<Record<string, number>>): string {
   return Object.entries(ms)
+    .filter(([, value]) => value !== 0)
     .map(([name, value]) => `${name} ${value.toFixed(2)}`)
     .join(', ')
 }

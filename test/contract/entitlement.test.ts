@@ -125,9 +125,9 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
 
   it('without filters the whole entitlement is searched and nothing else', async () => {
     const french = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['fr'], jurisdictions: ['XA'] })
+    const profile = await showingProfile(french)
     const reply = (await french.ask({ query: LONG_TOPIC })).retrieved()
     expect(reply.abstention.decision).toBe('abstain')
-    const profile = await showingProfile(french)
     for (const query of [LONG_TOPIC, FRENCH_QUERY])
       expect((await french.ask({ query, profile })).retrieved().results.map(({ metadata }) => metadata.language)).toEqual(['fr'])
   })

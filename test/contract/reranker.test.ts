@@ -16,10 +16,17 @@ const roomy = { limits: { max_top_k: TOP_K, max_response_bytes: 2_000_000 } }
 let caller: Caller
 let plain: string
 let reversing: string
+let alike: string
+let few: string
+const broken = new Map<string, string>()
 beforeAll(async () => {
   caller = await newCaller(roomy)
+  const reranking = (model: string, candidates: number): Promise<string> => showingProfile(caller, { reranker: { model, candidates } })
   plain = await showingProfile(caller)
-  reversing = await showingProfile(caller, { reranker: { model: REVERSING, candidates: TOP_K } })
+  reversing = await reranking(REVERSING, TOP_K)
+  alike = await reranking('alike', TOP_K)
+  few = await reranking(REVERSING, 2)
+  for (const model of BROKEN_RERANKERS) broken.set(model, await reranking(model, 5))
 })
 
 /** Different every time, so that its calls can be told from those of other tests. */
@@ -42,12 +49,6 @@ describe('A profile with a re-ranker', () => {
 
   it('keeps the order of the search where it finds all alike, and what lies behind its candidates', async () => {
     const query = question()
-    const [alike, few] = await Promise.all(
-      [
-        { model: 'alike', candidates: TOP_K },
-        { model: REVERSING, candidates: 2 },
-      ].map((reranker) => showingProfile(caller, { reranker })),
-    )
     const own = (await caller.ask({ query, profile: plain })).retrieved()
     expect((await caller.ask({ query, profile: alike })).retrieved().results).toEqual(own.results)
     const [first = '', second = '', ...others] = idsOf(own.results)
@@ -86,10 +87,9 @@ describe('A profile with a re-ranker', () => {
 
 describe('Errors that are not the caller’s: the re-ranker', () => {
   it.each(BROKEN_RERANKERS)('503 RETRIEVAL_UNAVAILABLE in time, never another order, an abstention or an empty 200; asked once: %s', async (model) => {
-    const profile = await showingProfile(caller, { reranker: { model, candidates: 5 } })
     const query = question()
     const beganMs = performance.now()
-    const reply = await caller.ask({ query, profile })
+    const reply = await caller.ask({ query, profile: broken.get(model) })
     expect(performance.now() - beganMs).toBeLessThan(rerankerTimeoutMs + 2_000)
     expect(outcomeOf(reply)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
     expect(reply.bytes.toString()).not.toContain(query)
@@ -99,9 +99,9 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
 
   it('day, month and the idempotency key are restored, the minute slot is not', async () => {
     const one = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 } })
-    const broken = await showingProfile(one, { reranker: { model: 'status-500', candidates: 5 } })
+    const failing = await showingProfile(one, { reranker: { model: 'status-500', candidates: 5 } })
     const key = { headers: { 'idempotency-key': randomUUID() } }
-    expect(outcomeOf(await one.ask({ profile: broken }, key))).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+    expect(outcomeOf(await one.ask({ profile: failing }, key))).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
     const served = await one.ask({}, key)
     expect(served.status).toBe(200)
     const { minute, day, month } = windowsOf(served)
