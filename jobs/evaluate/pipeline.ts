@@ -73,8 +73,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   if (prepared.loaded.length === 0) throw new NoSearchNodeError(prepared.failed.map(({ address, reason }) => `${address} ${reason}`))
   const { questions, missing } = await questionsOf(input)
   const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
-  const fused = await fitFusion(questions, asking)
-  const profile = await tryReranker(input.rerankerToTry, questions, { ...asking, profile: fused })
+  const profile = input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, DEPTH, context)
   const fitted = fitDecision(questions, outcomes.hybrid, input.targetRisk)
@@ -97,6 +96,12 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
     missing,
   })
   return { report, profile: { ...profile, calibration: decision.calibration } }
+}
+
+/** Known items are found by their own words: nothing can be fitted to them. */
+async function fitRanking(reranker: EvaluationInput['rerankerToTry'], questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
+  const profile = await fitFusion(questions, context)
+  return await tryReranker(reranker, questions, { ...context, profile })
 }
 
 /** Not the corpus's fault: search nodes may come back, so the build is tried again. */

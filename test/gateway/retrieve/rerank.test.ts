@@ -43,7 +43,7 @@ describe('a profile with a re-ranker', () => {
     expect(asked).toEqual([['model-1', 'what is capital?', list.passages.slice(0, 3).map(rerankedText), signal]])
     expect(rowsOf(reordered)).toEqual([1, 2, 0, 3])
     expect(reordered).toMatchObject({ evidence: list.evidence, unsupported: list.unsupported })
-    expect(reordered.passages.map(({ score }) => score)).toEqual(list.passages.slice(0, 4).map(({ score }) => score))
+    expect(reordered.passages.map(({ score }) => score)).toEqual([1, 1 / 2, 1 / 3, 1 / 4])
     expect(own.timings.waitedMs.provider).toBeGreaterThan(0)
   })
 
