@@ -24,11 +24,16 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function start(source: string, changes: Partial<ServiceOptions> = {}): Promise<LocalService> {
-  writeFileSync(join(folder, 'main.ts'), `import { writeFileSync } from 'node:fs'\n${source}`)
+  writeFileSync(join(folder, 'main.ts'), `import { renameSync, writeFileSync } from 'node:fs'\n${source}`)
   return startService({ ...options, ...changes })
 }
 
-const REPORT = "writeFileSync(process.env['WITNESS'] ?? '', JSON.stringify(Object.keys(process.env)))\nsetInterval(() => {}, 1000)\n"
+// Renamed when whole: the test reads it as soon as it is there.
+const REPORT = `const witness = process.env['WITNESS'] ?? ''
+writeFileSync(witness + '.part', JSON.stringify(Object.keys(process.env)))
+renameSync(witness + '.part', witness)
+setInterval(() => {}, 1000)
+`
 
 function alive(pid: number): boolean {
   try {
