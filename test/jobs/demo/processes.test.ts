@@ -24,14 +24,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function start(source: string, changes: Partial<ServiceOptions> = {}): Promise<LocalService> {
-  writeFileSync(join(folder, 'main.ts'), `import { renameSync, writeFileSync } from 'node:fs'\n${source}`)
+  writeFileSync(join(folder, 'main.ts'), `import { writeFileSync } from 'node:fs'\n${source}`)
   return startService({ ...options, ...changes })
 }
 
 // Renamed when whole: the test reads it as soon as it is there.
 const REPORT = `const witness = process.env['WITNESS'] ?? ''
 writeFileSync(witness + '.part', JSON.stringify(Object.keys(process.env)))
-renameSync(witness + '.part', witness)
+process.getBuiltinModule('node:fs').renameSync(witness + '.part', witness)
 setInterval(() => {}, 1000)
 `
 
