@@ -5,7 +5,7 @@ import { measureFilteredRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
 
 /** Each is compared with exact search under eighteen filters. */
-const QUESTIONS_MAX = 25
+const QUESTIONS_MAX = 15
 
 /** Filtered recall with the vectors of some of the questions, spread evenly over them. */
 export async function filteredRecallOf(

@@ -7,8 +7,8 @@ import type { JudgedQuestion } from './judged-question.ts'
 
 const TOP_RECORDS_KEPT = 5
 /** Asked before the clock runs, so that files are mapped and code is compiled. */
-const WARM_UP_QUESTIONS = 20
-const TIMED_QUESTIONS_MAX = 200
+const WARM_UP_QUESTIONS = 10
+const TIMED_QUESTIONS_MAX = 100
 /** What a caller asks for. */
 const TIMED_LIMIT = 10
 
