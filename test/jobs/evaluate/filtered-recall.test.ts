@@ -179,7 +179,7 @@ test('the least over the kinds of filter is what counts; a kind that was not mea
   expect(leastRecall(recall)).toEqual({ 100: 0.99, 50: 0.9, 10: 0, 1: 0, 0.1: 0, 0.01: 0 })
 })
 
-test('the vectors of at most 25 questions, spread evenly, are asked of the node among the rows of the filter alone', async () => {
+test('the vectors of at most 15 questions, spread evenly, are asked of the node among the rows of the filter alone', async () => {
   const vectors = Array.from({ length: 20 }, (_, n) => unit(Float32Array.of(n + 1, 20 - n, 0, 0)))
   writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.buffer))))
   const embedded: string[] = []
@@ -198,10 +198,10 @@ test('the vectors of at most 25 questions, spread evenly, are asked of the node 
     },
     { embedder },
   )
-  const questions = Array.from({ length: 50 }, (_, at) => ({ text: `q${at}` }))
+  const questions = Array.from({ length: 30 }, (_, at) => ({ text: `q${at}` }))
   const recall = await filteredRecallOf({ folder, passages: vectors.length, embedding: embedder.space }, questions, context)
   expect(recall).toEqual(everywhere(1))
-  expect(embedded).toEqual(Array.from({ length: 25 }, (_, at) => `q${at * 2}`))
+  expect(embedded).toEqual(Array.from({ length: 15 }, (_, at) => `q${at * 2}`))
   for (const { query_text: text, filters, ranking } of asked)
     expect([text, filters.in_force_on, ranking.collapse_revisions_on, ranking.per_document_max]).toEqual(['', '', '', 0])
 })
