@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createActAliases } from '#core/text/references/index.ts'
 import type { ActAliases } from '#core/text/references/index.ts'
+import { openSized, readFully } from './read-file.ts'
 import { referencesLayout, referencesSchema } from './references-layout.ts'
 
 /**
@@ -23,11 +24,7 @@ export interface ReferencesIndex {
 export function openReferences(folder: string): ReferencesIndex {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
-  const file = openSync(join(folder, 'references.bin'), 'r')
-  if (fstatSync(file).size !== layout.bytes) {
-    closeSync(file)
-    throw new Error('references.bin is not as long as its description says')
-  }
+  const file = openSized(join(folder, 'references.bin'), layout.bytes)
 
   /** Text and row offsets of a term and of the next one. */
   const offsetsAt = (position: number): Uint32Array => new Uint32Array(readBytes(file, position * 8, 16))
@@ -73,10 +70,6 @@ export function openReferences(folder: string): ReferencesIndex {
 
 function readBytes(file: number, position: number, length: number): ArrayBuffer {
   const bytes = new Uint8Array(length)
-  for (let done = 0; done < length;) {
-    const read = readSync(file, bytes, done, length - done, position + done)
-    if (read === 0) throw new Error('references.bin is shorter than it was when it was verified')
-    done += read
-  }
+  readFully(file, bytes, position)
   return bytes.buffer
 }

@@ -3,14 +3,12 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import type { ProfileParameters } from '#core/profile.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { Projection } from '#jobs/search-nodes.ts'
-import { askSystems } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import type { JudgedQuestion } from './judged-question.ts'
 import { compareRankings } from './metrics/comparison.ts'
-import type { RankingFigures } from './metrics/ranking.ts'
-import { outcomeOf } from './outcomes.ts'
 import type { Outcome } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
+import { rankingUnder } from './ranking-under.ts'
 
 /** The version that a candidate is to replace, as it is served. */
 export interface ActiveVersion {
@@ -32,12 +30,7 @@ export async function compareWithActive(
   const { loaded } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
   if (loaded.length === 0) return null
   const { facets, profile, embedder, projection } = active
-  const before = new Map<string, RankingFigures>()
-  const asking = { ...context, facets, profile, embedder, nodes: loaded, projectionId: projection.projectionId }
-  await askSystems(questions, { ...asking, systems: ['hybrid'], limit: DEPTH, withoutText: true }, (_, _system, reply, question) => {
-    const { figures } = outcomeOf(question, reply)
-    if (figures !== undefined) before.set(question.id, figures)
-  })
+  const before = await rankingUnder(profile, questions, DEPTH, { ...context, facets, embedder, nodes: loaded, projectionId: projection.projectionId })
   const after = new Map(questions.flatMap(({ id }, at) => (candidate[at]?.figures === undefined ? [] : [[id, candidate[at].figures] as const])))
   const comparison = compareRankings(after, before)
   return comparison === undefined ? null : { version_id: active.versionId, ...comparison, worse_on: [...comparison.worse_on] }

@@ -1,3 +1,4 @@
+import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
 import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
 import { probability } from '#core/calibration.ts'
 import type { Calibration } from '#core/calibration.ts'
@@ -25,6 +26,19 @@ export function fitDecision(questions: readonly JudgedQuestion[], outcomes: read
     return answerable === undefined || features === undefined ? [] : [{ id, sufficient: answerable, group, features }]
   })
   return fitCalibration(samples, { features: EVIDENCE_FEATURES, targetRisk })
+}
+
+/** The decision of a profile, and what it observes on the labelled questions: from models that had not seen them, where it was fitted on them. */
+export interface Decision {
+  readonly calibration: Calibration
+  readonly scored: Fitted['outOfFold']
+}
+
+/** The decision that is fitted, or the default where there is too little to fit one. */
+export function decisionOf(questions: readonly JudgedQuestion[], outcomes: readonly Outcome[], targetRisk: number): Decision {
+  const fitted = fitDecision(questions, outcomes, targetRisk)
+  if (fitted !== undefined) return { calibration: fitted.calibration, scored: fitted.outOfFold }
+  return { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, questions, outcomes) }
 }
 
 /** The labelled questions under a decision that was not fitted on them. */

@@ -1,6 +1,9 @@
-import { open } from 'node:fs/promises'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { dotAt } from '#core/artifact/dot.ts'
+import { openSized, readFully } from '#core/artifact/read-file.ts'
+import { mulberry32 } from './metrics/random.ts'
 
 /** Shares of the passages that a filter allows, in percent. */
 export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const
@@ -71,31 +74,20 @@ export function leastRecall(recall: FilteredRecall): Readonly<Record<string, num
 
 async function similaritiesOf({ artifactFolder, rows, dimensions, signal }: FilteredRecallInput, query: Float32Array): Promise<Float64Array> {
   const similarities = new Float64Array(rows)
-  const file = await open(join(artifactFolder, 'vectors.f32'), 'r')
+  const file = openSized(join(artifactFolder, 'vectors.f32'), rows * dimensions * 4)
   try {
     const block = new Float32Array(BLOCK_ROWS * dimensions)
     for (let from = 0; from < rows; from += BLOCK_ROWS) {
       signal.throwIfAborted()
       const count = Math.min(BLOCK_ROWS, rows - from)
-      await file.read(new Uint8Array(block.buffer, 0, count * dimensions * 4), 0, count * dimensions * 4, from * dimensions * 4)
-      for (let row = 0; row < count; row++) similarities[from + row] = dot(block, row * dimensions, query)
+      readFully(file, new Uint8Array(block.buffer, 0, count * dimensions * 4), from * dimensions * 4)
+      for (let row = 0; row < count; row++) similarities[from + row] = dotAt(block, row * dimensions, query)
       await nextTurn()
     }
   } finally {
-    await file.close()
+    closeSync(file)
   }
   return similarities
-}
-
-function dot(block: Float32Array, at: number, query: Float32Array): number {
-  let [a, b, c, e] = [0, 0, 0, 0]
-  for (let d = 0; d < query.length; d += 4) {
-    a += (block[at + d] ?? 0) * (query[d] ?? 0)
-    b += (block[at + d + 1] ?? 0) * (query[d + 1] ?? 0)
-    c += (block[at + d + 2] ?? 0) * (query[d + 2] ?? 0)
-    e += (block[at + d + 3] ?? 0) * (query[d + 3] ?? 0)
-  }
-  return a + b + (c + e)
 }
 
 /** Of the ten best allowed rows (all, where there are fewer) the share that was found; a row as similar as the tenth is as good as it. */
@@ -119,15 +111,12 @@ function bitsetOf(rows: Uint32Array, total: number): Buffer {
   return bits
 }
 
-/** All rows in an order that looks random (Fisher–Yates over mulberry32) and follows from the seed. */
+/** All rows in an order that looks random (Fisher–Yates) and follows from the seed. */
 function shuffledRows(rows: number, seed: number): Uint32Array {
+  const random = mulberry32(seed)
   const order = Uint32Array.from({ length: rows }, (_, row) => row)
-  let state = (seed + 1) * 0x9e37_79b9
   for (let last = rows - 1; last > 0; last--) {
-    state = (state + 0x6d2b_79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    const other = Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * (last + 1))
+    const other = Math.floor(random() * (last + 1))
     const row = order[last] ?? 0
     order[last] = order[other] ?? 0
     order[other] = row

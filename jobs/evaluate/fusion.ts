@@ -5,6 +5,8 @@ import { compareRankings } from './metrics/comparison.ts'
 import { rankingUnder, sampleJudged } from './ranking-under.ts'
 
 const WEIGHTS = [0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7] as const
+/** Passages of each list: as nDCG@10 looks at. */
+const LIMIT = 10
 /** Fewer judged questions say too little. */
 const QUESTIONS_MIN = 50
 
@@ -16,11 +18,11 @@ export async function fitFusion(questions: readonly JudgedQuestion[], context: A
   const { profile } = context
   const sample = sampleJudged(questions)
   if (sample.length < QUESTIONS_MIN) return profile
-  const own = await rankingUnder(profile, sample, context)
+  const own = await rankingUnder(profile, sample, LIMIT, context)
   let best = { profile, mean: -1, better: false }
   for (const weight of WEIGHTS) {
     const tried = { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
-    const difference = compareRankings(await rankingUnder(tried, sample, context), own)?.metrics['ndcg@10']
+    const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, context), own)?.metrics['ndcg@10']
     if (difference !== undefined && difference.candidate > best.mean) best = { profile: tried, mean: difference.candidate, better: difference.ci[0] > 0 }
   }
   return best.better ? best.profile : profile
@@ -39,7 +41,7 @@ export async function tryReranker(
   const sample = sampleJudged(questions)
   if (reranker === null || sample.length < QUESTIONS_MIN) return profile
   const tried = { ...profile, reranker }
-  const own = await rankingUnder(profile, sample, context)
-  const difference = compareRankings(await rankingUnder(tried, sample, context), own)?.metrics['ndcg@10']
+  const own = await rankingUnder(profile, sample, LIMIT, context)
+  const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, context), own)?.metrics['ndcg@10']
   return difference !== undefined && difference.ci[0] > 0 ? tried : profile
 }

@@ -3,7 +3,7 @@ import type { Miss } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { Outcome } from './outcomes.ts'
 import type { JudgedQuestion } from './judged-question.ts'
 import { observedValue } from './figures.ts'
-import type { Decision } from './report.ts'
+import type { Decision } from './figures.ts'
 
 export interface Misses {
   /** The worst of each kind: the surest mistakes, and what was found and yet held back for the greatest doubt. */

@@ -7,7 +7,6 @@ import type { ArtifactStore } from '#core/artifact/store.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/errors.ts'
-import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
 import type { ProfileParameters } from '#core/profile.ts'
 import type { Reranker } from '#core/rerank/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-node.ts'
@@ -16,7 +15,8 @@ import type { Projection } from '#jobs/search-nodes.ts'
 import type { AskContext } from './ask.ts'
 import { compareWithActive } from './active.ts'
 import type { ActiveVersion } from './active.ts'
-import { fitDecision, scoredBy } from './figures.ts'
+import { decisionOf } from './figures.ts'
+import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitFusion, tryReranker } from './fusion.ts'
 import { judgedQuestion } from './judged-question.ts'
@@ -27,7 +27,6 @@ import type { EvaluationReport } from './page/evaluation-report.ts'
 import { passagesIn } from './passages.ts'
 import { parseQuestions } from './questions.ts'
 import { reportOf } from './report.ts'
-import type { Decision } from './report.ts'
 
 export interface EvaluationInput {
   readonly versionId: string
@@ -76,11 +75,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const profile = input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, DEPTH, context)
-  const fitted = fitDecision(questions, outcomes.hybrid, input.targetRisk)
-  const decision: Decision =
-    fitted === undefined
-      ? { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, questions, outcomes.hybrid) }
-      : { calibration: fitted.calibration, scored: fitted.outOfFold }
+  const decision = decisionOf(questions, outcomes.hybrid, input.targetRisk)
   const report = reportOf({
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,

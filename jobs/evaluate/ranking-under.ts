@@ -6,7 +6,6 @@ import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
 const QUESTIONS_MAX = 300
-const DEPTH = 10
 
 /** At most 300 of the questions that something is judged relevant to, spread evenly: enough to tell one ranking from another. */
 export function sampleJudged(questions: readonly JudgedQuestion[]): readonly JudgedQuestion[] {
@@ -15,14 +14,15 @@ export function sampleJudged(questions: readonly JudgedQuestion[]): readonly Jud
   return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter((question) => question !== undefined)
 }
 
-/** Figures by question id when the first ten passages are ranked under a profile. */
+/** Figures by question id when passages are ranked under a profile. @param limit passages of each list. */
 export async function rankingUnder(
   profile: ProfileParameters,
   questions: readonly JudgedQuestion[],
+  limit: number,
   context: AskContext,
 ): Promise<ReadonlyMap<string, RankingFigures>> {
   const found = new Map<string, RankingFigures>()
-  await askSystems(questions, { ...context, profile, systems: ['hybrid'], limit: DEPTH, withoutText: true }, (_, _system, reply, question) => {
+  await askSystems(questions, { ...context, profile, systems: ['hybrid'], limit, withoutText: true }, (_, _system, reply, question) => {
     const { figures } = outcomeOf(question, reply)
     if (figures !== undefined) found.set(question.id, figures)
   })

@@ -1,8 +1,7 @@
 import { EVIDENCE_SIGNAL } from '#core/profile.ts'
-import type { Calibration } from '#core/calibration.ts'
 import type { System } from './ask.ts'
-import type { Fitted } from './calibration/fit.ts'
 import { rankingsOf } from './figures.ts'
+import type { Decision } from './figures.ts'
 import { leastRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
 import { gatesOf } from './gates.ts'
@@ -12,12 +11,6 @@ import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
-
-/** The decision of the profile, and what it observes on the labelled questions: from models that had not seen them, where it was fitted on them. */
-export interface Decision {
-  readonly calibration: Calibration
-  readonly scored: Fitted['outOfFold']
-}
 
 export interface ReportInput {
   readonly kind: EvaluationReport['kind']

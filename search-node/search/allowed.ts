@@ -135,10 +135,13 @@ function keepInForce(bits: Uint32Array, day: number, { inForceFrom, inForceTo }:
 
 function popCount(bits: Uint32Array): number {
   let count = 0
-  for (let word of bits) {
-    word -= (word >>> 1) & 0x5555_5555
-    word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
-    count += Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
-  }
+  for (const word of bits) count += countBits(word)
   return count
+}
+
+/** Bits that are set in a word of 32. */
+export function countBits(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x5555_5555)
+  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }

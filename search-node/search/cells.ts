@@ -1,9 +1,9 @@
 import { MetricKind, exactSearch } from 'usearch'
+import { dotAt } from '#core/artifact/dot.ts'
 import { cellsLayout } from '#core/artifact/layout.ts'
 import type { Division, Reach } from '#core/artifact/layout.ts'
 import { quantizeTogether } from '#core/artifact/quantize.ts'
 import { isAllowed } from './allowed.ts'
-import { dotAt } from './dot.ts'
 import type { Scorer } from './exact.ts'
 
 /** The cells of one version; see `cells.bin` in `core/artifact/layout.ts`. */

@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forwardSchema, pairSlot } from '#core/artifact/forward.ts'
 import type { ForwardDescription } from '#core/artifact/forward.ts'
+import { openSized, ownBytes, readFully } from '#core/artifact/read-file.ts'
 
 /** The words of rows; see `core/artifact/forward.ts`. */
 export interface ForwardIndex {
@@ -27,11 +28,11 @@ export interface RowsWords {
 /** @throws Error if a file is not as long as the description says. */
 export function openForward(folder: string, rows: number): ForwardIndex {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
-  const offsets = wholeFile(join(folder, 'forward.offsets'), rows + 1)
-  const pairs = fileOf(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)
+  const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
+  const pairs = openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)
   const count = new Uint32Array(1)
   if (description.rows !== rows || offsets[rows] !== description.uint32s) throw new Error('the forward index contradicts the manifest')
-  const file = fileOf(join(folder, 'forward.tokens'), description.uint32s * 4)
+  const file = openSized(join(folder, 'forward.tokens'), description.uint32s * 4)
   let buffer = new Uint32Array(4_096)
   return {
     description,
@@ -52,28 +53,5 @@ export function openForward(folder: string, rows: number): ForwardIndex {
       closeSync(file)
       closeSync(pairs)
     },
-  }
-}
-
-function fileOf(path: string, bytes: number): number {
-  const file = openSync(path, 'r')
-  if (fstatSync(file).size === bytes) return file
-  closeSync(file)
-  throw new Error('a file of the forward index is not as long as its description says')
-}
-
-function wholeFile(path: string, uint32s: number): Uint32Array {
-  const bytes = readFileSync(path)
-  if (bytes.length !== uint32s * 4) throw new Error('a file of the forward index is not as long as its description says')
-  const own = new Uint32Array(uint32s)
-  new Uint8Array(own.buffer).set(bytes)
-  return own
-}
-
-function readFully(file: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length;) {
-    const read = readSync(file, bytes, done, bytes.length - done, position + done)
-    if (read === 0) throw new Error('a file of the artifact is shorter than it was when it was verified')
-    done += read
   }
 }

@@ -78,12 +78,6 @@ export function takeAllowed(allowed: Uint32Array): void {
     for (let left = allowed[word] ?? 0; left !== 0; left &= left - 1) take(word * 32 + 31 - Math.clz32(left & -left), 0)
 }
 
-/** Makes candidates of these rows, with score 0. @param taken ascending, at most CHUNK_ROWS. */
-export function takeRows(taken: readonly number[]): void {
-  candidates = 0
-  for (const row of taken) take(row % CHUNK_ROWS, 0)
-}
-
 /** Adds a word's impacts to the candidates, each looked up from where the one before was found. */
 export function addToCandidates({ lists, weight }: LexicalGroup): void {
   for (const list of lists) {

@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from '#core/artifact/lexical-layout.ts'
 import type { LexicalDescription } from '#core/artifact/lexical-layout.ts'
-import { PostingList, readFully } from './lexical-postings.ts'
+import { openSized, readFully } from '#core/artifact/read-file.ts'
+import { PostingList } from './lexical-postings.ts'
 import type { TermEntry } from './lexical-postings.ts'
 
 /**
@@ -21,13 +22,13 @@ export function openLexical(folder: string, rows: number): LexicalIndex {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)
-  const terms = openWhole(join(folder, 'lexical.terms'), layout.bytes)
-  const postings = openWhole(join(folder, 'lexical.postings'), description.postings_bytes)
+  const terms = openSized(join(folder, 'lexical.terms'), layout.bytes)
+  const postings = openSized(join(folder, 'lexical.postings'), description.postings_bytes)
   const firstTerms = Buffer.alloc(description.first_terms_bytes)
-  readFully(terms, firstTerms, firstTerms.length, layout.firstTermsOffset)
+  readFully(terms, firstTerms, layout.firstTermsOffset)
   /** Pairs: start of the block, start of its first term. */
   const table = new Uint32Array((layout.blocks + 1) * 2)
-  readFully(terms, new Uint8Array(table.buffer), table.byteLength, layout.tableOffset)
+  readFully(terms, new Uint8Array(table.buffer), layout.tableOffset)
   let block = Buffer.alloc(0)
 
   /** The last block whose first term is not above the wanted one; -1 if there is none. */
@@ -48,7 +49,7 @@ export function openLexical(folder: string, rows: number): LexicalIndex {
       if (number < 0) return undefined
       const [from = 0, , to = 0] = table.subarray(number * 2, number * 2 + 3)
       if (block.length < to - from) block = Buffer.alloc(to - from)
-      readFully(terms, block, to - from, from)
+      readFully(terms, block.subarray(0, to - from), from)
       return findInBlock(block, to - from, wanted)
     },
     list: (entry) => new PostingList(postings, entry, description.postings_bytes),
@@ -57,13 +58,6 @@ export function openLexical(folder: string, rows: number): LexicalIndex {
       closeSync(postings)
     },
   }
-}
-
-function openWhole(path: string, bytes: number): number {
-  const file = openSync(path, 'r')
-  if (fstatSync(file).size === bytes) return file
-  closeSync(file)
-  throw new Error('a file of the lexical index is not as long as its description says')
 }
 
 function findInBlock(block: Buffer, length: number, wanted: Buffer): TermEntry | undefined {

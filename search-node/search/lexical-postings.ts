@@ -1,5 +1,5 @@
-import { readSync } from 'node:fs'
 import { DIRECTORY_BYTES, chunkBytes } from '#core/artifact/lexical-layout.ts'
+import { readFully } from '#core/artifact/read-file.ts'
 
 /** Where the postings of a term lie; see `core/artifact/lexical-layout.ts`. */
 export interface TermEntry {
@@ -37,7 +37,7 @@ export class PostingList {
     this.#whole = bytesMax <= WHOLE_BYTES_MAX
     this.#bytes = Buffer.allocUnsafe(this.#whole ? bytesMax : directoryBytes)
     this.#position = offset + directoryBytes
-    readFully(file, this.#bytes, this.#bytes.length, offset)
+    readFully(file, this.#bytes, offset)
   }
 
   /** Starts over. */
@@ -66,17 +66,8 @@ export class PostingList {
   /** Copies what was sought to the front of the target: `count` uint16 rows without their chunk, then as many uint8 impacts. */
   read(target: Uint8Array): void {
     const length = this.count * 3
-    if (!this.#whole) return readFully(this.#file, target, length, this.#position + this.#skipped)
+    if (!this.#whole) return readFully(this.#file, target.subarray(0, length), this.#position + this.#skipped)
     const from = this.#chunks * DIRECTORY_BYTES + this.#skipped
     target.set(this.#bytes.subarray(from, from + length))
-  }
-}
-
-/** @throws Error when the file is shorter than it was when it was verified. */
-export function readFully(file: number, bytes: Uint8Array, length: number, position: number): void {
-  for (let done = 0; done < length;) {
-    const read = readSync(file, bytes, done, length - done, position + done)
-    if (read === 0) throw new Error('a file of the lexical index is shorter than it was when it was verified')
-    done += read
   }
 }

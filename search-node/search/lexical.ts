@@ -1,7 +1,8 @@
 import { CHUNK_ROWS } from '#core/artifact/lexical-layout.ts'
+import { countBits } from './allowed.ts'
 import { createBestRows } from './lexical-best.ts'
 import type { BestRows } from './lexical-best.ts'
-import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeRows, takeSums } from './lexical-chunk.ts'
+import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './lexical-chunk.ts'
 import type { LexicalGroup, LexicalQuery } from './lexical-query.ts'
 
 /** Words of a filter that stand for a chunk's rows, and those for 2,048 of them. */
@@ -26,52 +27,9 @@ export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted:
   return best.sorted()
 }
 
-/**
- * What each word of the question adds to each of the given rows, in SCORE_UNIT: first all words of the first row. The sum over its words is a row's score.
- * @param rows in any order.
- */
-export function lexicalContributions(query: LexicalQuery, rows: Uint32Array): Uint32Array {
-  const width = query.groups.length
-  const contributions = new Uint32Array(rows.length * width)
-  rewind(query.groups)
-  for (const [chunk, places] of placesByChunk(rows)) {
-    for (const [word, group] of query.groups.entries()) {
-      if (boundIn(chunk, group) === 0) continue
-      takeRows(places.map((place) => rows[place] ?? 0))
-      addToCandidates(group)
-      let next = 0
-      forEachCandidate((_row, score) => (contributions[(places[next++] ?? 0) * width + word] = score))
-    }
-  }
-  return contributions
-}
-
-/** Where in the list the rows of each chunk stand; chunks ascending, and within each its rows. */
-function placesByChunk(rows: Uint32Array): Map<number, number[]> {
-  const places = new Map<number, number[]>()
-  for (const place of [...rows.keys()].sort((a, b) => (rows[a] ?? 0) - (rows[b] ?? 0))) {
-    const chunk = Math.floor((rows[place] ?? 0) / CHUNK_ROWS)
-    const known = places.get(chunk)
-    if (known === undefined) places.set(chunk, [place])
-    else known.push(place)
-  }
-  return places
-}
-
-/** Scores of the given rows, in SCORE_UNIT. */
-export function scoreRows(query: LexicalQuery, rows: Uint32Array): Uint32Array {
-  const contributions = lexicalContributions(query, rows)
-  const width = query.groups.length
-  return Uint32Array.from(rows, (_, at) => contributions.subarray(at * width, (at + 1) * width).reduce((sum, contribution) => sum + contribution, 0))
-}
-
 function knownGroups({ groups }: LexicalQuery): readonly LexicalGroup[] {
-  rewind(groups)
-  return groups.filter(({ frequency }) => frequency > 0)
-}
-
-function rewind(groups: readonly LexicalGroup[]): void {
   for (const { lists } of groups) for (const list of lists) list.rewind()
+  return groups.filter(({ frequency }) => frequency > 0)
 }
 
 /** The most that a word adds to a row of the chunk. */
@@ -145,10 +103,4 @@ function countsByChunk(allowed: Uint32Array): Uint32Array {
   }
   allowedCounts.set(allowed, counts)
   return counts
-}
-
-function countBits(bits: number): number {
-  const pairs = bits - ((bits >>> 1) & 0x5555_5555)
-  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }

@@ -1,9 +1,10 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bitsetWords, facetsLayout, facetsSchema } from '#core/artifact/layout.ts'
 import type { Facets, Reach } from '#core/artifact/layout.ts'
 import type { Manifest } from '#core/artifact/manifest.ts'
 import type { PassageRecord } from '#core/artifact/passage.ts'
+import { ownBytes, readFully } from '#core/artifact/read-file.ts'
 import { openReferences } from '#core/artifact/references-index.ts'
 import type { ReferencesIndex } from '#core/artifact/references-index.ts'
 import { readRowTable } from '#core/artifact/row-table.ts'
@@ -143,20 +144,4 @@ function openFacets({ folder, passages, documents }: ArtifactRef): { readonly ta
     inForceTo: new Int32Array(part(toOffset, passages)),
   }
   return { table, close: () => closeSync(file) }
-}
-
-function readFully(file: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length;) {
-    const read = readSync(file, bytes, done, bytes.length - done, position + done)
-    if (read === 0) throw new Error('a file of the artifact is shorter than it was when it was verified')
-    done += read
-  }
-}
-
-/** A file in a buffer of its own, aligned for typed arrays. */
-function ownBytes(path: string): ArrayBuffer {
-  const read = readFileSync(path)
-  const own = new ArrayBuffer(read.length)
-  new Uint8Array(own).set(read)
-  return own
 }

@@ -2,6 +2,7 @@ import { tokenHash } from '#core/artifact/forward.ts'
 import { analyze } from '#core/text/analyze.ts'
 import type { QueryWord } from '#core/text/analyze.ts'
 import type { ForwardIndex } from './forward.ts'
+import { inverseFrequency } from './lexical-query.ts'
 import type { LexicalQuery } from './lexical-query.ts'
 
 /** A word of a question, under the hashes that the forward index knows its terms by: one a language. */
@@ -60,15 +61,10 @@ function pairsOf(
     const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]
     const [one, other] = [words[position(first)], words[position(second)]]
     if (one === undefined || other === undefined) continue
-    const weight = idfOf(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
+    const weight = inverseFrequency(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
     if (weight > 0) pairs.set(`${first} ${second}`, { first, second, weight })
   }
   return [...pairs.values()]
-}
-
-/** As BM25 has it: ln(1 + (rows − frequency + 0.5) / (frequency + 0.5)). */
-function idfOf(frequency: number, rows: number): number {
-  return Math.log(1 + (Math.max(0, rows - frequency) + 0.5) / (frequency + 0.5))
 }
 
 /** A hash table with open addressing: a question's words are looked for among thousands of words of its candidates. */

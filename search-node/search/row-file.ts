@@ -1,4 +1,5 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
+import { readFully } from '#core/artifact/read-file.ts'
 
 /**
  * A file of rows of one size, read into one buffer that the thread reuses. Reading copies from the page cache, which all threads share.
@@ -36,13 +37,6 @@ export function openRowFile(path: string, rowBytes: number): RowFile {
     }
     return to
   }
-  function readFully(at: number, length: number, position: number): void {
-    for (let done = 0; done < length;) {
-      const read = readSync(file, bytes, at + done, length - done, position + done)
-      if (read === 0) throw new Error('a file of the artifact is shorter than it was when it was verified')
-      done += read
-    }
-  }
   /** Rows of a group were read with the gaps between them; moves them together. */
   function closeGaps(rows: Uint32Array, from: number, to: number): void {
     const first = rows[from] ?? 0
@@ -57,7 +51,7 @@ export function openRowFile(path: string, rowBytes: number): RowFile {
       for (let from = 0; from < rows.length;) {
         const to = groupEnd(rows, from)
         const first = rows[from] ?? 0
-        readFully(from * rowBytes, ((rows[to] ?? 0) - first + 1) * rowBytes, first * rowBytes)
+        readFully(file, bytes.subarray(from * rowBytes, (from + (rows[to] ?? 0) - first + 1) * rowBytes), first * rowBytes)
         if ((rows[to] ?? 0) - first > to - from) closeGaps(rows, from, to)
         from = to + 1
       }

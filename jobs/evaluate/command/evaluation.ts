@@ -2,10 +2,9 @@ import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/artifact/hashed-file.ts'
 import { localEmbedder } from '#core/embedding/local.ts'
 import { BOUNDS } from '#core/bounds.ts'
-import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
-import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
+import { decisionOf } from '#jobs/evaluate/figures.ts'
 import { filteredRecallOf } from '#jobs/evaluate/filtered-questions.ts'
 import type { JudgedQuestion } from '#jobs/evaluate/judged-question.ts'
 import { askQuestions, timeSystems } from '#jobs/evaluate/outcomes.ts'
@@ -121,7 +120,6 @@ async function askBuilt(flags: EvaluateFlags, asked: Asked, version: ThrowAwayVe
     onProgress: telling('ask'),
   }
   const outcomes = await askQuestions(asked.questions, imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax, context)
-  const fitted = fitDecision(asked.questions, outcomes.hybrid, flags.targetRisk)
   const report = reportOf({
     kind: 'data set',
     dataset: basename(resolve(flags.folder)),
@@ -130,10 +128,7 @@ async function askBuilt(flags: EvaluateFlags, asked: Asked, version: ThrowAwayVe
     passages: artifact.manifest.passages,
     questions: asked.questions,
     outcomes,
-    decision:
-      fitted === undefined
-        ? { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, asked.questions, outcomes.hybrid) }
-        : { calibration: fitted.calibration, scored: fitted.outOfFold },
+    decision: decisionOf(asked.questions, outcomes.hybrid, flags.targetRisk),
     latency: await timeSystems(asked.questions, { ...context, onProgress: telling('time') }),
     filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, { ...context, onProgress: telling('filters') }),
     comparison: null,

@@ -1,3 +1,5 @@
+import { mulberry32 } from './random.ts'
+
 /** Resamples of a bootstrap. */
 const RESAMPLES = 1_000
 const SEED = 0x5eed
@@ -60,15 +62,4 @@ function intervalOf(values: Float64Array): Interval {
     return below + (above - below) * (position - Math.floor(position))
   }
   return [at(LOWER), at(UPPER)]
-}
-
-/** Uniform in [0, 1); integer arithmetic only (Ettinger's mulberry32). */
-function mulberry32(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

@@ -91,7 +91,7 @@ describe('the questions that a ranking is tried on', () => {
 
   test('are asked of the hybrid system under the profile that is tried', async () => {
     const { context, asked } = asking((request) => replyAt(request, 1))
-    const figures = await rankingUnder(profile, questions(2), context)
+    const figures = await rankingUnder(profile, questions(2), 10, context)
     expect([...figures].map(([id, { 'mrr@10': rank }]) => [id, rank])).toEqual([
       ['q0', 0.5],
       ['q1', 0.5],

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { queryWords } from '#core/text/analyze.ts'
 import { openLexical } from '#search-node/search/lexical-index.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/lexical-query.ts'
-import { lexicalContributions, scoreRows, searchLexical } from '#search-node/search/lexical.ts'
+import type { LexicalQuery } from '#search-node/search/lexical-query.ts'
+import { searchLexical } from '#search-node/search/lexical.ts'
 import { seededRandom } from '#test/support/artifact.ts'
 import { bestOf, bitsOf, naiveScores, naiveSums, withIndex } from './lexical-corpus.ts'
 import type { Passage } from './lexical-corpus.ts'
@@ -22,6 +23,18 @@ function pairs({ rows, scores }: { readonly rows: Uint32Array; readonly scores: 
   return Array.from(rows, (row, at) => [row, scores[at] ?? 0])
 }
 
+function everyRow(rows: number): Uint32Array {
+  return bitsOf(rows, () => true)
+}
+
+/** Of every row, 0 where it holds none of the words. */
+function scoresOf(query: LexicalQuery, rows: number): Uint32Array {
+  const found = searchLexical(query, everyRow(rows), rows)
+  const scores = new Uint32Array(rows)
+  for (const [at, row] of found.rows.entries()) scores[row] = found.scores[at] ?? 0
+  return scores
+}
+
 describe('scores', () => {
   test('are BM25 over heading and text, up to the rounding of impacts and weights', () => {
     fc.assert(
@@ -31,7 +44,7 @@ describe('scores', () => {
         (corpus, asked) => {
           withIndex(corpus, (index) => {
             const query = prepareLexical(index, queryWords(asked.join(' '), index.description.languages))
-            const scores = scoreRows(query, Uint32Array.from(corpus.keys()))
+            const scores = scoresOf(query, corpus.length)
             for (const [row, expected] of naiveScores(corpus, asked).entries())
               expect(Math.abs((scores[row] ?? 0) * SCORE_UNIT - expected)).toBeLessThan(asked.length * 0.03)
           })
@@ -50,14 +63,14 @@ describe('scores', () => {
     withIndex(corpus, (index) => {
       const query = prepareLexical(index, queryWords('bank', index.description.languages))
       expect(query.groups.map(({ frequency }) => frequency)).toEqual([2])
-      const [first = 0, second, third] = scoreRows(query, Uint32Array.of(0, 1, 2))
+      const [first = 0, second, third] = scoresOf(query, 3)
       expect(first).toBeGreaterThan(0)
       expect([second, third]).toEqual([first, 0])
       expect(query.maximum).toBe(first)
     })
   })
 
-  test('tell what each word adds to a row, in the order of the words, and name words that the version lacks', () => {
+  test('are the sum of what each word adds, and words that the version lacks are named', () => {
     withIndex([{ language: 'en', heading: 'Assets', text: 'client money' }], (index) => {
       const query = prepareLexical(index, queryWords('unknown client assets', ['en']))
       expect(query.groups.map(({ word, frequency }) => [word, frequency])).toEqual([
@@ -65,8 +78,10 @@ describe('scores', () => {
         ['client', 1],
         ['assets', 1],
       ])
-      const [unknown, client, assets] = lexicalContributions(query, Uint32Array.of(0))
-      expect([unknown, client, assets].map((value) => value !== undefined && value > 0)).toEqual([false, true, true])
+      const [unknown, client, assets] = ['unknown', 'client', 'assets'].map((word) => scoresOf(prepareLexical(index, queryWords(word, ['en'])), 1)[0] ?? -1)
+      expect(unknown).toBe(0)
+      expect(Math.min(client ?? 0, assets ?? 0)).toBeGreaterThan(0)
+      expect([...scoresOf(query, 1)]).toEqual([(client ?? 0) + (assets ?? 0)])
     })
   })
 })
@@ -136,17 +151,12 @@ describe('the best rows', () => {
     })
   })
 
-  test('scored again give the same scores, in whatever order they are asked for', () => {
+  test('of a question that is asked again are the same', () => {
     const corpus = Array.from({ length: 500 }, (_, n) => ({ language: 'en', heading: `part${n % 7}`, text: `money${n % 11} client ${n}` }))
     withIndex(corpus, (index) => {
       const query = prepareLexical(index, queryWords('client part3 money4 44', ['en']))
-      const found = searchLexical(
-        query,
-        bitsOf(corpus.length, () => true),
-        50,
-      )
-      expect(scoreRows(query, found.rows)).toEqual(found.scores)
-      expect(scoreRows(query, found.rows.toReversed())).toEqual(found.scores.toReversed())
+      const found = searchLexical(query, everyRow(corpus.length), 50)
+      expect(pairs(searchLexical(query, everyRow(corpus.length), 50))).toEqual(pairs(found))
     })
   })
 })
