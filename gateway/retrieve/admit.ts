@@ -27,8 +27,9 @@ export interface Admission {
   readonly decision: AdmissionDecision
 }
 
+/** An attempt decides nothing where the counters' epoch has just changed, or where the key is held by a request that is not on record. */
 const ATTEMPTS_MAX = 4
-const EPOCH_PAUSE_MS = 25
+const ATTEMPT_PAUSE_MS = 25
 
 /**
  * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before anything is said.
@@ -45,13 +46,18 @@ export async function admit(
   const { timings } = exchange
   const digest = idempotencyKey === undefined ? undefined : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
   const fingerprint = fingerprintOf(deps, pinned)
-  const original =
-    digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const original =
+      digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
     const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
     const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
     if (decision.status === 'epoch') {
       await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
+      continue
+    }
+    // The request that holds the key is not reserved yet, and may still give it back: what is named as the original must be on record.
+    if (decision.status === 'conflict' && original === undefined && attempt < ATTEMPTS_MAX) {
+      await sleep(ATTEMPT_PAUSE_MS * attempt)
       continue
     }
     onDecision(decision)
@@ -61,7 +67,7 @@ export async function admit(
     await takeBack(deps, exchange, scope, digest)
     if (reserved.status === 'conflict') throw new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${reserved.originalRequestId}` })
     deps.epochs.forget(pinned.organizationId)
-    await sleep(EPOCH_PAUSE_MS * attempt)
+    await sleep(ATTEMPT_PAUSE_MS * attempt)
   }
   throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the epoch of the limit counters did not settle') })
 }

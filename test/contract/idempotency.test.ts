@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, it } from 'vitest'
+import { idempotencyDigest } from '#core/fingerprint.ts'
+import { limitKeys } from '#core/limits/keys.ts'
+import type { LimitScope } from '#core/limits/keys.ts'
 import { rotateKey } from '#jobs/operator/actions/keys.ts'
 import { parsePeppers } from '#core/settings.ts'
 import { ABSTAINED_QUERY } from '#test/support/caller.ts'
+import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
 import { newCaller, providerUrl, service } from './service.ts'
@@ -11,6 +17,8 @@ import { outcomeOf, windowsOf } from './windows.ts'
 const under = (key: string | readonly string[]): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({
   headers: { 'idempotency-key': key },
 })
+const redis = new Redis(service.settings.redisUrl, { lazyConnect: true })
+afterAll(() => redis.quit())
 const ALREADY = [409, 'REQUEST_ALREADY_PROCESSED']
 
 describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
@@ -124,7 +132,44 @@ describe('Idempotency-Key: already received', () => {
   })
 })
 
+/** As another request holds a key: charged in Redis, not yet reserved in Postgres. @returns how to give it back. */
+async function holdKey(caller: Caller, key: string, requestId: string): Promise<() => Promise<unknown>> {
+  const { rows } = await service.owner.query<LimitScope>(
+    `select r.organization_id as "organizationId", e.epoch, r.entitlement_id as "entitlementId", r.knowledge_base_id as "knowledgeBaseId",
+       r.client_id as "clientId", r.environment
+     from reservations r join limit_epochs e using (organization_id) where r.entitlement_id = $1`,
+    [caller.entitlementId],
+  )
+  const [scope] = rows
+  if (scope === undefined) throw new Error('the caller has not asked yet')
+  const secret = Buffer.from(service.settings.secrets.SERVICE_SECRET, 'base64')
+  const name = limitKeys(scope).idempotency(idempotencyDigest(secret, scope.clientId, scope.environment, key))
+  await redis.set(name, requestId, 'PX', 10_000)
+  return () => redis.del(name)
+}
+
 describe('Idempotency-Key: received means admitted and not refunded', () => {
+  it('a request that gives its key back before it is on record is never named: the one that waited is served', async () => {
+    const caller = await newCaller()
+    await caller.ask()
+    const key = randomUUID()
+    const giveBack = await holdKey(caller, key, randomUUID())
+    const waiting = caller.ask({}, under(key))
+    await sleep(40)
+    await giveBack()
+    expect((await waiting).status).toBe(200)
+  })
+
+  it('a request that holds the key and never gets on record is named in the end', async () => {
+    const caller = await newCaller()
+    await caller.ask()
+    const [key, holder] = [randomUUID(), randomUUID()]
+    await holdKey(caller, key, holder)
+    const refused = await caller.ask({}, under(key))
+    expect(outcomeOf(refused)).toEqual(ALREADY)
+    expect(refused.error().error.original_request_id).toBe(`req_${holder}`)
+  })
+
   it('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {
     const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     const [key, marker] = [randomUUID(), randomUUID()]
