@@ -30,6 +30,13 @@ export interface QueryWord {
   readonly terms: readonly { readonly language: string; readonly term: string }[]
 }
 
+/** A question as it is looked up. */
+export interface AnalyzedQuestion {
+  readonly words: readonly QueryWord[]
+  /** All its terms by primary language, in order: what `analyze` gives. */
+  readonly terms: ReadonlyMap<string, readonly string[]>
+}
+
 const functionWordLists = FUNCTION_WORDS.trim().split('\n\n')
 const functionWords = new Map(['en', 'de', 'fr'].map((language, place) => [language, new Set(words(functionWordLists[place] ?? ''))]))
 
@@ -93,28 +100,27 @@ function termsOfText(text: string, termsOf: TermsOfWord): string[] {
   return found
 }
 
-/** The words of a question that may be looked up, by first appearance, each once; function words of every given language are left out. */
-export function queryWords(text: string, languages: readonly string[]): QueryWord[] {
+/** The words of a question, by first appearance, each once; function words of every given language are left out. */
+export function analyzeQuestion(text: string, languages: readonly string[]): AnalyzedQuestion {
+  const analyzers = [...new Set(languages.map(primaryLanguage))].map((language) => ({ language, termsOf: termsOfWordIn(language), inOrder: [] as string[] }))
   const found = new Map<string, QueryWord>()
   for (const word of indexedWords(text)) {
-    for (const [place, terms] of termsByPlace(word, languages).entries()) {
-      if (terms.length === 0) continue
+    // A word gives several terms in a row (pairs of characters, enclosing provisions), as many in every language that keeps it.
+    const places: { language: string; term: string }[][] = []
+    for (const { language, termsOf, inOrder } of analyzers) {
+      for (const [place, term] of termsOf(word).entries()) {
+        inOrder.push(term)
+        ;(places[place] ??= []).push({ language, term })
+      }
+    }
+    for (const [place, terms] of places.entries()) {
       const key = JSON.stringify(terms)
       const known = found.get(key)
       if (known !== undefined) found.set(key, { ...known, count: known.count + 1 })
       else if (found.size < QUERY_WORDS_MAX) found.set(key, { word: place === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
     }
   }
-  return [...found.values()]
-}
-
-/** A word gives several terms in a row (pairs of characters, enclosing provisions), as many in every language that keeps it. */
-function termsByPlace(word: string, languages: readonly string[]): QueryWord['terms'][] {
-  const places: { language: string; term: string }[][] = []
-  for (const language of new Set(languages.map(primaryLanguage))) {
-    for (const [place, term] of termsOfWordIn(language)(word).entries()) (places[place] ??= []).push({ language, term })
-  }
-  return places
+  return { words: [...found.values()], terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])) }
 }
 
 function termsOfWord(word: string, stem: (word: string) => string): readonly string[] {

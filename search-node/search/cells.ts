@@ -4,6 +4,7 @@ import { cellsLayout } from '#core/artifact/layout.ts'
 import type { Division, Reach } from '#core/artifact/layout.ts'
 import { quantizeTogether } from '#core/artifact/quantize.ts'
 import { isAllowed } from './allowed.ts'
+import type { Allowed } from './allowed.ts'
 import type { Scorer } from './exact.ts'
 
 /** The cells of one version; see `cells.bin` in `core/artifact/layout.ts`. */
@@ -59,7 +60,7 @@ const ALLOWED_SHARE_NEAR = 0.5
 
 export interface CellQuery {
   readonly head: Int8Array
-  readonly bits: Uint32Array
+  readonly allowed: Allowed
   /** How many true nearest rows are wanted; no more than are allowed. */
   readonly needed: number
   /** Rows to score at least. */
@@ -71,7 +72,7 @@ export interface CellQuery {
  * hold what its mean and its spread let expect: head · mean + reach × spread × |head|, with the reach that this version's build measured. So the
  * search goes on by itself for as long as a filter excludes the query's own neighbourhood, and ends at once where the neighbours are allowed.
  */
-export function scoreCells(cells: Cells, scorer: Scorer, { head, bits, needed, least }: CellQuery): void {
+export function scoreCells(cells: Cells, scorer: Scorer, { head, allowed, needed, least }: CellQuery): void {
   const expected = expectationsOf(cells, head)
   let walk = createWalk(expected, cells.reach.near, new Uint8Array(cells.count))
   let scored = 0
@@ -83,11 +84,11 @@ export function scoreCells(cells: Cells, scorer: Scorer, { head, bits, needed, l
       const cell = walk.next()
       if (cell === undefined) break
       batch.push(cell)
-      size += countAllowed(cells, cell, bits)
+      size += countAllowed(cells, cell, allowed)
       looked += sizeOf(cells, cell)
     }
     if (batch.length === 0) return
-    scorer.add(allowedSlots(cells, batch, bits, size))
+    scorer.add(allowedSlots(cells, batch, allowed, size))
     if (wanted === BATCH_SLOTS_FIRST && size < ALLOWED_SHARE_NEAR * looked) walk = createWalk(expected, cells.reach.far, walk.visited)
     scored += size
   }
@@ -136,7 +137,9 @@ function sizeOf({ starts }: Cells, cell: number): number {
   return (starts[cell + 1] ?? 0) - (starts[cell] ?? 0)
 }
 
-function countAllowed({ starts, rowOf }: Cells, cell: number, bits: Uint32Array): number {
+function countAllowed(cells: Cells, cell: number, { bits, count: allowed }: Allowed): number {
+  const { starts, rowOf } = cells
+  if (allowed === rowOf.length) return sizeOf(cells, cell)
   const end = starts[cell + 1] ?? 0
   let count = 0
   for (let slot = starts[cell] ?? 0; slot < end; slot++) if (isAllowed(bits, rowOf[slot] ?? 0)) count += 1
@@ -144,12 +147,13 @@ function countAllowed({ starts, rowOf }: Cells, cell: number, bits: Uint32Array)
 }
 
 /** Ascending. */
-function allowedSlots({ starts, rowOf }: Cells, batch: readonly number[], bits: Uint32Array, size: number): Uint32Array {
+function allowedSlots({ starts, rowOf }: Cells, batch: readonly number[], { bits, count }: Allowed, size: number): Uint32Array {
   const slots = new Uint32Array(size)
+  const every = count === rowOf.length
   let at = 0
   for (const cell of batch.toSorted((a, b) => a - b)) {
     const end = starts[cell + 1] ?? 0
-    for (let slot = starts[cell] ?? 0; slot < end; slot++) if (isAllowed(bits, rowOf[slot] ?? 0)) slots[at++] = slot
+    for (let slot = starts[cell] ?? 0; slot < end; slot++) if (every || isAllowed(bits, rowOf[slot] ?? 0)) slots[at++] = slot
   }
   return slots
 }

@@ -35,7 +35,7 @@ export function denseRows(index: DenseIndex, query: Float32Array, allowed: Allow
   for (let wanted = candidatesOf(limit); ; wanted *= WIDEN_FACTOR) {
     const scorer = createScorer(heads, cells.rowOf, head, wanted)
     if (plan === 'exact') scoreAll(scorer, listRows(allowed), cells.slotOf)
-    else scoreCells(cells, scorer, { head, bits: allowed.bits, needed: Math.min(limit, allowed.count), least: Math.min(expansion, allowed.count) })
+    else scoreCells(cells, scorer, { head, allowed, needed: Math.min(limit, allowed.count), least: Math.min(expansion, allowed.count) })
     const undecided = cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * dotAt(head, 0, head)
     if (!undecided || wanted > CANDIDATES_MAX) return { plan, rows: scorer.rows() }
   }

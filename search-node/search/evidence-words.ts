@@ -1,6 +1,5 @@
 import { tokenHash } from '#core/artifact/forward.ts'
 import { analyze, primaryLanguage } from '#core/text/analyze.ts'
-import type { ForwardIndex } from './forward.ts'
 import type { Question } from './question.ts'
 
 /** Words, function words left out, in which pairs count as near, and which make a window. */
@@ -8,65 +7,58 @@ const NEAR_WORDS = 3
 const WINDOW_WORDS = 36
 const SOFT_LETTERS_MIN = 4
 
+/** Word hashes of a row, in their order. */
+export type RowWords = Uint32Array
+
 /** Share of the question's pairs, by the lesser idf of the two, that stand side by side in any of the rows; undefined without pairs. */
-export function adjacentPairs(question: Question, forward: ForwardIndex, rows: Uint32Array): number | undefined {
-  return pairShare(question, (pairs) => {
-    const found = new Set<number>()
-    for (const row of rows) for (const pair of pairsWithin(pairs, positionsOf(question, forward, row), 1)) found.add(pair)
-    return found
-  })
+export function adjacentPairs(question: Question, rows: readonly RowWords[]): number | undefined {
+  const found = new Set<number>()
+  for (const words of rows) for (const pair of pairsWithin(question, words, 1)) found.add(pair)
+  return pairShare(question, found)
 }
 
-/** The same for pairs in order within three words, in the one row that has most. */
-export function nearPairs(question: Question, forward: ForwardIndex, rows: Uint32Array): number | undefined {
+/** The same for pairs in order within three words, in the one row that has most; undefined without rows too. */
+export function nearPairs(question: Question, rows: readonly RowWords[]): number | undefined {
   let best: number | undefined
-  for (const row of rows) {
-    const share = pairShare(question, (pairs) => pairsWithin(pairs, positionsOf(question, forward, row), NEAR_WORDS))
+  for (const words of rows) {
+    const share = pairShare(question, pairsWithin(question, words, NEAR_WORDS))
     if (share === undefined) return undefined
     best = Math.max(best ?? 0, share)
   }
   return best
 }
 
-type Pair = readonly [first: number, second: number]
-
-/** Neighbouring words of the question, by position; each pair once. */
-function pairsOf({ words }: Question): readonly Pair[] {
-  return words.slice(1).map((_, at) => [at, at + 1])
+/** A pair is a word of the question and the one after it, named by the place of the first. */
+function pairShare({ words }: Question, found: ReadonlySet<number>): number | undefined {
+  let [said, total] = [0, 0]
+  for (let first = 0; first + 1 < words.length; first++) {
+    const weight = Math.min(words[first]?.idf ?? 0, words[first + 1]?.idf ?? 0)
+    total += weight
+    if (found.has(first)) said += weight
+  }
+  return total === 0 ? undefined : Math.min(1, said / total)
 }
 
-function pairShare(question: Question, find: (pairs: readonly Pair[]) => ReadonlySet<number>): number | undefined {
-  const pairs = pairsOf(question)
-  const weights = pairs.map(([first, second]) => Math.min(question.words[first]?.idf ?? 0, question.words[second]?.idf ?? 0))
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
-  if (total === 0) return undefined
-  let found = 0
-  for (const at of find(pairs)) found += weights[at] ?? 0
-  return Math.min(1, found / total)
-}
-
-/** Where the question's words stand in a row. */
-function positionsOf(question: Question, forward: ForwardIndex, row: number): readonly (readonly number[])[] {
-  const positions: number[][] = question.words.map(() => [])
-  const words = forward.read(row, row).words(row)
-  for (let at = 0; at < words.length; at++) positions[question.position(words[at] ?? 0)]?.push(at)
-  return positions
-}
-
-function pairsWithin(pairs: readonly Pair[], positions: readonly (readonly number[])[], distance: number): ReadonlySet<number> {
+/** The pairs of which the second word follows the first within a distance. */
+function pairsWithin({ words, position }: Question, row: RowWords, distance: number): ReadonlySet<number> {
   const found = new Set<number>()
-  for (const [at, [first, second]] of pairs.entries()) {
-    const seconds = positions[second] ?? []
-    if ((positions[first] ?? []).some((from) => seconds.some((to) => to > from && to - from <= distance))) found.add(at)
+  /** Where each word was seen last, -1: nowhere. */
+  const seen = new Int32Array(words.length).fill(-1)
+  for (let at = 0; at < row.length; at++) {
+    const place = position(row[at] ?? 0)
+    if (place === -1) continue
+    const first = place === 0 ? -1 : (seen[place - 1] ?? -1)
+    if (first !== -1 && at - first <= distance) found.add(place - 1)
+    seen[place] = at
   }
   return found
 }
 
 /** The greatest share of the question, by idf, that a stretch of WINDOW_WORDS words of any of the rows says. */
-export function windowCoverage(question: Question, forward: ForwardIndex, rows: Uint32Array): number {
+export function windowCoverage(question: Question, rows: readonly RowWords[]): number {
   const total = question.words.reduce((sum, { idf }) => sum + idf, 0)
   let best = 0
-  for (const row of rows) best = Math.max(best, bestWindow(question, forward.read(row, row).words(row)))
+  for (const words of rows) best = Math.max(best, bestWindow(question, words))
   return total === 0 ? 0 : Math.min(1, best / total)
 }
 
@@ -90,8 +82,8 @@ function bestWindow(question: Question, words: Uint32Array): number {
 }
 
 /** Share of a row's distinct words that the question asks for. */
-export function firstFocus(question: Question, forward: ForwardIndex, row: number): number {
-  const words = new Set(forward.read(row, row).words(row))
+export function firstFocus(question: Question, row: RowWords): number {
+  const words = new Set(row)
   let asked = 0
   for (const word of words) if (question.position(word) !== -1) asked += 1
   return words.size === 0 ? 0 : asked / words.size
@@ -104,51 +96,49 @@ export function firstFocus(question: Question, forward: ForwardIndex, row: numbe
 export function softCoverage(
   question: Question,
   passage: { readonly language: string; readonly heading: string; readonly text: string },
-  queryText: string,
 ): number {
   const language = primaryLanguage(passage.language)
   const terms = new Set(analyze(`${passage.heading}\n${passage.text}`, language))
-  const similar = byFirstLetter(terms)
+  const grams = gramsByFirstLetter(terms)
   const seen = new Set<number>()
   let [said, total] = [0, 0]
-  for (const term of analyze(queryText, language)) {
+  for (const term of question.terms.get(language) ?? []) {
     const place = question.position(tokenHash(language, term))
     if (place === -1 || seen.has(place)) continue
     seen.add(place)
     const { idf = 0 } = question.words[place] ?? {}
-    said += idf * (terms.has(term) ? 1 : resemblance(term, similar.get(term[0] ?? '') ?? []))
+    said += idf * (terms.has(term) ? 1 : resemblance(term, grams(term[0] ?? '')))
     total += idf
   }
   return total === 0 ? 0 : said / total
 }
 
-interface Spelling {
-  readonly grams: ReadonlySet<string>
-}
+type Grams = ReadonlySet<string>
 
-function byFirstLetter(terms: ReadonlySet<string>): ReadonlyMap<string, readonly Spelling[]> {
-  const spellings = new Map<string, Spelling[]>()
-  for (const term of terms) {
-    if (term.length < SOFT_LETTERS_MIN) continue
-    const known = spellings.get(term[0] ?? '') ?? []
-    known.push({ grams: gramsOf(term) })
-    spellings.set(term[0] ?? '', known)
+/** The three-letter sequences of each term that begins with a letter, made when it is asked for: most words of a question are in the passage as they are. */
+function gramsByFirstLetter(terms: ReadonlySet<string>): (letter: string) => readonly Grams[] {
+  const known = new Map<string, readonly Grams[]>()
+  return (letter) => {
+    const before = known.get(letter)
+    if (before !== undefined) return before
+    const grams = [...terms].filter((term) => term.length >= SOFT_LETTERS_MIN && term.startsWith(letter)).map(gramsOf)
+    known.set(letter, grams)
+    return grams
   }
-  return spellings
 }
 
-function gramsOf(term: string): ReadonlySet<string> {
+function gramsOf(term: string): Grams {
   if (term.length < SOFT_LETTERS_MIN) return new Set([term])
   return new Set(Array.from({ length: term.length - 2 }, (_, at) => term.slice(at, at + 3)))
 }
 
-function resemblance(term: string, spellings: readonly Spelling[]): number {
+function resemblance(term: string, others: readonly Grams[]): number {
   const grams = gramsOf(term)
   let best = 0
-  for (const other of spellings) {
+  for (const other of others) {
     let common = 0
-    for (const gram of grams) if (other.grams.has(gram)) common += 1
-    best = Math.max(best, (2 * common) / (grams.size + other.grams.size))
+    for (const gram of grams) if (other.has(gram)) common += 1
+    best = Math.max(best, (2 * common) / (grams.size + other.size))
   }
   return best
 }

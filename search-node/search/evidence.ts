@@ -26,7 +26,6 @@ export interface EvidenceInput {
   readonly documents: Uint32Array
   /** Language and text of the first lexical candidate. */
   readonly first: { readonly language: string; readonly heading: string; readonly text: string } | undefined
-  readonly queryText: string
 }
 
 /** Candidates of each ranking that are looked at. */
@@ -47,20 +46,21 @@ export function evidenceOf(input: EvidenceInput): number[] {
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
   const mean = meanOf(idfs)
-  const { rows } = lexical
+  const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
+  const [words = new Uint32Array(0)] = best
   const features: Readonly<Record<EvidenceFeature, number>> = {
     document_coverage: documentCoverage(input),
     ...documentFigures(input),
-    adjacent_pairs: adjacentPairs(question, forward, rows.subarray(0, 2 * TOP)) ?? NEITHER,
-    near_pairs: nearPairs(question, forward, rows.subarray(0, TOP)) ?? NEITHER,
+    adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
+    near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEITHER,
     content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
     mean_idf: mean / scale,
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
-    first_length: Math.log(1 + (rows[0] === undefined ? 0 : forward.read(rows[0], rows[0]).words(rows[0]).length)),
-    first_coverage: softCoverage(question, first, input.queryText),
+    first_length: Math.log(1 + words.length),
+    first_coverage: softCoverage(question, first),
     fused_top: fusedTop(input),
-    first_focus: firstFocus(question, forward, rows[0] ?? 0),
-    window_coverage: windowCoverage(question, forward, rows.subarray(0, 2 * TOP)),
+    first_focus: firstFocus(question, words),
+    window_coverage: windowCoverage(question, best),
     rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
     word_stability: wordStability(input),
   }
@@ -120,7 +120,7 @@ function fusedTop({ lexical, dense }: EvidenceInput): number {
     return (lexical.scores[at] ?? 0) + cosine
   })
   for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
-  return meanOf(sums.sort((a, b) => b - a).slice(0, TOP))
+  return meanOf(greatest(sums, TOP).map((at) => sums[at] ?? 0))
 }
 
 /** Webber, Moffat & Zobel 2010, cut at a depth and divided by what perfect agreement would give. */
@@ -149,8 +149,21 @@ function wordStability({ question, lexical, contributions }: EvidenceInput): num
   for (let place = 0; place < width; place++) {
     const without = scores.map((score, at) => score - (contributions[at * width + place] ?? 0))
     if (without.every((score, at) => score === scores[at])) continue
-    const order = Uint32Array.from(without.keys()).sort((a, b) => (without[b] ?? 0) - (without[a] ?? 0) || a - b)
-    shares.push(order.subarray(0, size).reduce((count, at) => count + Number(at < size), 0) / size)
+    shares.push(greatest(without, size).filter((at) => at < size).length / size)
   }
   return meanOf(shares)
+}
+
+/** Positions of the few greatest values, greatest first; of equal ones the first. */
+function greatest(values: ArrayLike<number>, count: number): readonly number[] {
+  const found: number[] = []
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0
+    if (found.length === count && value <= (values[found.at(-1) ?? 0] ?? 0)) continue
+    let place = found.length
+    while (place > 0 && (values[found[place - 1] ?? 0] ?? 0) < value) place -= 1
+    found.splice(place, 0, at)
+    if (found.length > count) found.pop()
+  }
+  return found
 }

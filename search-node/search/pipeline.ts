@@ -1,6 +1,6 @@
 import { dayNumber } from '#core/artifact/layout.ts'
 import type { Filters, FoundPassage, Ranking, SearchReply } from '#core/rpc/search-node.ts'
-import { primaryLanguage, queryWords } from '#core/text/analyze.ts'
+import { analyzeQuestion, primaryLanguage } from '#core/text/analyze.ts'
 import { words as wordsOf } from '#core/text/words.ts'
 import { allowedRows, isAllowed, narrowedTo, withoutReplaced } from './allowed.ts'
 import type { Allowed } from './allowed.ts'
@@ -54,7 +54,10 @@ interface VectorCandidates {
   readonly plan: string
   /** Unit length. */
   readonly query: Float32Array
-  readonly nearest: RankedRows
+  /** Ascending. */
+  readonly rows: Uint32Array
+  /** Cosines of these. */
+  readonly scores: Float64Array
 }
 
 /**
@@ -67,7 +70,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
     const words = input.text.trim() === '' ? undefined : wordCandidates(mapping, input, allowed, Math.max(depth, WORD_CANDIDATES))
     const vectors = input.vector === undefined ? undefined : vectorCandidates(mapping, input.vector, input, allowed, Math.max(depth, VECTOR_CANDIDATES))
-    const rows = Uint32Array.from(new Set([...(words?.rows ?? []), ...(vectors?.nearest.rows ?? []), ...references.rows.keys()])).sort()
+    const rows = Uint32Array.from(new Set([...(words?.rows ?? []), ...(vectors?.rows ?? []), ...references.rows.keys()])).sort()
     const rescored = words === undefined ? undefined : rescoreRows(words.question, mapping.forward, surroundings(mapping, allowed), rows)
     const dense = vectors === undefined ? undefined : cosinesOf(mapping, rows, vectors)
     const scores = raiseNamed(rows, fuse({ rows, lexical: rescored?.scores, dense }, input.ranking), references.rows)
@@ -78,7 +81,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
       passages: asShown(selected, mapping.rows).map((scored) => found(mapping, scored, references, input.withoutText)),
       plan: vectors?.plan ?? 'none',
       allowed: allowed.count,
-      evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words.question, rows, rescored, vectors?.nearest),
+      evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words.question, rows, rescored, vectors),
       unsupported: references.unsupported,
     }
   }
@@ -106,24 +109,28 @@ function wordCandidates({ lexical, forward, facets }: Mapping, { text, filters }
   const held = filters.languages.filter((language) => facets.facets.languages.includes(language))
   const languages = [...new Set(held.map(primaryLanguage))]
   // The version's languages, not the filter's: how rare a word is does not depend on who asks.
-  const asked = queryWords(text, lexical.description.languages)
-  const query = prepareLexical(lexical, asked)
-  return { question: questionOf(text, languages, asked, query, forward), rows: searchLexical(query, bits, depth).rows }
+  const asked = analyzeQuestion(text, lexical.description.languages)
+  const query = prepareLexical(lexical, asked.words)
+  return { question: questionOf(asked, languages, query, forward), rows: searchLexical(query, bits, depth).rows }
 }
 
 function vectorCandidates(mapping: Mapping, vector: Float32Array, { ranking }: SearchInput, allowed: Allowed, depth: number): VectorCandidates {
   const query = unit(vector)
   const { plan, rows } = denseRows(mapping, query, allowed, depth, ranking.expansion)
   const ascending = Uint32Array.from(rows).sort()
-  return { plan, query, nearest: bestFirst(ascending, cosines(mapping.vectors, ascending, query)) }
+  return { plan, query, rows: ascending, scores: cosines(mapping.vectors, ascending, query) }
 }
 
-/** Cosines of all candidates; those that the vectors found are known. @param rows ascending. */
-function cosinesOf(mapping: Mapping, rows: Uint32Array, { query, nearest }: VectorCandidates): Float64Array {
-  const known = new Map([...nearest.rows].map((row, at) => [row, nearest.scores[at] ?? 0]))
-  const others = rows.filter((row) => !known.has(row))
-  for (const [at, cosine] of cosines(mapping.vectors, others, query).entries()) known.set(others[at] ?? 0, cosine)
-  return Float64Array.from(rows, (row) => known.get(row) ?? 0)
+/** Cosines of all candidates; those that the vectors found are known. @param rows ascending, what the vectors found among them. */
+function cosinesOf(mapping: Mapping, rows: Uint32Array, { query, rows: found, scores }: VectorCandidates): Float64Array {
+  let next = 0
+  const others = rows.filter((row) => {
+    while ((found[next] ?? Infinity) < row) next += 1
+    return found[next] !== row
+  })
+  const ofOthers = cosines(mapping.vectors, others, query)
+  let [known, other] = [0, 0]
+  return Float64Array.from(rows, (row) => (found[known] === row ? scores[known++] : ofOthers[other++]) ?? 0)
 }
 
 function surroundings(mapping: Mapping, { bits }: Allowed): Parameters<typeof rescoreRows>[2] {
@@ -145,7 +152,7 @@ function evidence(
   question: Question,
   rows: Uint32Array,
   { scores, contributions }: Rescored,
-  nearest: RankedRows | undefined,
+  vectors: VectorCandidates | undefined,
 ): readonly number[] {
   const order = Uint32Array.from(rows.keys())
     .filter((at) => (scores[at] ?? 0) > 0)
@@ -163,17 +170,18 @@ function evidence(
     forward: mapping.forward,
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
     contributions: ofOrder,
-    dense: nearest === undefined ? NOTHING : { rows: nearest.rows.subarray(0, EVIDENCE_DEPTH), scores: nearest.scores.subarray(0, EVIDENCE_DEPTH) },
+    dense: vectors === undefined ? NOTHING : bestFirst(vectors, EVIDENCE_DEPTH),
     documents: mapping.rows.documents,
     first: first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
-    queryText: text,
   })
 }
 
 const NOTHING: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
 
-function bestFirst(rows: Uint32Array, scores: Float64Array): RankedRows {
-  const order = Uint32Array.from(rows.keys()).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+function bestFirst({ rows, scores }: RankedRows, count: number): RankedRows {
+  const order = Uint32Array.from(rows.keys())
+    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+    .subarray(0, count)
   return { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) }
 }
 

@@ -1,6 +1,5 @@
 import { tokenHash } from '#core/artifact/forward.ts'
-import { analyze } from '#core/text/analyze.ts'
-import type { QueryWord } from '#core/text/analyze.ts'
+import type { AnalyzedQuestion } from '#core/text/analyze.ts'
 import type { ForwardIndex } from './forward.ts'
 import { inverseFrequency } from './lexical-query.ts'
 import type { LexicalQuery } from './lexical-query.ts'
@@ -24,6 +23,8 @@ export interface QuestionPair {
 /** A question as the closer look at candidates needs it. */
 export interface Question {
   readonly words: readonly QuestionWord[]
+  /** See `AnalyzedQuestion`. */
+  readonly terms: AnalyzedQuestion['terms']
   readonly pairs: readonly QuestionPair[]
   /** The greatest sum of pair weights that one passage, being in one language, can hold. */
   readonly pairsWeight: number
@@ -31,31 +32,34 @@ export interface Question {
   readonly position: (hash: number) => number
 }
 
-/** @param words of the question in the given languages, from which `lexical` was prepared. */
-export function questionOf(text: string, languages: readonly string[], words: readonly QueryWord[], lexical: LexicalQuery, forward: ForwardIndex): Question {
+/** @param asked the question in all languages of the version, from which `lexical` was prepared. @param languages primary subtags, those that may be found. */
+export function questionOf(asked: AnalyzedQuestion, languages: readonly string[], lexical: LexicalQuery, forward: ForwardIndex): Question {
   const groups = new Map(lexical.groups.map((group) => [group.word, group]))
-  const known = words.flatMap(({ word, terms }) => {
+  const words = asked.words.flatMap(({ word, terms }) => {
     const group = groups.get(word)
     return group === undefined ? [] : [{ idf: group.idf, frequency: group.frequency, hashes: terms.map(({ language, term }) => tokenHash(language, term)) }]
   })
-  const position = positions(known)
-  const byLanguage = languages.map((language) => pairsOf(text, language, known, position, forward))
+  const position = positions(words)
+  const byLanguage = languages.map((language) => {
+    const hashes = (asked.terms.get(language) ?? []).map((term) => tokenHash(language, term))
+    return pairsOf(hashes, words, position, forward)
+  })
   return {
-    words: known,
+    words,
+    terms: asked.terms,
     pairs: byLanguage.flat(),
     pairsWeight: Math.max(0, ...byLanguage.map((pairs) => pairs.reduce((sum, { weight }) => sum + weight, 0))),
     position,
   }
 }
 
+/** @param hashes of the question's words in one language, in their order. */
 function pairsOf(
-  text: string,
-  language: string,
+  hashes: readonly number[],
   words: readonly QuestionWord[],
   position: (hash: number) => number,
   { description, pairFrequency }: ForwardIndex,
 ): readonly QuestionPair[] {
-  const hashes = analyze(text, language).map((term) => tokenHash(language, term))
   const pairs = new Map<string, QuestionPair>()
   for (let at = 1; at < hashes.length; at++) {
     const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]

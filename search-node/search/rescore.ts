@@ -71,44 +71,63 @@ function scoreRow(
   question: Question,
   { description }: ForwardIndex,
   { rows, continues, allowed }: Surroundings,
-  read: RowsWords,
+  { tokens, start, textStart, end }: RowsWords,
   row: number,
   counts: Float64Array,
 ): number {
   const before = row > 0 && continues(row) ? 1 + Number(row > 1 && continues(row - 1)) : 0
   const after = row + 1 < rows && continues(row + 1) ? 1 + Number(row + 2 < rows && continues(row + 2)) : 0
-  const own = read.words(row)
-  count(question, own, 1, counts)
-  let length = own.length
+  const own = end(row) - start(row)
+  const ofPairs = countOwn(question, tokens, start(row), end(row), counts)
+  let length = own
   for (let other = row - before; other <= row + after; other++) {
     if (other === row || !allowed(other)) continue
     const weight = Math.abs(other - row) === 1 ? RESCORE.beside : RESCORE.near
-    const words = read.textWords(other)
-    count(question, words, weight, counts)
-    length += weight * words.length
+    count(question, tokens, textStart(other), end(other), weight, counts)
+    length += weight * (end(other) - textStart(other))
   }
   const mean = description.mean_length + RESCORE.beside * description.mean_beside + RESCORE.near * description.mean_near
   const saturation = RESCORE.k1 * (1 - RESCORE.b + (RESCORE.b * length) / Math.max(1, mean))
-  for (const [place, { idf }] of question.words.entries()) {
+  for (let place = 0; place < question.words.length; place++) {
     const occurrences = counts[place] ?? 0
-    if (occurrences > 0) counts[place] = (idf * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
+    if (occurrences > 0) counts[place] = ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
   }
-  return RESCORE.pairs * pairScore(question.pairs, read.words(row), description.mean_length)
+  return ofPairs === undefined ? 0 : RESCORE.pairs * pairScore(question.pairs, ofPairs, own, description.mean_length)
 }
 
-function count({ position }: Question, words: Uint32Array, weight: number, counts: Float64Array): void {
-  for (let at = 0; at < words.length; at++) {
-    const place = position(words[at] ?? 0)
+/** Adds to the counts what words between two places say. */
+function count({ position }: Question, tokens: Uint32Array, from: number, to: number, weight: number, counts: Float64Array): void {
+  for (let at = from; at < to; at++) {
+    const place = position(tokens[at] ?? 0)
     if (place !== -1) counts[place] = (counts[place] ?? 0) + weight
   }
 }
 
-function pairScore(pairs: readonly QuestionPair[], words: Uint32Array, meanLength: number): number {
-  const saturation = RESCORE.pairK1 * (1 - RESCORE.pairB + (RESCORE.pairB * words.length) / Math.max(1, meanLength))
+/** The same for the row itself. @returns how often each pair occurs; undefined where none does. */
+function countOwn({ position, pairs }: Question, tokens: Uint32Array, from: number, to: number, counts: Float64Array): Float64Array | undefined {
+  let ofPairs: Float64Array | undefined
+  let previous = -1
+  for (let at = from; at < to; at++) {
+    const place = position(tokens[at] ?? 0)
+    if (place !== -1) counts[place] = (counts[place] ?? 0) + 1
+    if (place !== -1 && previous !== -1) {
+      for (let pair = 0; pair < pairs.length; pair++) {
+        if (pairs[pair]?.first !== tokens[at - 1] || pairs[pair]?.second !== tokens[at]) continue
+        ofPairs ??= new Float64Array(pairs.length)
+        ofPairs[pair] = (ofPairs[pair] ?? 0) + 1
+      }
+    }
+    previous = place
+  }
+  return ofPairs
+}
+
+/** @param counts of each pair. @param length words of the row. */
+function pairScore(pairs: readonly QuestionPair[], counts: Float64Array, length: number, meanLength: number): number {
+  const saturation = RESCORE.pairK1 * (1 - RESCORE.pairB + (RESCORE.pairB * length) / Math.max(1, meanLength))
   let score = 0
-  for (const { first, second, weight } of pairs) {
-    let occurrences = 0
-    for (let at = words.indexOf(first); at !== -1 && at + 1 < words.length; at = words.indexOf(first, at + 1)) if (words[at + 1] === second) occurrences += 1
+  for (const [pair, { weight }] of pairs.entries()) {
+    const occurrences = counts[pair] ?? 0
     if (occurrences > 0) score += (weight * (RESCORE.pairK1 + 1) * occurrences) / (occurrences + saturation)
   }
   return score

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import fc from 'fast-check'
-import { analyze, createAnalyzer, primaryLanguage, queryWords } from '#core/text/analyze.ts'
+import { analyze, analyzeQuestion, createAnalyzer, primaryLanguage } from '#core/text/analyze.ts'
 
 describe('the terms of a text', () => {
   test.each([
@@ -66,7 +66,7 @@ test('an analyzer that remembers words gives the same terms, in languages turn a
 
 describe('the words of a question', () => {
   test('stand for their terms in every language that the version holds, once each', () => {
-    expect(queryWords('Are outsourced services notified, notifying services?', ['en', 'de'])).toEqual([
+    expect(analyzeQuestion('Are outsourced services notified, notifying services?', ['en', 'de']).words).toEqual([
       { word: 'are', count: 1, terms: [{ language: 'de', term: 'are' }] },
       {
         word: 'outsourced',
@@ -104,7 +104,7 @@ describe('the words of a question', () => {
   })
 
   test('of function words only are none', () => {
-    expect(queryWords('what is it that was there', ['en'])).toEqual([])
+    expect(analyzeQuestion('what is it that was there', ['en']).words).toEqual([])
   })
 
   test('cover every term that the same text is indexed under', () => {
@@ -113,7 +113,7 @@ describe('the words of a question', () => {
         fc.array(fc.constantFrom('Verträge', 'notified', '33(1)(a)(ii)', '32024R1689', 'données', 'the', '個人データ', '75,000'), { maxLength: 12 }),
         (parts) => {
           for (const language of ['en', 'de', 'fr']) {
-            const looked = queryWords(parts.join(' '), [language]).flatMap(({ terms }) => terms.map(({ term }) => term))
+            const looked = analyzeQuestion(parts.join(' '), [language]).words.flatMap(({ terms }) => terms.map(({ term }) => term))
             expect(new Set(looked)).toEqual(new Set(analyze(parts.join(' '), language)))
           }
         },
@@ -123,7 +123,7 @@ describe('the words of a question', () => {
 
   test('are bounded, and so is the time that a question of many costs', () => {
     const many = Array.from({ length: 5_000 }, (_, n) => `word${n}`).join(' ')
-    expect(queryWords(many, ['en', 'de', 'fr'])).toHaveLength(256)
+    expect(analyzeQuestion(many, ['en', 'de', 'fr']).words).toHaveLength(256)
   })
 })
 

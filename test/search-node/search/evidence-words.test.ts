@@ -1,16 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from '#search-node/search/evidence-words.ts'
+import type { RowWords } from '#search-node/search/evidence-words.ts'
 import type { ForwardIndex } from '#search-node/search/forward.ts'
 import type { Question } from '#search-node/search/question.ts'
 import { anyCorpus, anyText, said, withForward } from './forward-corpus.ts'
 
-type Measure = (question: Question, forward: ForwardIndex, rows: Uint32Array) => number | undefined
+type Measure = (question: Question, rows: readonly RowWords[]) => number | undefined
+
+function wordsOf(forward: ForwardIndex, rows: number): readonly RowWords[] {
+  return Array.from({ length: rows }, (_, row) => forward.read(row, row).words(row).slice())
+}
 
 /** What is measured of all rows of a corpus. */
 function measured(measure: Measure, query: string, texts: readonly string[]): number | undefined {
   const corpus = texts.map((text) => said(text))
-  return withForward(corpus, ({ forward, ask }) => measure(ask(query), forward, Uint32Array.from(corpus.keys())))
+  return withForward(corpus, ({ forward, ask }) => measure(ask(query), wordsOf(forward, corpus.length)))
 }
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
@@ -48,7 +53,7 @@ describe('near pairs', () => {
 
   it('of a single word, or in no row, are not measured', () => {
     expect(measured(nearPairs, 'anchor', ['anchor'])).toBeUndefined()
-    expect(withForward([said('anchor ballast')], ({ forward, ask }) => nearPairs(ask('anchor ballast'), forward, new Uint32Array()))).toBeUndefined()
+    expect(withForward([said('anchor ballast')], ({ ask }) => nearPairs(ask('anchor ballast'), []))).toBeUndefined()
   })
 })
 
@@ -105,7 +110,7 @@ describe('the coverage of the first passage', () => {
   function covered(query: string, text: string, heading = '', corpus: readonly string[] = ['other']): number {
     return withForward(
       corpus.map((each) => said(each)),
-      ({ ask }) => softCoverage(ask(query), { language: 'xx', heading, text }, query),
+      ({ ask }) => softCoverage(ask(query), { language: 'xx', heading, text }),
     )
   }
 
@@ -137,14 +142,14 @@ it('whatever question and corpus, every measure is a share', () => {
     fc.property(anyCorpus, anyText, (corpus, text) => {
       withForward(corpus, ({ forward, ask }) => {
         const question = ask(text)
-        const rows = Uint32Array.from(corpus.keys())
+        const rows = wordsOf(forward, corpus.length)
         const [first] = corpus
         const shares = [
-          adjacentPairs(question, forward, rows) ?? 0,
-          nearPairs(question, forward, rows) ?? 0,
-          windowCoverage(question, forward, rows),
-          firstFocus(question, forward, 0),
-          first === undefined ? 0 : softCoverage(question, first, text),
+          adjacentPairs(question, rows) ?? 0,
+          nearPairs(question, rows) ?? 0,
+          windowCoverage(question, rows),
+          firstFocus(question, rows[0] ?? new Uint32Array()),
+          first === undefined ? 0 : softCoverage(question, first),
         ]
         for (const share of shares) {
           expect(share).toBeGreaterThanOrEqual(-1e-9)

@@ -39,7 +39,6 @@ function featuresWith(change: Partial<EvidenceInput>, query = 'anchor ballast'):
         dense: NOTHING,
         documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
         first: said('anchor ballast'),
-        queryText: query,
         ...change,
       }),
     )
@@ -72,7 +71,6 @@ function measured(corpus: readonly ForwardPassage[], text: string, dense: Ranked
       dense,
       documents,
       first: corpus[order[0] ?? -1],
-      queryText: text,
     })
   })
 }
@@ -212,7 +210,6 @@ describe('words and vectors', () => {
         dense,
         documents: new Uint32Array(corpus.length),
         first: said('anchor'),
-        queryText: 'anchor',
       }),
     )
     expect(featuresOf(list).fused_top).toBeCloseTo((0.25 + 0.75 + 4 * (0.25 - 1)) / 5, 12)

@@ -6,7 +6,7 @@ import { createForwardWriter } from '#core/artifact/forward.ts'
 import type { ForwardDescription } from '#core/artifact/forward.ts'
 import type { LexicalTerms } from '#core/artifact/lexical-writer.ts'
 import { canonicalJson } from '#core/artifact/manifest.ts'
-import { analyze, primaryLanguage, queryWords } from '#core/text/analyze.ts'
+import { analyze, analyzeQuestion, primaryLanguage } from '#core/text/analyze.ts'
 import { openForward } from '#search-node/search/forward.ts'
 import type { ForwardIndex } from '#search-node/search/forward.ts'
 import { openLexical } from '#search-node/search/lexical-index.ts'
@@ -67,8 +67,8 @@ export function withForward<Result>(corpus: readonly ForwardPassage[], use: (ope
     const held = [...new Set(corpus.map(({ language }) => primaryLanguage(language)))].sort()
     const ask: Opened['ask'] = (text, languages = held) => {
       lexical ??= lexicalOf(corpus, folder)
-      const words = queryWords(text, held)
-      return questionOf(text, languages, words, prepareLexical(lexical, words), forward)
+      const asked = analyzeQuestion(text, held)
+      return questionOf(asked, languages, prepareLexical(lexical, asked.words), forward)
     }
     try {
       return use({ forward, ask }, folder)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { queryWords } from '#core/text/analyze.ts'
+import { analyzeQuestion } from '#core/text/analyze.ts'
 import { openLexical } from '#search-node/search/lexical-index.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/lexical-query.ts'
 import type { LexicalQuery } from '#search-node/search/lexical-query.ts'
@@ -43,7 +43,7 @@ describe('scores', () => {
         fc.subarray(['bank', 'notify', 'Vertrag', 'obligation', 'client', '2016/679', 'nowhere'], { minLength: 1 }),
         (corpus, asked) => {
           withIndex(corpus, (index) => {
-            const query = prepareLexical(index, queryWords(asked.join(' '), index.description.languages))
+            const query = prepareLexical(index, analyzeQuestion(asked.join(' '), index.description.languages).words)
             const scores = scoresOf(query, corpus.length)
             for (const [row, expected] of naiveScores(corpus, asked).entries())
               expect(Math.abs((scores[row] ?? 0) * SCORE_UNIT - expected)).toBeLessThan(asked.length * 0.03)
@@ -61,7 +61,7 @@ describe('scores', () => {
       { language: 'en', heading: '', text: 'asset' },
     ]
     withIndex(corpus, (index) => {
-      const query = prepareLexical(index, queryWords('bank', index.description.languages))
+      const query = prepareLexical(index, analyzeQuestion('bank', index.description.languages).words)
       expect(query.groups.map(({ frequency }) => frequency)).toEqual([2])
       const [first = 0, second, third] = scoresOf(query, 3)
       expect(first).toBeGreaterThan(0)
@@ -72,13 +72,13 @@ describe('scores', () => {
 
   test('are the sum of what each word adds, and words that the version lacks are named', () => {
     withIndex([{ language: 'en', heading: 'Assets', text: 'client money' }], (index) => {
-      const query = prepareLexical(index, queryWords('unknown client assets', ['en']))
+      const query = prepareLexical(index, analyzeQuestion('unknown client assets', ['en']).words)
       expect(query.groups.map(({ word, frequency }) => [word, frequency])).toEqual([
         ['unknown', 0],
         ['client', 1],
         ['assets', 1],
       ])
-      const [unknown, client, assets] = ['unknown', 'client', 'assets'].map((word) => scoresOf(prepareLexical(index, queryWords(word, ['en'])), 1)[0] ?? -1)
+      const [unknown, client, assets] = ['unknown', 'client', 'assets'].map((word) => scoresOf(prepareLexical(index, analyzeQuestion(word, ['en']).words), 1)[0] ?? -1)
       expect(unknown).toBe(0)
       expect(Math.min(client ?? 0, assets ?? 0)).toBeGreaterThan(0)
       expect([...scoresOf(query, 1)]).toEqual([(client ?? 0) + (assets ?? 0)])
@@ -96,7 +96,7 @@ describe('the best rows', () => {
         fc.array(fc.boolean(), { minLength: 80, maxLength: 80 }),
         (corpus, asked, wanted, allowedRows) => {
           withIndex(corpus, (index) => {
-            const query = prepareLexical(index, queryWords(asked, index.description.languages))
+            const query = prepareLexical(index, analyzeQuestion(asked, index.description.languages).words)
             const allowed = (row: number): boolean => allowedRows[row] ?? false
             const sums = naiveSums(corpus, query)
             expect(pairs(searchLexical(query, bitsOf(corpus.length, allowed), wanted))).toEqual(bestOf(sums, allowed, wanted))
@@ -118,7 +118,7 @@ describe('the best rows', () => {
     }))
     withIndex(corpus, (index) => {
       for (const asked of ['w0 w1 w2', 'w399 w380 w0 w1', 'w250', 'w0 w0 w5 w7 w11 w13 w300 w398', 'w3 absent']) {
-        const query = prepareLexical(index, queryWords(asked, ['en']))
+        const query = prepareLexical(index, analyzeQuestion(asked, ['en']).words)
         const sums = naiveSums(corpus, query)
         for (const allowed of [
           () => true,
@@ -137,7 +137,7 @@ describe('the best rows', () => {
   test('of a question without a word that the version knows are none', () => {
     withIndex([{ language: 'en', heading: '', text: 'client money' }], (index) => {
       for (const asked of ['', 'what is the', 'unknown', '§ … !'])
-        expect(searchLexical(prepareLexical(index, queryWords(asked, ['en'])), Uint32Array.of(1), 10).rows).toHaveLength(0)
+        expect(searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10).rows).toHaveLength(0)
     })
   })
 
@@ -145,7 +145,7 @@ describe('the best rows', () => {
     const words = Array.from({ length: 250 }, (_, n) => `word${n}`)
     const corpus = words.map((_, n) => ({ language: 'en', heading: '', text: words.slice(n).join(' ') }))
     withIndex(corpus, (index) => {
-      const { groups, maximum } = prepareLexical(index, queryWords(`${words.join(' ')} `.repeat(3), ['en']))
+      const { groups, maximum } = prepareLexical(index, analyzeQuestion(`${words.join(' ')} `.repeat(3), ['en']).words)
       expect(groups.map(({ word }) => word)).toEqual(words.slice(0, LEXICAL_BOUNDS.wordsMax))
       expect(maximum).toBeLessThan(2 ** 31)
     })
@@ -154,7 +154,7 @@ describe('the best rows', () => {
   test('of a question that is asked again are the same', () => {
     const corpus = Array.from({ length: 500 }, (_, n) => ({ language: 'en', heading: `part${n % 7}`, text: `money${n % 11} client ${n}` }))
     withIndex(corpus, (index) => {
-      const query = prepareLexical(index, queryWords('client part3 money4 44', ['en']))
+      const query = prepareLexical(index, analyzeQuestion('client part3 money4 44', ['en']).words)
       const found = searchLexical(query, everyRow(corpus.length), 50)
       expect(pairs(searchLexical(query, everyRow(corpus.length), 50))).toEqual(pairs(found))
     })
