@@ -9,7 +9,7 @@ export const DEFAULT_CALIBRATION: Calibration = {
   features: ['document_coverage', 'window_coverage', 'first_coverage', 'near_pairs', 'document_agreement'],
   means: [0, 0, 0, 0, 0],
   scales: [1, 1, 1, 1, 1],
-  coefficients: [1.63, 1.597, 1.503, 1.848, 2.585],
+  coefficients: [1.43, 1.65, 1.51, 1.87, 2.62],
   intercept: -3.05,
   threshold: 0.85,
   target_risk: 0.05,

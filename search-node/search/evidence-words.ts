@@ -93,10 +93,7 @@ export function firstFocus(question: Question, row: RowWords): number {
  * Share of the question, by idf, that a passage says: a word counts whole if it is there, else as much as the most similar word of the passage with the
  * same first letter resembles it (Dice over the sets of three neighbouring letters).
  */
-export function softCoverage(
-  question: Question,
-  passage: { readonly language: string; readonly heading: string; readonly text: string },
-): number {
+export function softCoverage(question: Question, passage: { readonly language: string; readonly heading: string; readonly text: string }): number {
   const language = primaryLanguage(passage.language)
   const terms = new Set(analyze(`${passage.heading}\n${passage.text}`, language))
   const grams = gramsByFirstLetter(terms)

@@ -29,7 +29,7 @@ export interface EvidenceInput {
 }
 
 /** Candidates of each ranking that are looked at. */
-export const EVIDENCE_DEPTH = 100
+export const EVIDENCE_DEPTH = 50
 /** What counts where a question or a list leaves nothing to measure. */
 const NEITHER = 0.5
 /** A candidate with this much less of the greatest score weighs a factor e less in its document's weight; likewise for cosines. */

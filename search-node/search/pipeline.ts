@@ -36,8 +36,8 @@ export interface SearchInput {
   readonly onlyRows: Uint8Array | undefined
 }
 
-/** Candidates at least: looking closely at more than 100 by words changes no figure by more than 0.003 (decision 0008). */
-const WORD_CANDIDATES = 100
+/** Candidates at least: looking closely at more than 50 by words changes no figure by more than 0.001 (decision 0008). */
+const WORD_CANDIDATES = EVIDENCE_DEPTH
 const VECTOR_CANDIDATES = 20
 /** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
@@ -81,7 +81,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
       passages: asShown(selected, mapping.rows).map((scored) => found(mapping, scored, references, input.withoutText)),
       plan: vectors?.plan ?? 'none',
       allowed: allowed.count,
-      evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words.question, rows, rescored, vectors),
+      evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words, vectors, { rows, ...rescored }),
       unsupported: references.unsupported,
     }
   }
@@ -122,15 +122,15 @@ function vectorCandidates(mapping: Mapping, vector: Float32Array, { ranking }: S
 }
 
 /** Cosines of all candidates; those that the vectors found are known. @param rows ascending, what the vectors found among them. */
-function cosinesOf(mapping: Mapping, rows: Uint32Array, { query, rows: found, scores }: VectorCandidates): Float64Array {
+function cosinesOf(mapping: Mapping, rows: Uint32Array, { query, rows: near, scores }: VectorCandidates): Float64Array {
   let next = 0
   const others = rows.filter((row) => {
-    while ((found[next] ?? Infinity) < row) next += 1
-    return found[next] !== row
+    while ((near[next] ?? Infinity) < row) next += 1
+    return near[next] !== row
   })
   const ofOthers = cosines(mapping.vectors, others, query)
   let [known, other] = [0, 0]
-  return Float64Array.from(rows, (row) => (found[known] === row ? scores[known++] : ofOthers[other++]) ?? 0)
+  return Float64Array.from(rows, (row) => (near[known] === row ? scores[known++] : ofOthers[other++]) ?? 0)
 }
 
 function surroundings(mapping: Mapping, { bits }: Allowed): Parameters<typeof rescoreRows>[2] {
@@ -146,18 +146,18 @@ function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Paramete
   }
 }
 
+/** Of the same candidates however many passages are wanted, so that the same question has the same evidence. */
 function evidence(
   mapping: Mapping,
   { text }: SearchInput,
-  question: Question,
-  rows: Uint32Array,
-  { scores, contributions }: Rescored,
+  { question, rows: ofWords }: WordCandidates,
   vectors: VectorCandidates | undefined,
+  { rows, scores, contributions }: Rescored & { readonly rows: Uint32Array },
 ): readonly number[] {
+  const looked = new Set(ofWords.subarray(0, EVIDENCE_DEPTH))
   const order = Uint32Array.from(rows.keys())
-    .filter((at) => (scores[at] ?? 0) > 0)
+    .filter((at) => looked.has(rows[at] ?? 0))
     .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || (mapping.rows.chunkRanks[rows[a] ?? 0] ?? 0) - (mapping.rows.chunkRanks[rows[b] ?? 0] ?? 0))
-    .subarray(0, EVIDENCE_DEPTH)
   const width = question.words.length
   const ofOrder = new Float64Array(order.length * width)
   for (const [place, at] of order.entries()) ofOrder.set(contributions.subarray(at * width, (at + 1) * width), place * width)

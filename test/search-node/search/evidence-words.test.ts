@@ -95,7 +95,7 @@ describe('the coverage of a window', () => {
 })
 
 describe('the focus of the first passage', () => {
-  const focus: Measure = (question, forward) => firstFocus(question, forward, 0)
+  const focus: Measure = (question, [first = new Uint32Array()]) => firstFocus(question, first)
 
   it('is the share of its distinct words that the question asks for', () => {
     expect(measured(focus, 'anchor ballast', ['anchor anchor cargo x ballast'])).toBe(0.5)

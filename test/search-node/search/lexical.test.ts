@@ -78,7 +78,9 @@ describe('scores', () => {
         ['client', 1],
         ['assets', 1],
       ])
-      const [unknown, client, assets] = ['unknown', 'client', 'assets'].map((word) => scoresOf(prepareLexical(index, analyzeQuestion(word, ['en']).words), 1)[0] ?? -1)
+      const [unknown, client, assets] = ['unknown', 'client', 'assets'].map(
+        (word) => scoresOf(prepareLexical(index, analyzeQuestion(word, ['en']).words), 1)[0] ?? -1,
+      )
       expect(unknown).toBe(0)
       expect(Math.min(client ?? 0, assets ?? 0)).toBeGreaterThan(0)
       expect([...scoresOf(query, 1)]).toEqual([(client ?? 0) + (assets ?? 0)])
