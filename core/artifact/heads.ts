@@ -6,9 +6,9 @@ import { gather, strided } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 
 /** Lengths of a head that are tried, shortest first; one of more than half of the dimensions saves too little. */
-const HEAD_LENGTHS = [128, 256] as const
+const HEAD_LENGTHS = [64, 128, 256] as const
 /** If fewer of the variance lies along the shortest head, no head of less than half of the dimensions is worth judging: hashed words. */
-const SHARE_MIN = 0.5
+const SHARE_MIN = 0.4
 const BASIS_SAMPLE_ROWS = 2_048
 const SCALE_SAMPLE_ROWS = 16_384
 const BATCH_ROWS = 1_000
