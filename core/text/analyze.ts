@@ -65,15 +65,19 @@ function indexedWords(text: string): string[] {
   return found
 }
 
-/** The terms of a text, as often as they occur; in order but for those identifiers. @param language BCP 47. */
-export function analyze(text: string, language: string): string[] {
-  return termsOfText(text, termsOfWordIn(language))
+/**
+ * The terms of a text, as often as they occur; in order but for those identifiers.
+ * @param language BCP 47. @param wanted which folded words: stemming takes longer than all else.
+ */
+export function analyze(text: string, language: string, wanted: (word: string) => boolean = () => true): string[] {
+  const termsOf = termsOfWordIn(language)
+  return termsOfText(text, (word) => (wanted(word) ? termsOf(word) : []))
 }
 
 /**
- * `analyze` for many passages: remembers the terms of words, because stemming takes longer than all else. Not for questions, of which nothing may be remembered.
+ * `analyze` for many passages: remembers the terms of words. Not for questions, of which nothing may be remembered.
  */
-export function createAnalyzer(): typeof analyze {
+export function createAnalyzer(): (text: string, language: string) => string[] {
   const languages = new Map<string, TermsOfWord>()
   return (text, language) => {
     const known = languages.get(language) ?? remembering(termsOfWordIn(language))

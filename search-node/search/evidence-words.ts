@@ -92,50 +92,47 @@ export function firstFocus(question: Question, row: RowWords): number {
 /**
  * Share of the question, by idf, that a passage says: a word counts whole if it is there, else as much as the most similar word of the passage with the
  * same first letter resembles it (Dice over the sets of three neighbouring letters).
+ * @param row the passage's words.
  */
-export function softCoverage(question: Question, passage: { readonly language: string; readonly heading: string; readonly text: string }): number {
+export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
   const language = primaryLanguage(passage.language)
-  const terms = new Set(analyze(`${passage.heading}\n${passage.text}`, language))
-  const grams = gramsByFirstLetter(terms)
+  const there = new Set(row)
   const seen = new Set<number>()
   let [said, total] = [0, 0]
   for (const term of question.terms.get(language) ?? []) {
-    const place = question.position(tokenHash(language, term))
+    const hash = tokenHash(language, term)
+    const place = question.position(hash)
     if (place === -1 || seen.has(place)) continue
     seen.add(place)
     const { idf = 0 } = question.words[place] ?? {}
-    said += idf * (terms.has(term) ? 1 : resemblance(term, grams(term[0] ?? '')))
+    said += idf * (there.has(hash) ? 1 : bestResemblance(term, passage))
     total += idf
   }
   return total === 0 ? 0 : said / total
 }
 
-type Grams = ReadonlySet<string>
-
-/** The three-letter sequences of each term that begins with a letter, made when it is asked for: most words of a question are in the passage as they are. */
-function gramsByFirstLetter(terms: ReadonlySet<string>): (letter: string) => readonly Grams[] {
-  const known = new Map<string, readonly Grams[]>()
-  return (letter) => {
-    const before = known.get(letter)
-    if (before !== undefined) return before
-    const grams = [...terms].filter((term) => term.length >= SOFT_LETTERS_MIN && term.startsWith(letter)).map(gramsOf)
-    known.set(letter, grams)
-    return grams
-  }
+export interface PassageText {
+  readonly language: string
+  readonly heading: string
+  readonly text: string
 }
 
-function gramsOf(term: string): Grams {
-  if (term.length < SOFT_LETTERS_MIN) return new Set([term])
-  return new Set(Array.from({ length: term.length - 2 }, (_, at) => term.slice(at, at + 3)))
-}
-
-function resemblance(term: string, others: readonly Grams[]): number {
+function bestResemblance(term: string, { language, heading, text }: PassageText): number {
+  const letter = term[0] ?? ''
+  const others = new Set(analyze(`${heading}\n${text}`, language, (word) => word.startsWith(letter)))
   const grams = gramsOf(term)
   let best = 0
   for (const other of others) {
+    if (other.length < SOFT_LETTERS_MIN || !other.startsWith(letter)) continue
+    const ofOther = gramsOf(other)
     let common = 0
-    for (const gram of grams) if (other.has(gram)) common += 1
-    best = Math.max(best, (2 * common) / (grams.size + other.size))
+    for (const gram of grams) if (ofOther.has(gram)) common += 1
+    best = Math.max(best, (2 * common) / (grams.size + ofOther.size))
   }
   return best
+}
+
+function gramsOf(term: string): ReadonlySet<string> {
+  if (term.length < SOFT_LETTERS_MIN) return new Set([term])
+  return new Set(Array.from({ length: term.length - 2 }, (_, at) => term.slice(at, at + 3)))
 }

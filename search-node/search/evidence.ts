@@ -57,7 +57,7 @@ export function evidenceOf(input: EvidenceInput): number[] {
     mean_idf: mean / scale,
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
     first_length: Math.log(1 + words.length),
-    first_coverage: softCoverage(question, first),
+    first_coverage: softCoverage(question, first, words),
     fused_top: fusedTop(input),
     first_focus: firstFocus(question, words),
     window_coverage: windowCoverage(question, best),

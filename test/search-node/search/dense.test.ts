@@ -183,7 +183,7 @@ describe('a version whose vectors differ in few directions', () => {
       vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
     }))
     const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', divided: true })
-    expect(artifact.manifest.index).toMatchObject({ head: 128 })
+    expect(artifact.manifest.index).toMatchObject({ head: 64 })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())

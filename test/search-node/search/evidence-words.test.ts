@@ -1,12 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { tokenHash } from '#core/artifact/forward.ts'
 import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from '#search-node/search/evidence-words.ts'
 import type { RowWords } from '#search-node/search/evidence-words.ts'
 import type { ForwardIndex } from '#search-node/search/forward.ts'
 import type { Question } from '#search-node/search/question.ts'
-import { anyCorpus, anyText, said, withForward } from './forward-corpus.ts'
+import { anyCorpus, anyText, said, termsOf, withForward } from './forward-corpus.ts'
+import type { Passage } from './lexical-corpus.ts'
 
 type Measure = (question: Question, rows: readonly RowWords[]) => number | undefined
+
+function hashesOf(passage: Passage): RowWords {
+  const { language, heading, text } = termsOf(passage)
+  return Uint32Array.from([...heading, ...text], (term) => tokenHash(language, term))
+}
 
 function wordsOf(forward: ForwardIndex, rows: number): readonly RowWords[] {
   return Array.from({ length: rows }, (_, row) => forward.read(row, row).words(row).slice())
@@ -110,7 +117,7 @@ describe('the coverage of the first passage', () => {
   function covered(query: string, text: string, heading = '', corpus: readonly string[] = ['other']): number {
     return withForward(
       corpus.map((each) => said(each)),
-      ({ ask }) => softCoverage(ask(query), { language: 'xx', heading, text }),
+      ({ ask }) => softCoverage(ask(query), { language: 'xx', heading, text }, hashesOf({ language: 'xx', heading, text })),
     )
   }
 
@@ -149,7 +156,7 @@ it('whatever question and corpus, every measure is a share', () => {
           nearPairs(question, rows) ?? 0,
           windowCoverage(question, rows),
           firstFocus(question, rows[0] ?? new Uint32Array()),
-          first === undefined ? 0 : softCoverage(question, first),
+          first === undefined ? 0 : softCoverage(question, first, rows[0] ?? new Uint32Array()),
         ]
         for (const share of shares) {
           expect(share).toBeGreaterThanOrEqual(-1e-9)
