@@ -24,7 +24,7 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
  * The vectors' share of the ranking, unless a question set fits another. Hashed words say nothing that words do not, and so only order what shares no word with the
  * question: 0.05 gains up to 0.004 nDCG@10 on one set and loses 0.003 on another (decision 0008). A trained model says more.
  */
-const DENSE_WEIGHT: Readonly<Record<BuildParameters['embedding'], number>> = { local: 0.01, openai: 0.3 }
+const DENSE_WEIGHT: Readonly<Record<BuildParameters['embedding'], number>> = { local: 0.005, openai: 0.3 }
 
 /** What a version is ranked with before anything is fitted to it. */
 export function defaultProfile({ embedding, expansion }: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {

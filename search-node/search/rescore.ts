@@ -79,6 +79,8 @@ function scoreRow(
   const after = row + 1 < rows && continues(row + 1) ? 1 + Number(row + 2 < rows && continues(row + 2)) : 0
   const own = end(row) - start(row)
   const ofPairs = countOwn(question, tokens, start(row), end(row), counts)
+  // What stands around a row adds to what it says, and does not stand in for it.
+  if (counts.every((occurrences) => occurrences === 0)) return 0
   let length = own
   for (let other = row - before; other <= row + after; other++) {
     if (other === row || !allowed(other)) continue

@@ -35,6 +35,7 @@ function naiveScores(corpus: readonly ForwardPassage[], { words, pairs, pairsWei
   const saturated = (occurrences: number, k: number, share: number, length: number, average: number): number =>
     occurrences === 0 ? 0 : ((k + 1) * occurrences) / (occurrences + k * (1 - share + (share * length) / Math.max(1, average)))
   return texts.map(({ own }, row) => {
+    if (!words.some(({ hashes }) => own.some((word) => hashes.includes(word)))) return 0
     const context = [1, 2].flatMap((distance) =>
       neighbours(row, distance)
         .filter(allowed)
@@ -159,44 +160,54 @@ describe('the closer look at candidates', () => {
 })
 
 describe('the neighbours of a passage', () => {
-  /** Score of the first passage; the others say what is asked for. */
-  function scoreBeside(corpus: readonly ForwardPassage[], allowed?: (row: number) => boolean): number {
-    return withForward(corpus, ({ forward, ask }) => rescoreRows(ask('ballast'), forward, surroundings(corpus, allowed), Uint32Array.of(0)).scores[0] ?? -1)
+  /** What ballast adds to a passage that says anchor; the others say ballast. */
+  function scoreBeside(corpus: readonly ForwardPassage[], allowed?: (row: number) => boolean, row = 0): number {
+    return withForward(
+      corpus,
+      ({ forward, ask }) => rescoreRows(ask('ballast anchor'), forward, surroundings(corpus, allowed), Uint32Array.of(row)).contributions[0] ?? -1,
+    )
   }
   const beside = said('ballast', { continues: true })
   const other = said('ballast')
 
   it('speak for it, those beside it more than those one further, and none beyond', () => {
     const filler = said('cargo', { continues: true })
-    const near = scoreBeside([said('cargo'), beside, filler, filler])
-    const further = scoreBeside([said('cargo'), filler, beside, filler])
+    const near = scoreBeside([said('anchor'), beside, filler, filler])
+    const further = scoreBeside([said('anchor'), filler, beside, filler])
     expect(near).toBeGreaterThan(further)
     expect(further).toBeGreaterThan(0)
-    expect(scoreBeside([said('cargo'), filler, filler, beside])).toBe(0)
+    expect(scoreBeside([said('anchor'), filler, filler, beside])).toBe(0)
   })
 
   it('of another revision say nothing for it, nor does what lies behind them', () => {
-    expect(scoreBeside([said('cargo'), other])).toBe(0)
-    expect(scoreBeside([said('cargo'), other, beside])).toBe(0)
+    expect(scoreBeside([said('anchor'), other])).toBe(0)
+    expect(scoreBeside([said('anchor'), other, beside])).toBe(0)
   })
 
   it('that the request may not see say nothing for it', () => {
-    const corpus = [said('cargo'), beside, beside]
+    const corpus = [said('anchor'), beside, beside]
     expect(scoreBeside(corpus, (row) => row === 0)).toBe(0)
     expect(scoreBeside(corpus, (row) => row !== 1)).toBeGreaterThan(0)
     expect(scoreBeside(corpus, (row) => row !== 1)).toBeLessThan(scoreBeside(corpus))
   })
 
   it('speak with their text alone: a heading is repeated in all of them', () => {
-    expect(scoreBeside([said('cargo'), said('cargo', { heading: 'ballast', continues: true })])).toBe(0)
+    expect(scoreBeside([said('anchor'), said('cargo', { heading: 'ballast', continues: true })])).toBe(0)
   })
 
   it('count neither less nor more than the passage’s own words by their place before or after it', () => {
-    const before = [said('ballast'), said('cargo', { continues: true })]
-    const after = [said('cargo'), beside]
-    const scoreOf = (corpus: readonly ForwardPassage[], row: number): number =>
-      withForward(corpus, ({ forward, ask }) => rescoreRows(ask('ballast'), forward, surroundings(corpus), Uint32Array.of(row)).scores[0] ?? -1)
-    expect(scoreOf(before, 1)).toBe(scoreOf(after, 0))
+    const before = [said('ballast'), said('anchor', { continues: true })]
+    const after = [said('anchor'), beside]
+    expect(scoreBeside(before, undefined, 1)).toBe(scoreBeside(after))
+  })
+
+  it('do not speak in its place: a passage without a word of the question scores nothing', () => {
+    const corpus = [said('cargo'), beside, beside]
+    withForward(corpus, ({ forward, ask }) => {
+      const { scores, contributions } = rescoreRows(ask('ballast'), forward, surroundings(corpus), everyRow(corpus))
+      expect([scores[0], contributions[0]]).toEqual([0, 0])
+      expect(scores[1]).toBeGreaterThan(0)
+    })
   })
 })
 
