@@ -1,18 +1,14 @@
 import { dayNumber } from '#core/artifact/layout.ts'
 import type { Filters, FoundPassage, Ranking, SearchReply } from '#core/rpc/search-node.ts'
-import { analyzeQuestion, primaryLanguage } from '#core/text/analyze.ts'
 import { words as wordsOf } from '#core/text/words.ts'
 import { allowedRows, isAllowed, narrowedTo, withoutReplaced } from './allowed.ts'
 import type { Allowed } from './allowed.ts'
-import { cosines, denseRows } from './dense.ts'
+import { cosinesOf, vectorCandidates, wordCandidates } from './candidates.ts'
+import type { VectorCandidates, WordCandidates } from './candidates.ts'
 import { EVIDENCE_DEPTH, evidenceOf } from './evidence.ts'
 import type { RankedRows } from './evidence.ts'
 import { fuse } from './fuse.ts'
-import { prepareLexical } from './lexical-query.ts'
-import { searchLexical } from './lexical.ts'
 import type { Mapping } from './mapping.ts'
-import { questionOf } from './question.ts'
-import type { Question } from './question.ts'
 import { raiseNamed } from './raise.ts'
 import { resolveReferences } from './references.ts'
 import type { ResolvedReferences } from './references.ts'
@@ -36,29 +32,11 @@ export interface SearchInput {
   readonly onlyRows: Uint8Array | undefined
 }
 
-/** Candidates at least: looking closely at more than 50 by words changes no figure by more than 0.001 (decision 0008). */
-const WORD_CANDIDATES = EVIDENCE_DEPTH
-const VECTOR_CANDIDATES = 20
 /** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
 const WIDEN_FACTOR = 4
 /** With a cap on documents there may be fewer passages to show than are allowed: the search for more ends here. */
 const CANDIDATES_MAX = 10_000
-
-interface WordCandidates {
-  readonly question: Question
-  readonly rows: Uint32Array
-}
-
-interface VectorCandidates {
-  readonly plan: string
-  /** Unit length. */
-  readonly query: Float32Array
-  /** Ascending. */
-  readonly rows: Uint32Array
-  /** Cosines of these. */
-  readonly scores: Float64Array
-}
 
 /**
  * One search, on a scoring thread: allow → words and vectors, each its candidates → fuse → raise what is named → select, and what speaks for the list.
@@ -68,8 +46,9 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
   const allowed = allow(mapping, input)
   const references = name(mapping, input, allowed)
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
-    const words = input.text.trim() === '' ? undefined : wordCandidates(mapping, input, allowed, Math.max(depth, WORD_CANDIDATES))
-    const vectors = input.vector === undefined ? undefined : vectorCandidates(mapping, input.vector, input, allowed, Math.max(depth, VECTOR_CANDIDATES))
+    const words = input.text.trim() === '' ? undefined : wordCandidates(mapping, { text: input.text, languages: input.filters.languages }, allowed, depth)
+    const vectors =
+      input.vector === undefined ? undefined : vectorCandidates(mapping, { vector: input.vector, expansion: input.ranking.expansion }, allowed, depth)
     const rows = Uint32Array.from(new Set([...(words?.rows ?? []), ...(vectors?.rows ?? []), ...references.rows.keys()])).sort()
     const rescored = words === undefined ? undefined : rescoreRows(words.question, mapping.forward, surroundings(mapping, allowed), rows)
     const dense = vectors === undefined ? undefined : cosinesOf(mapping, rows, vectors)
@@ -103,34 +82,6 @@ function name(mapping: Mapping, { text, entitled }: SearchInput, allowed: Allowe
     entitled: (row) => isAllowed((held ??= allowedRows(entitled, mapping.passages, mapping.facets, mapping.allowedCache)).bits, row),
     text: (row) => mapping.passage(row).text,
   })
-}
-
-function wordCandidates({ lexical, forward, facets }: Mapping, { text, filters }: SearchInput, { bits }: Allowed, depth: number): WordCandidates {
-  const held = filters.languages.filter((language) => facets.facets.languages.includes(language))
-  const languages = [...new Set(held.map(primaryLanguage))]
-  // The version's languages, not the filter's: how rare a word is does not depend on who asks.
-  const asked = analyzeQuestion(text, lexical.description.languages)
-  const query = prepareLexical(lexical, asked.words)
-  return { question: questionOf(asked, languages, query, forward), rows: searchLexical(query, bits, depth).rows }
-}
-
-function vectorCandidates(mapping: Mapping, vector: Float32Array, { ranking }: SearchInput, allowed: Allowed, depth: number): VectorCandidates {
-  const query = unit(vector)
-  const { plan, rows } = denseRows(mapping, query, allowed, depth, ranking.expansion)
-  const ascending = Uint32Array.from(rows).sort()
-  return { plan, query, rows: ascending, scores: cosines(mapping.vectors, ascending, query) }
-}
-
-/** Cosines of all candidates; those that the vectors found are known. @param rows ascending, what the vectors found among them. */
-function cosinesOf(mapping: Mapping, rows: Uint32Array, { query, rows: near, scores }: VectorCandidates): Float64Array {
-  let next = 0
-  const others = rows.filter((row) => {
-    while ((near[next] ?? Infinity) < row) next += 1
-    return near[next] !== row
-  })
-  const ofOthers = cosines(mapping.vectors, others, query)
-  let [known, other] = [0, 0]
-  return Float64Array.from(rows, (row) => (near[known] === row ? scores[known++] : ofOthers[other++]) ?? 0)
 }
 
 function surroundings(mapping: Mapping, { bits }: Allowed): Parameters<typeof rescoreRows>[2] {
@@ -178,23 +129,16 @@ function evidence(
 
 const NOTHING: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
 
+/** Scores from 0 to 1; rows that are cut to the same score are ties like any other. */
+function asShown(selected: readonly Scored[], table: Mapping['rows']): Scored[] {
+  return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(table))
+}
+
 function bestFirst({ rows, scores }: RankedRows, count: number): RankedRows {
   const order = Uint32Array.from(rows.keys())
     .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
     .subarray(0, count)
   return { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) }
-}
-
-function unit(vector: Float32Array): Float32Array {
-  let squares = 0
-  for (const value of vector) squares += value * value
-  const scale = 1 / Math.sqrt(squares)
-  return vector.map((value) => value * scale)
-}
-
-/** Scores from 0 to 1; rows that are cut to the same score are ties like any other. */
-function asShown(selected: readonly Scored[], table: Mapping['rows']): Scored[] {
-  return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(table))
 }
 
 /** What a reply shows of a passage. */
