@@ -1,3 +1,5 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 
 /** One variable of a service: what a value must look like, and the sentence the documented table shows. */
@@ -19,9 +21,14 @@ export class ConfigError extends Error {
 
 /**
  * Reads the variables from an environment. Every fault is collected before anything is refused.
+ * @param check sentences on what does not go together, among the values that are valid by themselves.
  * @throws ConfigError one line per faulty variable, without its value.
  */
-export function readConfig<V extends Variables>(variables: V, environment: NodeJS.ProcessEnv): ConfigOf<V> {
+export function readConfig<V extends Variables>(
+  variables: V,
+  environment: NodeJS.ProcessEnv,
+  check: (values: Partial<ConfigOf<V>>) => readonly string[] = () => [],
+): ConfigOf<V> {
   const values: Record<string, unknown> = {}
   const faults: string[] = []
   for (const [name, variable] of Object.entries(variables)) {
@@ -30,6 +37,7 @@ export function readConfig<V extends Variables>(variables: V, environment: NodeJ
     if (parsed.success) values[name] = parsed.data
     else faults.push(`${name} ${given === undefined || given === '' ? 'is missing' : 'is not valid'}: ${variable.help}`)
   }
+  faults.push(...check(values as Partial<ConfigOf<V>>))
   if (faults.length > 0) throw new ConfigError(`The configuration has ${faults.length} fault(s):\n  ${faults.join('\n  ')}`)
   return values as ConfigOf<V>
 }
@@ -60,6 +68,28 @@ export function base64Bytes(bytes: number): z.ZodType<Buffer, string | undefined
 export function optional<T>(schema: z.ZodType<T, string | undefined>): z.ZodType<T | undefined, string | undefined> {
   return schema.optional()
 }
+
+/** Base64 of an Ed25519 key of exactly `bytes` bytes. */
+export function ed25519Key(type: 'spki' | 'pkcs8', bytes: number): z.ZodType<Buffer, string | undefined> {
+  return base64Bytes(bytes).refine((key) => {
+    try {
+      const parsed = type === 'spki' ? createPublicKey({ key, format: 'der', type }) : createPrivateKey({ key, format: 'der', type })
+      return parsed.asymmetricKeyType === 'ed25519'
+    } catch {
+      return false
+    }
+  })
+}
+
+/** The path of a file that can be read. */
+export const readableFile: z.ZodType<string, string | undefined> = z.string().refine((path) => {
+  try {
+    accessSync(path, constants.R_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+})
 
 /** `host:port` pairs, separated by commas. */
 export const addressList: z.ZodType<readonly string[], string | undefined> = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from './bounds.ts'
-import { addressList, base64Bytes, logLevel, optional, url, wholeNumber } from './config.ts'
+import { addressList, base64Bytes, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
 import type { Variable } from './config.ts'
 
 /** Variables that more than one service takes; each service's `config.ts` picks what it needs. */
@@ -42,8 +42,12 @@ export const SETTINGS = {
     secret: true,
   },
   SERVICE_SECRET: { schema: base64Bytes(32), help: 'base64 of exactly 32 bytes: wraps fingerprint keys and hashes idempotency keys', secret: true },
-  MANIFEST_PUBLIC_KEY: { schema: base64Bytes(44), help: 'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with' },
-  MANIFEST_PRIVATE_KEY: { schema: base64Bytes(48), help: 'base64 of the Ed25519 private key (PKCS #8, DER) that manifests are signed with', secret: true },
+  MANIFEST_PUBLIC_KEY: { schema: ed25519Key('spki', 44), help: 'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with' },
+  MANIFEST_PRIVATE_KEY: {
+    schema: ed25519Key('pkcs8', 48),
+    help: 'base64 of the Ed25519 private key (PKCS #8, DER) that manifests are signed with',
+    secret: true,
+  },
   OPENAI_BASE_URL: { schema: optional(url('http:', 'https:')), help: 'base URL of an OpenAI-compatible embeddings endpoint' },
   OPENAI_API_KEY: { schema: optional(z.string().min(1)), help: 'key for the embeddings endpoint; without it only the local provider works', secret: true },
   OPENAI_MODEL: { schema: z.string().min(1).default('text-embedding-3-small'), help: 'embedding model', fallback: 'text-embedding-3-small' },
@@ -56,11 +60,11 @@ export const SETTINGS = {
   RERANK_API_KEY: { schema: optional(z.string().min(1)), help: 'key for the re-ranking endpoint', secret: true },
   RERANK_TIMEOUT_MS: { schema: wholeNumber(100, BOUNDS.rerankTimeoutMaxMs, 2_000), help: 'time for one re-ranking', fallback: '2000' },
   SEARCH_TLS_CA: {
-    schema: optional(z.string().min(1)),
+    schema: optional(readableFile),
     help: 'path of the PEM certificate authority of the search tier; with the two below it turns on mutual TLS',
   },
-  SEARCH_TLS_CERT: { schema: optional(z.string().min(1)), help: "path of this process's PEM certificate" },
-  SEARCH_TLS_KEY: { schema: optional(z.string().min(1)), help: "path of this process's PEM private key" },
+  SEARCH_TLS_CERT: { schema: optional(readableFile), help: "path of this process's PEM certificate" },
+  SEARCH_TLS_KEY: { schema: optional(readableFile), help: "path of this process's PEM private key" },
   SEARCH_PLAINTEXT: {
     schema: z.enum(['refuse', 'allow']).default('refuse'),
     help: 'allow: plaintext gRPC on addresses other than loopback',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/bounds.ts'
 import { listenAddress, optional, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable } from '#core/config.ts'
+import { transportFaults } from '#core/rpc/transport.ts'
 import { SETTINGS } from '#core/settings.ts'
 
 const cidrs = z
@@ -48,5 +49,5 @@ export const GATEWAY_VARIABLES = {
 export type GatewayConfig = ConfigOf<typeof GATEWAY_VARIABLES>
 
 export function gatewayConfig(): GatewayConfig {
-  return readConfig(GATEWAY_VARIABLES, process.env)
+  return readConfig(GATEWAY_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values))
 }

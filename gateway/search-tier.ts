@@ -1,8 +1,10 @@
 import { status } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Log } from '#core/log.ts'
-import { clientCredentials, connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
-import type { SearchNodeClient, SearchReply, SearchRequest, TransportSettings } from '#core/rpc/search-node.ts'
+import { connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { clientCredentials } from '#core/rpc/transport.ts'
+import type { TransportSettings } from '#core/rpc/transport.ts'
 
 const COOL_DOWN_MS = 1_000
 

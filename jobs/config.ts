@@ -1,13 +1,8 @@
 import { z } from 'zod'
 import { optional, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/config.ts'
+import { transportFaults } from '#core/rpc/transport.ts'
 import { SETTINGS } from '#core/settings.ts'
-
-const embedding = {
-  schema: z.enum(['local', 'openai']).default('local'),
-  help: 'provider that new builds embed with: local or openai',
-  fallback: 'local',
-} as const
 
 /** The job worker. */
 export const JOBS_VARIABLES = {
@@ -17,12 +12,10 @@ export const JOBS_VARIABLES = {
   SEARCH_NODES: SETTINGS.SEARCH_NODES,
   MANIFEST_PRIVATE_KEY: SETTINGS.MANIFEST_PRIVATE_KEY,
   MANIFEST_PUBLIC_KEY: SETTINGS.MANIFEST_PUBLIC_KEY,
-  EMBEDDING_PROVIDER: embedding,
   OPENAI_BASE_URL: SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY,
   OPENAI_MODEL: SETTINGS.OPENAI_MODEL,
   OPENAI_DIMENSIONS: SETTINGS.OPENAI_DIMENSIONS,
-  OPENAI_TIMEOUT_MS: SETTINGS.OPENAI_TIMEOUT_MS,
   RERANK_BASE_URL: SETTINGS.RERANK_BASE_URL,
   RERANK_API_KEY: SETTINGS.RERANK_API_KEY,
   RERANK_TIMEOUT_MS: SETTINGS.RERANK_TIMEOUT_MS,
@@ -51,7 +44,7 @@ export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as cons
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 
 export function jobsConfig(): JobsConfig {
-  return readConfig(JOBS_VARIABLES, process.env)
+  return readConfig(JOBS_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values))
 }
 
 /** A command asks for those of `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */

@@ -1,7 +1,9 @@
 import { status } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/bounds.ts'
-import { clientCredentials, connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
-import type { GetStatusReply, SearchNodeClient, TransportSettings } from '#core/rpc/search-node.ts'
+import { connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
+import type { GetStatusReply, SearchNodeClient } from '#core/rpc/search-node.ts'
+import { clientCredentials } from '#core/rpc/transport.ts'
+import type { TransportSettings } from '#core/rpc/transport.ts'
 
 export function connectSearchNodes(addresses: readonly string[], settings: TransportSettings): readonly SearchNodeClient[] {
   return addresses.map((address) => connectSearchNode(address, clientCredentials(address, settings)))

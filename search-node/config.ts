@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { listenAddress, readConfig, wholeNumber } from '#core/config.ts'
 import type { ConfigOf, Variable } from '#core/config.ts'
+import { transportFaults } from '#core/rpc/transport.ts'
 import { SETTINGS } from '#core/settings.ts'
 
 export const SEARCH_NODE_VARIABLES = {
@@ -23,5 +24,5 @@ export const SEARCH_NODE_VARIABLES = {
 export type SearchNodeConfig = ConfigOf<typeof SEARCH_NODE_VARIABLES>
 
 export function searchNodeConfig(): SearchNodeConfig {
-  return readConfig(SEARCH_NODE_VARIABLES, process.env)
+  return readConfig(SEARCH_NODE_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_LISTEN === undefined ? [] : [values.SEARCH_LISTEN], values))
 }

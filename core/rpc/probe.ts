@@ -1,7 +1,7 @@
 import { Client, Metadata } from '@grpc/grpc-js'
 import { service } from 'grpc-health-check'
 import { z } from 'zod'
-import { clientCredentials } from './search-node.ts'
+import { clientCredentials } from './transport.ts'
 
 /**
  * Asks the standard gRPC health service, for a container's health check: ends with 0 when it is serving, else with 1 and a sentence.

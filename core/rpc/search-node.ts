@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Metadata, ServerCredentials, credentials, loadPackageDefinition, status } from '@grpc/grpc-js'
+import { Metadata, loadPackageDefinition, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, Client, ClientUnaryCall, ServiceClientConstructor, ServiceDefinition, ServiceError as GrpcError } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { BOUNDS } from '#core/bounds.ts'
@@ -153,49 +152,4 @@ export function connectSearchNode(address: string, channelCredentials: ChannelCr
 
 export function isGrpcError(error: unknown): error is GrpcError {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code in status
-}
-
-export interface TransportSettings {
-  readonly SEARCH_TLS_CA: string | undefined
-  readonly SEARCH_TLS_CERT: string | undefined
-  readonly SEARCH_TLS_KEY: string | undefined
-  readonly SEARCH_PLAINTEXT: 'refuse' | 'allow'
-}
-
-interface TlsFiles {
-  readonly ca: Buffer
-  readonly cert: Buffer
-  readonly key: Buffer
-}
-
-function tlsFiles(settings: TransportSettings): TlsFiles | undefined {
-  const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
-  if (ca === undefined && cert === undefined && key === undefined) return undefined
-  if (ca === undefined || cert === undefined || key === undefined)
-    throw new Error('Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.')
-  return { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
-}
-
-/** Plaintext is refused on anything but loopback unless it was allowed in so many words. */
-function assertPlaintextAllowed(address: string, settings: TransportSettings): void {
-  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
-  const loopback = host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
-  if (!loopback && settings.SEARCH_PLAINTEXT !== 'allow')
-    throw new Error(
-      `${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.`,
-    )
-}
-
-export function clientCredentials(address: string, settings: TransportSettings): ChannelCredentials {
-  const tls = tlsFiles(settings)
-  if (tls !== undefined) return credentials.createSsl(tls.ca, tls.key, tls.cert)
-  assertPlaintextAllowed(address, settings)
-  return credentials.createInsecure()
-}
-
-export function serverCredentials(address: string, settings: TransportSettings): ServerCredentials {
-  const tls = tlsFiles(settings)
-  if (tls !== undefined) return ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
-  assertPlaintextAllowed(address, settings)
-  return ServerCredentials.createInsecure()
 }

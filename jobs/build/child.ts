@@ -63,7 +63,7 @@ async function run(fence: BuildFence, build: BuildRow, config: JobsConfig, datab
     database,
     store,
     workFolder: store.workFolder(buildId),
-    embedding: { ...config, OPENAI_TIMEOUT_MS: Math.max(config.OPENAI_TIMEOUT_MS, BOUNDS.embedBatchTimeoutMs) },
+    embedding: { ...config, OPENAI_TIMEOUT_MS: BOUNDS.embedBatchTimeoutMs },
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     publicKeyDer: config.MANIFEST_PUBLIC_KEY,
     nodes: connectSearchNodes(config.SEARCH_NODES, config),

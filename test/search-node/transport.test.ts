@@ -1,11 +1,14 @@
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clientCredentials, connectSearchNode } from '#core/rpc/search-node.ts'
-import type { TransportSettings } from '#core/rpc/search-node.ts'
+import { connectSearchNode } from '#core/rpc/search-node.ts'
+import { clientCredentials } from '#core/rpc/transport.ts'
+import type { TransportSettings } from '#core/rpc/transport.ts'
 import { signingKeys } from '#test/support/artifact.ts'
 import { freePort, nodeEnvironment, spawnNode, startNode } from './node-process.ts'
 import type { NodeProcess } from './node-process.ts'
@@ -79,9 +82,22 @@ test('plaintext on an address other than loopback works once it is allowed', asy
 })
 
 test('half a mutual TLS configuration is refused', async () => {
-  const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_TLS_CERT: 'node.pem' }))
+  const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_TLS_CERT: fileURLToPath(import.meta.url) }))
   expect(await refused.ended).toBe(1)
   expect(refused.output()).toMatch(/SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together/)
+})
+
+test('every fault is told at once, without what was given: a key in the place of its path, an address, bytes that are no key', async () => {
+  const pasted = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEI'
+  const notAKey = randomBytes(44).toString('base64')
+  const keyless = { ...nodeEnvironment(folder, publicKeyDer), MANIFEST_PUBLIC_KEY: notAKey, SEARCH_TLS_KEY: pasted, SEARCH_LISTEN: 'nowhere' }
+  const refused = spawnNode(keyless)
+  expect(await refused.ended).toBe(1)
+  for (const name of ['MANIFEST_PUBLIC_KEY', 'SEARCH_TLS_KEY', 'SEARCH_LISTEN']) expect(refused.output()).toContain(`${name} is not valid`)
+  for (const given of [pasted, 'PRIVATE KEY-', notAKey]) expect(refused.output()).not.toContain(given)
+  const exposed = spawnNode({ ...nodeEnvironment(folder, publicKeyDer), MANIFEST_PUBLIC_KEY: notAKey, SEARCH_LISTEN: '0.0.0.0:7070' })
+  expect(await exposed.ended).toBe(1)
+  for (const fault of ['MANIFEST_PUBLIC_KEY is not valid', 'not a loopback address']) expect(exposed.output()).toContain(fault)
 })
 
 test('with mutual TLS a client of the same authority is served; one without a certificate, of another authority or in plaintext is not', async () => {

@@ -4,8 +4,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { OperatorError } from '#core/errors.ts'
-import { clientCredentials, connectSearchNode } from '#core/rpc/search-node.ts'
+import { connectSearchNode } from '#core/rpc/search-node.ts'
 import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { clientCredentials } from '#core/rpc/transport.ts'
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 5_000

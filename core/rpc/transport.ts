@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { ServerCredentials, credentials } from '@grpc/grpc-js'
+import type { ChannelCredentials } from '@grpc/grpc-js'
+
+/** How the search tier is reached: mutual TLS with three files, or plaintext. */
+export interface TransportSettings {
+  readonly SEARCH_TLS_CA: string | undefined
+  readonly SEARCH_TLS_CERT: string | undefined
+  readonly SEARCH_TLS_KEY: string | undefined
+  readonly SEARCH_PLAINTEXT: 'refuse' | 'allow'
+}
+
+const TLS_VARIABLES = ['SEARCH_TLS_CA', 'SEARCH_TLS_CERT', 'SEARCH_TLS_KEY'] as const
+
+/**
+ * What of a configuration does not go together: one sentence a fault. Plaintext is refused on anything but loopback unless it was allowed in so many words.
+ * @param settings without those that are not valid by themselves.
+ */
+export function transportFaults(addresses: readonly string[], settings: Partial<TransportSettings>): string[] {
+  if (TLS_VARIABLES.some((name) => !(name in settings))) return []
+  const given = TLS_VARIABLES.filter((name) => settings[name] !== undefined)
+  if (given.length === TLS_VARIABLES.length) return []
+  if (given.length > 0) return ['Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.']
+  if (settings.SEARCH_PLAINTEXT === 'allow') return []
+  return addresses
+    .filter((address) => !isLoopback(address))
+    .map(
+      (address) =>
+        `${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.`,
+    )
+}
+
+function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
+  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+}
+
+/** @throws Error where the settings do not go together (`transportFaults`). */
+export function clientCredentials(address: string, settings: TransportSettings): ChannelCredentials {
+  const tls = tlsFiles(address, settings)
+  return tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert)
+}
+
+/** @throws Error where the settings do not go together (`transportFaults`). */
+export function serverCredentials(address: string, settings: TransportSettings): ServerCredentials {
+  const tls = tlsFiles(address, settings)
+  return tls === undefined ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
+}
+
+interface TlsFiles {
+  readonly ca: Buffer
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+function tlsFiles(address: string, settings: TransportSettings): TlsFiles | undefined {
+  const [fault] = transportFaults([address], settings)
+  if (fault !== undefined) throw new Error(fault)
+  const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
+  return ca === undefined || cert === undefined || key === undefined ? undefined : { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
+}
