@@ -5,10 +5,15 @@ import type { QuantizedVectors } from './nearest.ts'
 import { gather, strided } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 
-/** Lengths of a head that are tried, shortest first; one of more than half of the dimensions saves too little. */
-const HEAD_LENGTHS = [64, 128, 256] as const
-/** If fewer of the variance lies along the shortest head, no head of less than half of the dimensions is worth judging: hashed words. */
-const SHARE_MIN = 0.4
+/**
+ * Lengths of a head that are tried, shortest first, each with the least share of the variance along it that makes it worth judging; one of more than half of
+ * the dimensions saves too little.
+ */
+const HEADS_TRIED = [
+  { length: 64, shareMin: 0.4 },
+  { length: 128, shareMin: 0.5 },
+  { length: 256, shareMin: 0.5 },
+] as const
 const BASIS_SAMPLE_ROWS = 2_048
 const SCALE_SAMPLE_ROWS = 16_384
 const BATCH_ROWS = 1_000
@@ -41,14 +46,14 @@ export interface Heads {
 export async function shortestHeads(vectors: QuantizedVectors): Promise<Heads> {
   const { dimensions, pause } = vectors
   const sample = sampleOf(vectors)
-  const lengths = HEAD_LENGTHS.filter((tried) => tried * 2 <= dimensions)
-  if (lengths.length === 0) return whole(vectors, sample)
+  const tried = HEADS_TRIED.filter(({ length }) => length * 2 <= dimensions)
+  if (tried.length === 0) return whole(vectors, sample)
   const covariance = covarianceOf(sample, dimensions)
   let truth: Truth | undefined
-  for (const length of lengths) {
+  for (const { length, shareMin } of tried) {
     await pause()
     const { directions, share } = leadingDirections(covariance, length)
-    if (share < SHARE_MIN) break
+    if (share < shareMin) continue
     const heads = await along(vectors, covariance.mean, directions)
     truth ??= await nearestByVector(vectors)
     if ((await recallOf(heads, truth, vectors)) >= JUDGED_RECALL) return heads

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { z } from 'zod'
 
-export const ARTIFACT_FORMAT = 2
+export const ARTIFACT_FORMAT = 3
 export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 

@@ -27,9 +27,10 @@ export interface Admission {
   readonly decision: AdmissionDecision
 }
 
-/** An attempt decides nothing where the counters' epoch has just changed, or where the key is held by a request that is not on record. */
 const ATTEMPTS_MAX = 4
 const ATTEMPT_PAUSE_MS = 25
+/** Waits for a request that holds the Idempotency-Key and is not on record yet: 25, 50 and 75 ms. */
+const HOLDER_WAITS_MAX = 3
 
 /**
  * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before anything is said.
@@ -46,18 +47,20 @@ export async function admit(
   const { timings } = exchange
   const digest = idempotencyKey === undefined ? undefined : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
   const fingerprint = fingerprintOf(deps, pinned)
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+  for (let [attempt, waits] = [1, 0]; attempt <= ATTEMPTS_MAX;) {
     const original =
       digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
     const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
     const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
     if (decision.status === 'epoch') {
       await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
+      attempt += 1
       continue
     }
-    // The request that holds the key is not reserved yet, and may still give it back: what is named as the original must be on record.
-    if (decision.status === 'conflict' && original === undefined && attempt < ATTEMPTS_MAX) {
-      await sleep(ATTEMPT_PAUSE_MS * attempt)
+    // The request that holds the key may still give it back: it is named as the original once it is on record, or after a while.
+    if (decision.status === 'conflict' && original === undefined && waits < HOLDER_WAITS_MAX) {
+      waits += 1
+      await sleep(ATTEMPT_PAUSE_MS * waits, undefined, { signal: exchange.signal })
       continue
     }
     onDecision(decision)
@@ -68,6 +71,7 @@ export async function admit(
     if (reserved.status === 'conflict') throw new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${reserved.originalRequestId}` })
     deps.epochs.forget(pinned.organizationId)
     await sleep(ATTEMPT_PAUSE_MS * attempt)
+    attempt += 1
   }
   throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the epoch of the limit counters did not settle') })
 }

@@ -97,15 +97,16 @@ export function firstFocus(question: Question, row: RowWords): number {
 export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
   const language = primaryLanguage(passage.language)
   const there = new Set(row)
+  const asked = new Map((question.terms.get(language) ?? []).map((term) => [term, question.position(tokenHash(language, term))]))
+  const missing = [...asked.keys()].filter((term) => asked.get(term) !== -1 && !there.has(tokenHash(language, term)))
+  const spellings = spellingsIn(passage, new Set(missing.map(firstLetter)))
   const seen = new Set<number>()
   let [said, total] = [0, 0]
-  for (const term of question.terms.get(language) ?? []) {
-    const hash = tokenHash(language, term)
-    const place = question.position(hash)
+  for (const [term, place] of asked) {
     if (place === -1 || seen.has(place)) continue
     seen.add(place)
     const { idf = 0 } = question.words[place] ?? {}
-    said += idf * (there.has(hash) ? 1 : bestResemblance(term, passage))
+    said += idf * (there.has(tokenHash(language, term)) ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []))
     total += idf
   }
   return total === 0 ? 0 : said / total
@@ -117,17 +118,30 @@ export interface PassageText {
   readonly text: string
 }
 
-function bestResemblance(term: string, { language, heading, text }: PassageText): number {
-  const letter = term[0] ?? ''
-  const others = new Set(analyze(`${heading}\n${text}`, language, (word) => word.startsWith(letter)))
+function firstLetter(term: string): string {
+  return term[0] ?? ''
+}
+
+/** The three-letter sequences of a passage's words, by first letter, of the letters asked for. */
+function spellingsIn({ language, heading, text }: PassageText, letters: ReadonlySet<string>): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
+  const spellings = new Map<string, ReadonlySet<string>[]>()
+  if (letters.size === 0) return spellings
+  for (const term of new Set(analyze(`${heading}\n${text}`, language, (word) => letters.has(firstLetter(word))))) {
+    if (term.length < SOFT_LETTERS_MIN) continue
+    const known = spellings.get(firstLetter(term))
+    if (known === undefined) spellings.set(firstLetter(term), [gramsOf(term)])
+    else known.push(gramsOf(term))
+  }
+  return spellings
+}
+
+function resemblance(term: string, others: readonly ReadonlySet<string>[]): number {
   const grams = gramsOf(term)
   let best = 0
   for (const other of others) {
-    if (other.length < SOFT_LETTERS_MIN || !other.startsWith(letter)) continue
-    const ofOther = gramsOf(other)
     let common = 0
-    for (const gram of grams) if (ofOther.has(gram)) common += 1
-    best = Math.max(best, (2 * common) / (grams.size + ofOther.size))
+    for (const gram of grams) if (other.has(gram)) common += 1
+    best = Math.max(best, (2 * common) / (grams.size + other.size))
   }
   return best
 }

@@ -97,7 +97,10 @@ function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Paramete
   }
 }
 
-/** Of the same candidates however many passages are wanted, so that the same question has the same evidence. */
+/**
+ * Of the same candidates by words however many passages are wanted, and of the fifty nearest among those that the vectors gave: up to ten passages are judged
+ * alike, and hundreds, as an evaluation asks for, within what heads leave open (decision 0009).
+ */
 function evidence(
   mapping: Mapping,
   { text }: SearchInput,
