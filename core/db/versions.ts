@@ -101,6 +101,8 @@ const versionSchema = z.object({
   passed: z.boolean(),
   /** Its evaluation found it worse than the version that was active then, beyond the interval. */
   worse: z.boolean(),
+  /** The version it was compared with; null: with none. */
+  compared_with: z.uuid().nullable(),
   facets: facetsSchema,
   verdict: z.enum(['approved', 'rejected']).nullable(),
   projection_id: z.uuid(),
@@ -112,7 +114,8 @@ const versionSchema = z.object({
 export type VersionRow = z.infer<typeof versionSchema>
 
 const READ_VERSION = `
-select v.id, v.knowledge_base_id, v.state, v.passed, coalesce((v.evaluation -> 'comparison' ->> 'worse')::boolean, false) as worse, v.facets, p.id as projection_id, p.embedding, p.manifest_digest,
+select v.id, v.knowledge_base_id, v.state, v.passed, coalesce((v.evaluation -> 'comparison' ->> 'worse')::boolean, false) as worse,
+  (v.evaluation -> 'comparison' ->> 'version_id')::uuid as compared_with, v.facets, p.id as projection_id, p.embedding, p.manifest_digest,
   (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict,
   (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc, f.id limit 1) as profile_id
 from corpus_versions v

@@ -36,6 +36,10 @@ export function assertActivatable(activation: ActivationRow, version: VersionRow
     throw new ActivationRefused(
       'The evaluation found the version worse than the active one: build a better candidate, or activate it with --override and the reason, which the audit trail keeps.',
     )
+  if (!rollback && activation.override_reason === null && version.compared_with !== null && version.compared_with !== activation.expected_version_id)
+    throw new ActivationRefused(
+      'The version was compared with another one than is active now: build it again, which compares them, or activate it with --override and the reason, which the audit trail keeps.',
+    )
   if (version.verdict === null) throw new ActivationRefused('The version has not been reviewed: review it with "operator review" first.')
   if (version.verdict === 'rejected') throw new ActivationRefused('The newest review rejects the version: have it reviewed again, or build another candidate.')
 }

@@ -1,4 +1,5 @@
 import type { Facets } from '#core/artifact/layout.ts'
+import { BOUNDS } from '#core/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import type { ProfileParameters } from '#core/profile.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
@@ -36,4 +37,5 @@ export async function compareWithActive(
   return comparison === undefined ? null : { version_id: active.versionId, ...comparison, worse_on: [...comparison.worse_on] }
 }
 
-const DEPTH = 101
+/** As deep as the candidate was asked: recall@100 and the candidates that are looked at depend on it. */
+const DEPTH = BOUNDS.searchLimitMax

@@ -20,7 +20,7 @@ export function verdictOf(report: EvaluationReport): Verdict {
     return { tone: 'bad', word: 'Not passed', sentence: `${which}; it cannot be activated.` }
   }
   const passes = gates.length === 0 ? 'No gate was set for it' : `It passes ${gates.length === 1 ? 'its one gate' : `all ${gates.length} gates`}`
-  if (comparison === null) return { tone: 'good', word: 'Passed', sentence: `${passes}; there was no active version to compare it with.` }
+  if (comparison === null) return { tone: 'good', word: 'Passed', sentence: `${passes}; it was not compared with an active version.` }
   if (comparison.worse) {
     const sentence = `${passes}, but it is worse than the active version on ${comparison.worse_on.map(metricName).join(', ')}: activating it needs an override with a reason.`
     return { tone: 'doubtful', word: 'Passed, but worse', sentence }
@@ -39,7 +39,7 @@ export function metricName(metric: string): string {
 function measured({ systems, passages, queries }: EvaluationReport): string {
   const best = (['hybrid', 'lexical', 'dense'] as const).find((name) => systems[name] !== undefined)
   const reached = best === undefined ? 'Nothing was ranked' : `The ${best} ranking reaches nDCG@10 ${figure(systems[best]?.['ndcg@10'] ?? null)}`
-  return `${reached} on ${count(queries, 'question')} over ${count(passages, 'passage')}.`
+  return `${reached}; ${count(queries, 'question')} asked of ${count(passages, 'passage')}.`
 }
 
 function named(gates: readonly Gate[]): string {

@@ -148,6 +148,14 @@ describe('an activation', () => {
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
+  test('of a candidate that was compared with another version than is active needs a reason too', async () => {
+    const mark = "update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', $2) where id = $1"
+    await world.owner.query(mark, [versionIdOf(second), JSON.stringify({ worse: false, version_id: versionIdOf(third) })])
+    expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('compared with another one') })
+    await world.owner.query(mark, [versionIdOf(second), JSON.stringify({ worse: true, version_id: versionIdOf(first) })])
+    expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
+  })
+
   test('of a candidate that is worse than the active version needs a reason, which the audit trail keeps', async () => {
     const mark = `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": true}') where id = $1`
     await world.owner.query(mark, [versionIdOf(second)])

@@ -8,11 +8,11 @@ test('a version that passes is said to pass, and against what it was compared', 
     word: 'Passed',
     sentence: 'It passes all 8 gates and is not worse than the active version on the 300 questions that both were asked.',
   })
-  expect(verdictOf({ ...FULL_REPORT, comparison: null }).sentence).toBe('It passes all 8 gates; there was no active version to compare it with.')
+  expect(verdictOf({ ...FULL_REPORT, comparison: null }).sentence).toBe('It passes all 8 gates; it was not compared with an active version.')
 })
 
 test('a version without gates is not praised for meeting them', () => {
-  expect(verdictOf(BARE_REPORT).sentence).toBe('No gate was set for it; there was no active version to compare it with.')
+  expect(verdictOf(BARE_REPORT).sentence).toBe('No gate was set for it; it was not compared with an active version.')
 })
 
 test('a version that misses a gate cannot be activated, whatever the comparison says', () => {
@@ -43,6 +43,6 @@ test('a version that passes but is worse than the active one needs an override',
 test('a research collection is measured, not judged', () => {
   expect(verdictOf({ ...BARE_REPORT, kind: 'data set', passed: false })).toMatchObject({
     tone: 'plain',
-    sentence: expect.stringMatching(/^The hybrid ranking reaches nDCG@10 0\.\d{3} on 600 questions over 13\u202f732 passages\.$/),
+    sentence: expect.stringMatching(/^The hybrid ranking reaches nDCG@10 0\.\d{3}; 600 questions asked of 13\u202f732 passages\.$/),
   })
 })
