@@ -102,14 +102,16 @@ function readDirect(tokens: readonly Token[], from: number, mention: ActMention)
   return withAct(tokens, readList(tokens, head), head, mention.act, from)
 }
 
-/** `7.1.1(1)(c)` with nothing before it: three numbers and a bracket are no version and no amount. An unknown code before it names an act that the corpus does not have. */
+/** `7.1.1(1)(c)` with nothing before it: three numbers and a bracket are no version and no amount. An unknown code before it names an act that no table knows. */
 function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
-  if (tokens[at]?.kind !== 'number' || tokens[at].glued || /^\p{Lu}{2,}/u.test(tokens[at - 1]?.raw ?? '')) return undefined
+  if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
   const designation = readDesignation(tokens, at)
   const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
   if (designation === undefined || points < 3 || points === designation.parts.length) return undefined
   const head: Head = { kind: 'rule', plural: false, end: at, named: true, abbreviated: false }
-  return finish(tokens, head, readList(tokens, head), undefined, aliases, true)
+  const code = tokens[at - 1]?.raw ?? ''
+  if (!/^\p{Lu}{2,}/u.test(code)) return finish(tokens, head, readList(tokens, head), undefined, aliases, true)
+  return /^\p{Lu}{2,6}$/u.test(code) ? withAct(tokens, readList(tokens, head), head, `name:${code.toLowerCase()}`, at - 1) : undefined
 }
 
 /** `L. 3121-27 du code du travail`, without the word article: only with its act. */

@@ -65,7 +65,7 @@ function readNext(tokens: readonly Token[], head: Head, last: Element): Element 
   const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
   const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
   if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
-  if (lastKeyword !== undefined && !head.plural) {
+  if (lastKeyword !== undefined && (!head.plural || isPart(tokens, at, last))) {
     const sibling = readSibling(tokens, at, lastKeyword)
     if (sibling !== undefined && !startsCitation(tokens, sibling.end)) return inherited(tokens, at, last, sibling.parts, sibling.end)
   }
@@ -76,6 +76,12 @@ function readNext(tokens: readonly Token[], head: Head, last: Element): Element 
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(head.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
   return qualified(tokens, head, at, designation, designation.parts.length === 1)
+}
+
+/** Lists ascend: in `§§ 280 Abs. 1, 3, 281` the 3 is another Absatz, and 281 another section, as is a number with an Absatz of its own. */
+function isPart(tokens: readonly Token[], at: number, { parts }: Element): boolean {
+  const isLess = Number.parseInt(tokens[at]?.text ?? '', 10) < Number.parseInt(parts[0]?.text ?? '', 10)
+  return isLess && readQualifier(tokens, at + 1) === undefined
 }
 
 /** The element before with the keyword's part, and all below, replaced: `Abs. 1 und 2`. */
