@@ -134,7 +134,17 @@ function readProvision(tokens: readonly Token[], at: number, from: number, befor
   const [first, ...rest] = readList(tokens, head)
   if (first === undefined) return undefined
   const strong = isStrong(tokens, at, head, first)
-  return finish(tokens, head, [{ ...first, from }, ...rest], before, aliases, strong)
+  const reading = finish(tokens, head, [{ ...first, from }, ...rest], before, aliases, strong)
+  return before === undefined && reading !== undefined ? underInitials(tokens, at, head, reading) : reading
+}
+
+/** `CSDR Article 30`: initials directly before an article are its act, also where no table knows them; issuers stand so before rules and sections. */
+function underInitials(tokens: readonly Token[], at: number, head: Head, reading: Reading): Reading {
+  const initials = tokens[at - 1]?.raw ?? ''
+  if (head.kind !== 'article' || !/^\p{Lu}{3,8}$/u.test(initials) || /^\p{Lu}{2}/u.test(tokens[at]?.raw ?? '')) return reading
+  if (reading.candidates.some(({ act }) => act !== undefined)) return reading
+  const act = `name:${initials.toLowerCase()}`
+  return { ...reading, candidates: reading.candidates.map((candidate, place) => ({ ...candidate, act, from: place === 0 ? at - 1 : candidate.from })) }
 }
 
 function commentHead(at: number): Head {
