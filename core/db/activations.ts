@@ -71,6 +71,22 @@ export async function movePointer(client: Queryable, activation: ActivationRow, 
   return rowCount === 1
 }
 
+/** Retired means once active, and when a version was made never changes: a rollback, however often repeated, only goes back. */
+const EARLIER_VERSION = `
+select e.id
+from corpus_versions v
+join corpus_versions e on e.knowledge_base_id = v.knowledge_base_id and e.created_at < v.created_at
+left join active_versions a on a.version_id = v.id
+where v.id = $1 and e.state = 'retired'
+order by (e.id = a.previous_version_id) is true desc, e.created_at desc, e.id
+limit 1`
+
+/** @returns of the versions of the same knowledge base that were made before this active one and were active once the one it replaced, or else the newest. */
+export async function earlierVersion(database: Queryable, versionId: string): Promise<string | undefined> {
+  const { rows } = await database.query(EARLIER_VERSION, [versionId])
+  return z.object({ id: z.uuid() }).optional().parse(rows[0])?.id
+}
+
 /**
  * Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the earlier decided. It
  * does not hold off rows that only refer to the version.

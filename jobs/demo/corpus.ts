@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { OperatorError } from '#core/errors.ts'
+import { isMarkdownName } from '#jobs/sources/list.ts'
 
 /** A corpus to show, and what to ask of it. */
 export interface DemoCorpus {
@@ -32,7 +33,7 @@ export function builtInCorpus(): DemoCorpus {
 }
 
 /**
- * A folder of one's own. Its mapping is `mapping.json` in it, else the built-in one named like the folder; Markdown needs none.
+ * A folder of one's own. Its mapping is `mapping.json` in it, else, for `corpus.jsonl`, the built-in one named like the folder; Markdown needs none.
  * @throws OperatorError naming what is missing.
  */
 export function corpusAt(path: string): DemoCorpus {
@@ -42,8 +43,9 @@ export function corpusAt(path: string): DemoCorpus {
   const name = basename(folder)
   const own = join(folder, 'mapping.json')
   const builtIn = join(MAPPINGS, `${name}.json`)
-  const mappingFile = existsSync(own) ? own : existsSync(builtIn) ? builtIn : undefined
-  if (mappingFile === undefined && (folder !== source || existsSync(join(folder, 'corpus.jsonl'))))
+  const isJsonl = existsSync(join(folder, 'corpus.jsonl'))
+  const mappingFile = existsSync(own) ? own : isJsonl && existsSync(builtIn) ? builtIn : undefined
+  if (mappingFile === undefined && (folder !== source || isJsonl))
     throw new OperatorError(
       `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, language and jurisdiction are (jobs/mappings has examples).`,
     )
@@ -76,7 +78,7 @@ export function corpusDigest(corpus: DemoCorpus): string {
   const folder = statSync(corpus.source).isDirectory()
   const sources = folder
     ? readdirSync(corpus.source, { recursive: true, encoding: 'utf8' })
-        .filter((name) => /\.(md|jsonl)$/.test(name))
+        .filter((name) => isMarkdownName(name) || name.endsWith('.jsonl'))
         .sort()
         .map((name) => join(corpus.source, name))
     : [corpus.source]

@@ -9,6 +9,7 @@ import type { LocalGateway, StackSettings } from './stack.ts'
 import { writePrivately } from './state.ts'
 import type { DemoState } from './state.ts'
 import type { Steps } from './steps.ts'
+import type { OnSpawn } from './tether.ts'
 
 const DATABASE = 'evidence'
 
@@ -29,20 +30,19 @@ export interface InstallationOptions {
   readonly stale: readonly string[]
 }
 
-/** Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one. */
+/** Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one, each from its very start on. */
 export async function startInstallation({ folder, secrets, port, actor, stale }: InstallationOptions, steps: Steps): Promise<Installation> {
   const onLog = (line: string): void => steps.note(line)
-  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(folder, 'postgres'), onLog }))
-  steps.onStop(() => postgres.stop())
+  const onSpawn: OnSpawn = (stop) => steps.onStop(stop)
+  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(folder, 'postgres'), onLog, onSpawn }))
   for (const file of stale) rmSync(file, { force: true })
-  const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog }))
-  steps.onStop(() => redis.stop())
+  const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
   const logins = await steps.run('schema', async () => {
     await postgres.createDatabase(DATABASE)
     await migrate(postgres.adminUrl(DATABASE))
     return provisionLogins(postgres.adminUrl(DATABASE))
   })
-  const settings: StackSettings = { folder, serviceUrl: logins.serviceUrl, redisUrl: redis.url, keyEnvironment: 'live', secrets }
+  const settings: StackSettings = { folder, serviceUrl: logins.serviceUrl, redisUrl: redis.url, keyEnvironment: 'live', secrets, onSpawn }
   writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   steps.watch(searchNode)

@@ -92,7 +92,7 @@ async function ensureVersion(
     const progress = createProgress(process.stderr)
     const { report } = await publish({ operator, store, redisUrl }, { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' }, progress)
     progress.end()
-    // The figures alone; `operator imports show` has every record that was skipped.
+    // The figures alone; `operator imports show --json` has the records that were skipped, as many as the report keeps.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')
     state.built_from[corpus.slug] = digest
   }

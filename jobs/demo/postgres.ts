@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answers, createDatabaseIfAbsent } from '#core/db/provision.ts'
 import { freePort, LocalProcessError, outputOf, startTethered, untilReady } from './tether.ts'
-import type { SystemUser, Tethered } from './tether.ts'
+import type { OnSpawn, SystemUser, Tethered } from './tether.ts'
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 30_000
@@ -26,6 +26,8 @@ const SERVER_SETTINGS = {
 export interface PostgresOptions {
   readonly folder: string
   readonly onLog?: (line: string) => void
+  /** Called as soon as the server runs, long before it is ready, with what stops it. */
+  readonly onSpawn?: OnSpawn
   /** How long a server whose parent has just gone may take to stop. */
   readonly previousServerTimeoutMs?: number
 }
@@ -80,13 +82,15 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     stopSignal: 'INT',
     ...(launch.user === undefined ? {} : { user: launch.user }),
   })
+  const stop = (): Promise<void> => server.stop(STOP_TIMEOUT_MS)
+  options.onSpawn?.(stop)
   await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => answers(adminUrl('postgres'))).catch((error: unknown) => abandon(server, error))
   return {
     port,
     logFile,
     adminUrl,
     createDatabase: (name) => createDatabaseIfAbsent(adminUrl('postgres'), name),
-    stop: () => server.stop(STOP_TIMEOUT_MS),
+    stop,
     kill: () => server.kill(),
   }
 }

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { killGroup, lastLines, LocalProcessError, untilReady, within } from './tether.ts'
+import type { OnSpawn } from './tether.ts'
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 20_000
@@ -19,6 +20,8 @@ export interface ServiceOptions {
   /** Asked again and again until it holds; a rejection counts as not yet. */
   readonly ready: () => Promise<boolean>
   readonly startTimeoutMs?: number
+  /** Called as soon as the process runs, before it is ready, with what stops it. */
+  readonly onSpawn?: OnSpawn | undefined
 }
 
 export interface LocalService {
@@ -41,6 +44,7 @@ export interface LocalService {
  */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
   const service = spawnService(options)
+  options.onSpawn?.(() => service.stop())
   try {
     await untilReady(options.name, service, options.startTimeoutMs ?? START_TIMEOUT_MS, options.logFile, options.ready)
     return service

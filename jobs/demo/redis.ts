@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs
 import { join, resolve } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort, LocalProcessError, outputOf, startTethered, untilReady } from './tether.ts'
-import type { Tethered } from './tether.ts'
+import type { OnSpawn, Tethered } from './tether.ts'
 
 const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 10_000
@@ -12,6 +12,13 @@ const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UT
 const FALLBACK_PACKAGE = 'redis-memory-server@0.17.1'
 /** Debian's switch: exit code 101 keeps a package from starting the service that it brings. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
+
+export interface RedisOptions {
+  readonly folder: string
+  readonly onLog?: (line: string) => void
+  /** Called as soon as a server runs, before it is ready, with what stops it; again after `restart`. */
+  readonly onSpawn?: OnSpawn
+}
 
 export interface LocalRedis {
   /** Of database 0; `urlOf` names another of the 64. */
@@ -31,13 +38,13 @@ export interface LocalRedis {
  * The settings are those production needs: nothing is evicted, and at most one second of writes is lost in a crash.
  * @throws LocalProcessError naming what to install.
  */
-export async function startRedis(options: { readonly folder: string; readonly onLog?: (line: string) => void }): Promise<LocalRedis> {
+export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const program = findRedis() ?? installDebianPackage(options.onLog) ?? installFallback(folder, options.onLog)
   const port = await freePort()
   const logFile = join(folder, 'redis.log')
-  const launch = (): Promise<Tethered> => launchRedis(program, folder, port, logFile)
+  const launch = (): Promise<Tethered> => launchRedis(program, folder, port, logFile, options.onSpawn)
   let server = await launch()
   return {
     url: urlOf(port, 0),
@@ -57,7 +64,7 @@ function urlOf(port: number, database: number): string {
   return `redis://127.0.0.1:${port}/${database}`
 }
 
-async function launchRedis(program: string, folder: string, port: number, logFile: string): Promise<Tethered> {
+async function launchRedis(program: string, folder: string, port: number, logFile: string, onSpawn: OnSpawn | undefined): Promise<Tethered> {
   const settings = {
     bind: '127.0.0.1',
     port: String(port),
@@ -71,6 +78,7 @@ async function launchRedis(program: string, folder: string, port: number, logFil
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const server = startTethered({ name: 'Redis', command: [program, ...flags], environment: ENVIRONMENT, folder, logFile, stopSignal: 'TERM' })
+  onSpawn?.(() => server.stop(STOP_TIMEOUT_MS))
   try {
     await untilReady('Redis', server, START_TIMEOUT_MS, logFile, () => pings(urlOf(port, 0)))
     return server

@@ -6,6 +6,7 @@ import { credentials } from '@grpc/grpc-js'
 import { startService } from './processes.ts'
 import type { LocalService } from './processes.ts'
 import { freePort } from './tether.ts'
+import type { OnSpawn } from './tether.ts'
 
 /** What every service of one local installation has in common. */
 export interface StackSettings {
@@ -22,6 +23,8 @@ export interface StackSettings {
   }
   /** Further variables, for every service. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Called for each service as soon as it runs, before it is ready. */
+  readonly onSpawn?: OnSpawn
 }
 
 export interface LocalSearchNode extends LocalService {
@@ -59,6 +62,7 @@ export async function startSearchNode(settings: StackSettings, name = 'search-no
         DRAIN_MS: '200',
       },
       logFile: logFileOf(settings, name),
+      onSpawn: settings.onSpawn,
       ready: async () => (await client.call('GetStatus', {}, STATUS_TIMEOUT_MS)).threads > 0,
     })
     return { ...service, address }
@@ -84,6 +88,7 @@ export async function startJobs(settings: StackSettings, searchNodes: readonly s
       MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
     },
     logFile,
+    onSpawn: settings.onSpawn,
     ready: async () => readyLines(logFile) > linesBefore,
   })
 }
@@ -116,6 +121,7 @@ export async function startGateway(settings: StackSettings, searchNodes: readonl
       GATEWAY_INTERNAL_LISTEN: internalListen,
     },
     logFile: logFileOf(settings, name),
+    onSpawn: settings.onSpawn,
     ready: async () => (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status === 200,
   })
   return { ...service, baseUrl: `http://${listen}`, internalUrl: `http://${internalListen}` }

@@ -20,7 +20,8 @@ export function newSteps(output: { write(text: string): unknown }): Steps {
   let stopping: Promise<never> | undefined
 
   async function stopAll(exitCode: number): Promise<never> {
-    for (const undo of undos.reverse())
+    // What is registered while this runs is undone too.
+    for (let undo = undos.pop(); undo !== undefined; undo = undos.pop())
       await undo().catch((error: unknown) => output.write(`${error instanceof Error ? error.message : 'a process did not stop'}\n`))
     process.exit(exitCode)
   }

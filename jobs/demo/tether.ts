@@ -20,6 +20,9 @@ export interface Tethered {
   kill(): Promise<void>
 }
 
+/** Takes what stops a process that has just been started, so that it is stopped even when it never gets ready. */
+export type OnSpawn = (stop: () => Promise<unknown>) => void
+
 export interface TetherOptions {
   readonly name: string
   readonly command: readonly [string, ...string[]]
@@ -37,10 +40,11 @@ export interface SystemUser {
 
 /**
  * Descriptor 3 is a pipe from this process: when it closes, because `stop` closed it or because this process is gone,
- * however it went, the shell passes the signal on. Nothing started here can outlive its parent.
+ * however it went, the shell passes the signal on, each second anew: a program that has just been started does not hear
+ * the first one yet. Nothing started here can outlive its parent.
  */
 const TETHER =
-  'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; kill -s "$signal" "$child") & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; exit "$code"'
+  'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; while kill -s "$signal" "$child"; do sleep 1; done) 2>/dev/null & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; exit "$code"'
 
 /** Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`. */
 export function startTethered(options: TetherOptions): Tethered {

@@ -22,6 +22,8 @@ export interface ImportInput {
   /** Absent: Markdown with the documented front matter. */
   readonly mapping?: Mapping
   readonly snapshots: readonly SourceSnapshot[]
+  /** Names of files that lie among the sources and are not read, for the report. */
+  readonly leftOut?: readonly string[]
   readonly signal?: AbortSignal
 }
 
@@ -35,6 +37,7 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
   const draft = createDrafter(input.knowledgeBaseId, mapping)
   const report = new ReportLedger()
 
+  for (const source of input.leftOut ?? []) report.skipped({ source, line: 1, reason: 'not a Markdown file (*.md, *.markdown)' })
   for (const snapshot of input.snapshots) {
     report.file()
     for await (const item of readRecords(snapshot, mapping, signal)) {

@@ -25,8 +25,9 @@ export interface ImportReportSplit extends RecordPlace {
 
 /** What an import read, split and skipped, and why: `records_read` = `skipped` + records that became one or more passages. */
 export interface ImportReport {
+  /** Files read. */
   readonly files: number
-  /** JSONL lines or Markdown sections; a file that cannot be read as a whole counts as one. */
+  /** JSONL lines or Markdown sections; a file that cannot be read as a whole, or is left out as no Markdown, counts as one. */
   readonly records_read: number
   readonly passages: number
   readonly documents: number
@@ -35,7 +36,7 @@ export interface ImportReport {
   readonly split: number
   readonly skipped: number
   readonly reasons: Readonly<Record<string, number>>
-  /** The first skipped records, in the order of the sources. */
+  /** The first skipped records: files left out, then records in the order of the sources. */
   readonly entries: readonly ImportReportEntry[]
   readonly entries_omitted: number
   /** The first split records, in the order of the sources; as many are kept as of the skipped ones. */

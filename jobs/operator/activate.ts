@@ -34,7 +34,7 @@ export function addActivate(program: Command): void {
   verb(program, {
     usage: 'rollback <knowledge-base>',
     summary: 'serve an earlier version again',
-    flags: { '--to <version>': 'which; default: the one before the active one', ...WAIT },
+    flags: { '--to <version>': 'which; default: the one that the active version replaced, or the newest before it', ...WAIT },
     notes: HOW,
     examples: ['rollback hsfa-rules --wait', 'rollback hsfa-rules --to 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
     input: { 'knowledge-base': text, to: text.optional(), wait: z.boolean().default(false), waitSeconds },

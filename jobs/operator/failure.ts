@@ -28,6 +28,8 @@ export function failureOf(error: unknown): Failure {
     exitCode: EXIT_REFUSED,
     sentence:
       KNOWN[code] ??
+      PATH_FAULTS[code]?.(pathOf(error)) ??
+      (isNoDatabase(error) ? DATABASE_AWAY : undefined) ??
       `This failed in a way that was not foreseen: ${describeCause(error)}. Nothing was half written; see whether it happens again and report it.`,
   }
 }
@@ -52,6 +54,26 @@ const KNOWN: Readonly<Record<string, string>> = {
   '57014': 'Postgres took too long: narrow the question (fewer days, fewer rows), then repeat the command.',
   '23505': 'Somebody else wrote the same at this moment: look at what is there, then repeat the command if it is still needed.',
   '40001': 'Somebody else changed the same at this moment: repeat the command.',
+}
+
+/** By the system's error name: what is wrong with a path that was given or lies in the artifact store. */
+const PATH_FAULTS: Readonly<Record<string, (path: string) => string>> = {
+  ENOTDIR: (path) => `${path} is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE.`,
+  EACCES: (path) => `This account may not use ${path}: correct the rights there, or the path given, or ARTIFACT_STORE.`,
+  EROFS: (path) => `${path} lies where nothing can be written: point ARTIFACT_STORE to a place that can be written to.`,
+  ENOSPC: (path) => `There is no space left for ${path}: free some or point ARTIFACT_STORE to another disk, then repeat the command.`,
+}
+
+/** A write that fails does not say to which file. */
+function pathOf(error: unknown): string {
+  return error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : 'a file of the artifact store'
+}
+
+/** The driver's words, which have no code, when the other side ends the connection, stays silent, or speaks as something else. */
+const NO_DATABASE = /^(?:Connection terminated|timeout e|received invalid response|There was an error establishing an SSL connection)/
+
+function isNoDatabase(error: unknown): boolean {
+  return error instanceof Error && NO_DATABASE.test(error.message)
 }
 
 function codeOf(error: unknown): string {

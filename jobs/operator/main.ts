@@ -16,6 +16,9 @@ try {
   await createProgram().parseAsync()
 } catch (error) {
   const { exitCode, sentence } = failureOf(error)
-  if (sentence !== undefined) process.stderr.write(`${sentence}\n`)
   process.exitCode = exitCode
+  // A command that failed has nothing to wait for, not even a peer that keeps a broken connection open.
+  process.stderr.write(sentence === undefined ? '' : `${sentence}\n`, () => {
+    if (exitCode !== 0) process.exit(exitCode)
+  })
 }

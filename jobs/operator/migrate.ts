@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { migrate, newestMigration } from '#core/db/migrate.ts'
+import { createLog } from '#core/log.ts'
 import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/config.ts'
 import { addCommand } from './command.ts'
+import { assertDatabaseAnswers } from './database.ts'
 
 export function addMigrate(program: Command): void {
   addCommand(
@@ -17,7 +19,9 @@ export function addMigrate(program: Command): void {
     MIGRATE_VARIABLES,
     async (_input, { show, progress }) => {
       progress.update('migrating')
-      const { applied } = await migrate(migrateConfig().DATABASE_URL)
+      const { DATABASE_URL } = migrateConfig()
+      await assertDatabaseAnswers(DATABASE_URL, createLog('operator', 'silent'))
+      const { applied } = await migrate(DATABASE_URL)
       const result = { applied, newest: newestMigration() }
       show(result, () => (applied.length === 0 ? `The schema is current (migration ${result.newest}).` : `Applied ${applied.join(', ')}.`))
     },

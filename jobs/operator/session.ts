@@ -9,6 +9,7 @@ import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/config.ts'
 import type { Operator } from './actions/operator.ts'
 import { addCommand } from './command.ts'
 import type { Definition, Output } from './command.ts'
+import { assertDatabaseAnswers } from './database.ts'
 
 /** What a command that works on the database is given. */
 export interface Session<V extends Variables> extends Output {
@@ -37,6 +38,7 @@ export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Comma
     const actor = actorSchema.parse(command.opts()).actor ?? base.OPERATOR_ACTOR
     // Standard output belongs to the result, so the log goes to standard error.
     const log = createLog('operator', 'warn', (line) => process.stderr.write(line))
+    await assertDatabaseAnswers(base.DATABASE_URL, log)
     const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, BOUNDS.operatorStatementTimeoutMs)
     try {
       await assertSchemaCurrent(database)

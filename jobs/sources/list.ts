@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { BOUNDS } from '#core/bounds.ts'
@@ -18,8 +19,8 @@ export interface SourceFile {
 }
 
 /**
- * The files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every `*.md` of the folder's tree;
- * one without front matter is captured too, so that the import reports it.
+ * The files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every `*.md` and `*.markdown` of the
+ * folder's tree, in whatever case; one without front matter is captured too, so that the import reports it.
  * @throws OperatorError when there is nothing to read, or a link leads out of the folder.
  */
 export async function listSourceFiles(path: string, format: SourceFormat): Promise<readonly SourceFile[]> {
@@ -58,10 +59,33 @@ async function markdownFiles(root: string): Promise<readonly SourceFile[]> {
     if (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isDirectory() === true) {
       throw new OperatorError(`${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`)
     }
-    if (!entry.name.endsWith('.md') || entry.isDirectory()) continue
-    files.push({ root, path, sourceName: relative(root, path).split(sep).join('/'), mediaType: MEDIA_TYPES.markdown })
+    if (!isMarkdownName(entry.name) || entry.isDirectory()) continue
+    files.push({ root, path, sourceName: nameWithin(root, entry), mediaType: MEDIA_TYPES.markdown })
     if (files.length > BOUNDS.sourceFilesMax) throw new OperatorError(`${root} holds more than ${BOUNDS.sourceFilesMax} Markdown files: import it in parts`)
   }
-  if (files.length === 0) throw new OperatorError(`${root} holds no Markdown file (*.md): name another folder, or choose the jsonl format`)
+  if (files.length === 0) throw new OperatorError(`${root} holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format`)
   return files.sort((a, b) => (a.sourceName < b.sourceName ? -1 : 1))
+}
+
+/**
+ * What an import of this folder leaves out because it is no Markdown: names as in `listSourceFiles`, sorted. Hidden files, and files in hidden
+ * folders, are no part of a corpus. A JSONL corpus is one file, which leaves nothing out.
+ */
+export async function listFilesLeftOut(path: string, format: SourceFormat): Promise<readonly string[]> {
+  const root = await existing(path)
+  if (format !== 'markdown' || (await stat(root)).isFile()) return []
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && !isMarkdownName(entry.name))
+    .map((entry) => nameWithin(root, entry))
+    .filter((name) => !name.split('/').some((part) => part.startsWith('.')))
+    .sort()
+}
+
+export function isMarkdownName(name: string): boolean {
+  return /\.(md|markdown)$/i.test(name)
+}
+
+function nameWithin(root: string, entry: Dirent): string {
+  return relative(root, join(entry.parentPath, entry.name)).split(sep).join('/')
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OperatorError } from '#core/errors.ts'
-import { insertActivation } from '#core/db/activations.ts'
+import { earlierVersion, insertActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
@@ -28,38 +28,47 @@ export async function requestActivation(
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
   const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, input.version)
-  const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, overrideReason: input.override ?? null } as const
+  const expectedVersionId = await activeVersion(operator, knowledge_base_id)
+  const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, expectedVersionId, overrideReason: input.override ?? null } as const
   return ask(operator, asked, knowledge_base, enqueue)
 }
 
-/** @param input.to the version to return to; by default the one before the active one. */
+/** @param input.to the version to return to; by default see `earlierVersion`. */
 export async function requestRollback(
   operator: Operator,
   input: { readonly knowledgeBase: string; readonly to?: string | undefined },
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  const previous = (await activePointer(operator.database, base.id))?.previous_version_id
-  const wanted = input.to ?? previous
-  if (wanted === undefined || wanted === null)
-    throw new OperatorError(`"${base.slug}" has no earlier version to return to: see "operator versions list --knowledge-base ${base.slug}".`)
+  // Read once: the version chosen is earlier than this one, and the worker refuses when another became active meanwhile.
+  const expectedVersionId = await activeVersion(operator, base.id)
+  const wanted = input.to ?? (expectedVersionId === null ? undefined : await earlierVersion(operator.database, expectedVersionId))
+  if (wanted === undefined)
+    throw new OperatorError(
+      `"${base.slug}" has no earlier version to return to: choose one from "operator versions list --knowledge-base ${base.slug}" and name it with --to.`,
+    )
   const { id } = await versionNamed(operator.database, wanted)
-  return ask(operator, { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, overrideReason: null }, base.slug, enqueue)
+  return ask(operator, { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, expectedVersionId, overrideReason: null }, base.slug, enqueue)
+}
+
+async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
+  return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
 }
 
 interface Asked {
   readonly kind: ActivationAsked['kind']
   readonly versionId: string
   readonly knowledgeBaseId: string
+  /** Active when this was asked. */
+  readonly expectedVersionId: string | null
   readonly overrideReason: string | null
 }
 
 /** The worker checks the same again under its locks; what is plain now is refused now. */
 async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqueue: Enqueue): Promise<ActivationAsked> {
-  const { kind, versionId, knowledgeBaseId, overrideReason } = asked
+  const { kind, versionId, knowledgeBaseId, expectedVersionId: expected, overrideReason } = asked
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {
-    const expected = (await activePointer(client, knowledgeBaseId))?.version_id ?? null
     const row: ActivationRow = {
       id,
       kind,
@@ -72,7 +81,7 @@ async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqu
       message: null,
     }
     await assertWorthAsking(client, row)
-    await insertActivation(client, { ...asked, id, expectedVersionId: expected, actor: operator.actor })
+    await insertActivation(client, { ...asked, id, actor: operator.actor })
     const told: ActivationAsked = { id, kind, version_id: versionId, knowledge_base: knowledgeBase, replaces: expected }
     const audit = {
       action: `version.request-${kind}`,

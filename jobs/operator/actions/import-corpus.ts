@@ -6,11 +6,12 @@ import { insertImport, insertSnapshot } from '#core/db/imports.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
+import type { ImportInput as SnapshotsInput } from '#jobs/import/pipeline.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import type { CapturedSource } from '#jobs/sources/capture.ts'
-import { listSourceFiles } from '#jobs/sources/list.ts'
+import { listFilesLeftOut, listSourceFiles } from '#jobs/sources/list.ts'
 import { knowledgeBaseNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
@@ -45,7 +46,8 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const mapping = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
   const sources = await capture(input.source, mapping, store, onProgress)
-  const report = await parse(base.id, mapping, sources, store, onProgress)
+  const leftOut = await listFilesLeftOut(input.source, mapping.format)
+  const report = await parse({ knowledgeBaseId: base.id, mapping, leftOut }, sources, store, onProgress)
   if (report.passages === 0)
     throw new OperatorError(
       `Nothing in the source became a passage; correct the source or the mapping and import again.\n${renderImportReport(report)}`.trimEnd(),
@@ -90,19 +92,18 @@ async function capture(path: string, mapping: Mapping, store: ArtifactStore, onP
 }
 
 async function parse(
-  knowledgeBaseId: string,
-  mapping: Mapping,
+  described: Omit<SnapshotsInput, 'snapshots'>,
   sources: readonly CapturedSource[],
   store: ArtifactStore,
   onProgress: OnProgress,
 ): Promise<ImportReport> {
   const snapshots = sources.map(({ sourceName, mediaType, sha256Hex }) => ({
-    id: snapshotId(knowledgeBaseId, sourceName, sha256Hex),
+    id: snapshotId(described.knowledgeBaseId, sourceName, sha256Hex),
     sourceName,
     mediaType,
     path: store.snapshotFile(sha256Hex),
   }))
-  const passages = importSnapshots({ knowledgeBaseId, mapping, snapshots })
+  const passages = importSnapshots({ ...described, snapshots })
   for (let count = 1; ; count++) {
     const step = await passages.next()
     if (step.done === true) return step.value

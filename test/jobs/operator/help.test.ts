@@ -1,4 +1,6 @@
 import { fork } from 'node:child_process'
+import { createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Command } from 'commander'
 import { describe, expect, test, vi } from 'vitest'
 import { ConfigError } from '#core/config.ts'
@@ -132,5 +134,33 @@ describe('exit codes and streams', () => {
     const { code, stderr } = await commandLine({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }).run('keys', 'list')
     expect(code).toBe(1)
     expect(stderr).toBe('Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database.\n')
+  })
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['ends every connection', (socket) => void socket.once('data', () => socket.end())],
+    ['speaks as something else', (socket) => void socket.write(Buffer.from('4a0000000a382e302e333200', 'hex'))],
+    ['never says anything', () => undefined],
+  ])('a port that %s counts as a database that is away, within seconds', async (_what, answer) => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined))
+      answer(socket)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      const wrong = commandLine({ DATABASE_URL: `postgres://nobody:secret@127.0.0.1:${port}/none` })
+      const beganMs = performance.now()
+      for (const { code, stderr } of await Promise.all([wrong.run('keys', 'list'), wrong.run('migrate')])) {
+        expect(code).toBe(1)
+        expect(stderr).toMatch(/^Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database\.\n$/m)
+        expect(stderr).not.toMatch(/secret|foreseen/)
+      }
+      expect(performance.now() - beganMs).toBeLessThan(30_000)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    }
   })
 })

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { sha256 } from '#core/artifact/manifest.ts'
 import { openArtifactStore } from '#core/artifact/store.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { commandLine } from './cli.ts'
 import { openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
 
@@ -60,6 +61,11 @@ test('a source of which nothing becomes a passage is refused with the report, an
 })
 
 test.each([
+  [
+    'a source that is neither file nor folder',
+    ['--source', '/dev/null'],
+    /^\/dev\/null is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE\.\n$/m,
+  ],
   ['a source that is not there', ['--source', '/nowhere/at/all'], /cannot read \/nowhere\/at\/all/],
   [
     'a mapping that is not there',
@@ -75,4 +81,11 @@ test.each([
   const { code, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', ...args)
   expect(code).toBe(1)
   expect(stderr).toMatch(sentence)
+})
+
+test('an artifact store that lies in no folder is refused with what to correct', async () => {
+  const cli = commandLine({ ...rig.environment, ARTIFACT_STORE: 'file:///dev/null/x' })
+  const { code, stdout, stderr } = await cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(/^\/dev\/null\/x\S* is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE\.\n$/m)
 })
