@@ -24,7 +24,7 @@ From an empty database to a client that may ask:
   npm run operator -- import --knowledge-base hsfa-rules --source ./rulebook
   npm run operator -- build start --import IMPORT --questions questions.jsonl --wait
   npm run operator -- review show VERSION
-  npm run operator -- review approve VERSION --reviewer "A. Reader" --note "read the report"
+  npm run operator -- review approve VERSION --reviewer "legal review" --note "read the report"
   npm run operator -- activate VERSION --wait
   npm run operator -- organizations create "Harbour Bank"
   npm run operator -- clients create "Advice Desk" --organization "Harbour Bank"

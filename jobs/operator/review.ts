@@ -55,7 +55,7 @@ export function addReview(program: Command): void {
       summary,
       flags: { '--reviewer <name>': 'who read the evaluation', '--note <text>': 'why; kept with the review' },
       notes: NEEDED,
-      examples: [`review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "A. Reader" --note "checked the missed questions"`],
+      examples: [`review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "legal review" --note "checked the missed questions"`],
       input: { version: text, reviewer: text, note: text },
       variables: {},
       writes: true,

@@ -192,7 +192,7 @@ async function finishActivation(id: string): Promise<void> {
 }
 
 async function approve(version: string): Promise<void> {
-  await reviewVersion(rig.operator, { version, verdict: 'approved', reviewer: 'A. Reader', note: 'fine' })
+  await reviewVersion(rig.operator, { version, verdict: 'approved', reviewer: 'legal review', note: 'fine' })
 }
 
 describe('review, activation and rollback', () => {
@@ -203,12 +203,12 @@ describe('review, activation and rollback', () => {
     await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version has not been reviewed: review it with "operator review" first.',
     )
-    await rig.cli.json('review', 'approve', first, '--reviewer', 'A. Reader', '--note', 'read all misses')
+    await rig.cli.json('review', 'approve', first, '--reviewer', 'legal review', '--note', 'read all misses')
     expect(await rig.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',
       report: openArtifactStore(storeUrl).reportFile(first),
       evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
-      reviews: [{ verdict: 'approved', reviewer: 'A. Reader' }],
+      reviews: [{ verdict: 'approved', reviewer: 'legal review' }],
     })
 
     const known = await idsOf('activations')
