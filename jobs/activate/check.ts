@@ -32,11 +32,12 @@ export function assertActivatable(activation: ActivationRow, version: VersionRow
     throw new ActivationRefused(
       'The version did not pass its evaluation: read the report with "operator versions show", correct sources or questions, and build another candidate.',
     )
-  if (version.worse && !rollback && activation.override_reason === null)
+  const overridden = rollback || activation.override_reason !== null
+  if (version.worse && !overridden)
     throw new ActivationRefused(
       'The evaluation found the version worse than the active one: build a better candidate, or activate it with --override and the reason, which the audit trail keeps.',
     )
-  if (!rollback && activation.override_reason === null && version.compared_with !== null && version.compared_with !== activation.expected_version_id)
+  if (version.compared_with !== null && version.compared_with !== activation.expected_version_id && !overridden)
     throw new ActivationRefused(
       'The version was compared with another one than is active now: build it again, which compares them, or activate it with --override and the reason, which the audit trail keeps.',
     )

@@ -1,5 +1,4 @@
 import type { Facets } from '#core/artifact/layout.ts'
-import { BOUNDS } from '#core/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import type { ProfileParameters } from '#core/profile.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
@@ -20,22 +19,23 @@ export interface ActiveVersion {
   readonly embedder: Embedder
 }
 
-/** The candidate's ranking beside that of the active version on the same questions; null without one that search nodes can be asked for. */
+/**
+ * The candidate's ranking beside that of the active version on the same questions; null without one that search nodes can be asked for.
+ * @param limit passages that the candidate was asked for: recall@100 and the candidates that are looked at depend on it.
+ */
 export async function compareWithActive(
   active: ActiveVersion | undefined,
   questions: readonly JudgedQuestion[],
   candidate: readonly Outcome[],
+  limit: number,
   context: AskContext,
 ): Promise<EvaluationReport['comparison']> {
   if (active === undefined) return null
   const { loaded } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
   if (loaded.length === 0) return null
   const { facets, profile, embedder, projection } = active
-  const before = await rankingUnder(profile, questions, DEPTH, { ...context, facets, embedder, nodes: loaded, projectionId: projection.projectionId })
+  const before = await rankingUnder(profile, questions, limit, { ...context, facets, embedder, nodes: loaded, projectionId: projection.projectionId })
   const after = new Map(questions.flatMap(({ id }, at) => (candidate[at]?.figures === undefined ? [] : [[id, candidate[at].figures] as const])))
   const comparison = compareRankings(after, before)
   return comparison === undefined ? null : { version_id: active.versionId, ...comparison, worse_on: [...comparison.worse_on] }
 }
-
-/** As deep as the candidate was asked: recall@100 and the candidates that are looked at depend on it. */
-const DEPTH = BOUNDS.searchLimitMax

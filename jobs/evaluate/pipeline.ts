@@ -87,7 +87,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
     decision,
     latency: await timeSystems(questions, context),
     filteredRecall: await filteredRecallOf(input.artifact, questions, context),
-    comparison: input.questionsSha256 === undefined ? null : await compareWithActive(input.active, questions, outcomes.hybrid, context),
+    comparison: input.questionsSha256 === undefined ? null : await compareWithActive(input.active, questions, outcomes.hybrid, DEPTH, context),
     missing,
   })
   return { report, profile: { ...profile, calibration: decision.calibration } }

@@ -35,19 +35,23 @@ export function isAllowed(bits: Uint32Array, row: number): boolean {
   return (((bits[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1
 }
 
+/** A row is in force on a day iff from <= day < to. */
+export function isInForce({ inForceFrom, inForceTo }: Pick<FacetTable, 'inForceFrom' | 'inForceTo'>, row: number, day: number): boolean {
+  return (inForceFrom[row] ?? 0) <= day && day < (inForceTo[row] ?? 0)
+}
+
 /**
  * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So nothing that has been replaced can
  * stand in a list for want of its successor among the candidates.
  */
-export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint32Array, { inForceFrom, inForceTo }: FacetTable): Allowed {
+export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint32Array, facets: FacetTable): Allowed {
   const known = collapsed.get(allowed)
   if (known?.day === day) return known.allowed
-  const inForce = (row: number): boolean => (inForceFrom[row] ?? 0) <= day && day < (inForceTo[row] ?? 0)
   const rows = listRows(allowed)
   const current = new Set<number>()
-  for (const row of rows) if (inForce(row)) current.add(provisions[row] ?? 0)
+  for (const row of rows) if (isInForce(facets, row, day)) current.add(provisions[row] ?? 0)
   const bits = allowed.bits.slice()
-  for (const row of rows) if (!inForce(row) && current.has(provisions[row] ?? 0)) bits[row >>> 5] = (bits[row >>> 5] ?? 0) & ~(1 << (row & 31))
+  for (const row of rows) if (!isInForce(facets, row, day) && current.has(provisions[row] ?? 0)) bits[row >>> 5] = (bits[row >>> 5] ?? 0) & ~(1 << (row & 31))
   const result = { bits, count: popCount(bits) }
   collapsed.set(allowed, { day, allowed: result })
   return result
@@ -122,13 +126,12 @@ function intersect(bits: Uint32Array, other: Uint32Array): void {
   for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) & (other[word] ?? 0)
 }
 
-/** A row is in force on a day iff from <= day < to. */
-function keepInForce(bits: Uint32Array, day: number, { inForceFrom, inForceTo }: FacetTable): void {
+function keepInForce(bits: Uint32Array, day: number, facets: FacetTable): void {
   for (let word = 0; word < bits.length; word++) {
     for (let left = bits[word] ?? 0; left !== 0; left &= left - 1) {
       const lowest = left & -left
       const row = word * 32 + 31 - Math.clz32(lowest)
-      if ((inForceFrom[row] ?? 0) > day || day >= (inForceTo[row] ?? 0)) bits[word] = (bits[word] ?? 0) & ~lowest
+      if (!isInForce(facets, row, day)) bits[word] = (bits[word] ?? 0) & ~lowest
     }
   }
 }

@@ -97,16 +97,18 @@ export function firstFocus(question: Question, row: RowWords): number {
 export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
   const language = primaryLanguage(passage.language)
   const there = new Set(row)
-  const asked = new Map((question.terms.get(language) ?? []).map((term) => [term, question.position(tokenHash(language, term))]))
-  const missing = [...asked.keys()].filter((term) => asked.get(term) !== -1 && !there.has(tokenHash(language, term)))
-  const spellings = spellingsIn(passage, new Set(missing.map(firstLetter)))
-  const seen = new Set<number>()
+  const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
+  for (const term of question.terms.get(language) ?? []) {
+    const hash = tokenHash(language, term)
+    const place = question.position(hash)
+    if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: there.has(hash) })
+  }
+  const missing = [...asked.values()].filter(({ isThere }) => !isThere)
+  const spellings = spellingsIn(passage, new Set(missing.map(({ term }) => firstLetter(term))))
   let [said, total] = [0, 0]
-  for (const [term, place] of asked) {
-    if (place === -1 || seen.has(place)) continue
-    seen.add(place)
+  for (const [place, { term, isThere }] of asked) {
     const { idf = 0 } = question.words[place] ?? {}
-    said += idf * (there.has(tokenHash(language, term)) ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []))
+    said += idf * (isThere ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []))
     total += idf
   }
   return total === 0 ? 0 : said / total

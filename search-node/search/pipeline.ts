@@ -1,7 +1,7 @@
 import { dayNumber } from '#core/artifact/layout.ts'
 import type { Filters, FoundPassage, Ranking, SearchReply } from '#core/rpc/search-node.ts'
 import { words as wordsOf } from '#core/text/words.ts'
-import { allowedRows, isAllowed, narrowedTo, withoutReplaced } from './allowed.ts'
+import { allowedRows, isAllowed, isInForce, narrowedTo, withoutReplaced } from './allowed.ts'
 import type { Allowed } from './allowed.ts'
 import { cosinesOf, vectorCandidates, wordCandidates } from './candidates.ts'
 import type { VectorCandidates, WordCandidates } from './candidates.ts'
@@ -93,7 +93,7 @@ function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Paramete
   return {
     limit,
     perDocumentMax: ranking.per_document_max,
-    inForce: day === undefined ? undefined : (row) => (facets.inForceFrom[row] ?? 0) <= day && day < (facets.inForceTo[row] ?? 0),
+    inForce: day === undefined ? undefined : (row) => isInForce(facets, row, day),
   }
 }
 

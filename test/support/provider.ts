@@ -1,7 +1,7 @@
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { localEmbedder } from '#core/embedding/local.ts'
+import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /** How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way to reach it. */
 export const PROVIDER_BEHAVIOURS = [
@@ -77,24 +77,12 @@ export async function startProvider(): Promise<Provider> {
     behave(behaviour, response, good, failures, text)
   }
 
-  const server = createServer((request, response) => {
+  const server = await startJsonServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://provider')
     if (url.pathname === '/v1/calls') return send(response, 200, { calls: asked.filter((text) => text.includes(url.searchParams.get('part') ?? '')).length })
     embeddings(request, response).catch((error: unknown) => send(response, 422, { error: { message: String(error) } }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the provider has no port')
-  return {
-    baseUrl: `http://127.0.0.1:${address.port}/v1`,
-    dimensions: embedder.space.dimensions,
-    tokensPerText: TOKENS_PER_TEXT,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return { ...server, dimensions: embedder.space.dimensions, tokensPerText: TOKENS_PER_TEXT }
 }
 
 interface Reply {
@@ -152,15 +140,4 @@ function oddReply(behaviour: string, good: Reply, vector: readonly number[], wit
     default:
       return good
   }
-}
-
-function send(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-}
-
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array))
-  const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
-  return value
 }

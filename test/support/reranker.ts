@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /** How the endpoint treats a request; chosen by the model that is asked for, so that a profile chooses it. */
 export const BROKEN_RERANKERS = [
@@ -43,7 +43,7 @@ export async function startRerankEndpoint(
   const calls: RerankCall[] = []
 
   async function rerank(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { model, query, documents } = requestSchema.parse(JSON.parse(await textOf(request)))
+    const { model, query, documents } = requestSchema.parse(await bodyOf(request))
     calls.push({ model, query, documents, authorization: request.headers.authorization ?? null })
     const given = model === REVERSING ? documents.map((_, at) => at) : scores(query, documents)
     // Best first, as such endpoints answer.
@@ -51,7 +51,7 @@ export async function startRerankEndpoint(
     behave(model, response, results, query)
   }
 
-  const server = createServer((request, response) => {
+  const server = await startJsonServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://reranker')
     const part = url.searchParams.get('part') ?? ''
     if (url.pathname === '/v1/calls')
@@ -62,17 +62,7 @@ export async function startRerankEndpoint(
       )
     rerank(request, response).catch((error: unknown) => send(response, 422, { message: String(error) }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the re-ranker has no port')
-  return {
-    baseUrl: `http://127.0.0.1:${address.port}/v1`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return server
 }
 
 interface Scored {
@@ -103,14 +93,4 @@ function behave(model: string, response: ServerResponse, results: readonly Score
     default:
       return send(response, 200, { results, meta: {} })
   }
-}
-
-function send(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array))
-  return Buffer.concat(chunks).toString()
 }

@@ -6,21 +6,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTethered } from '#jobs/demo/tether.ts'
+import { alive } from '#test/support/alive.ts'
 
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-interrupt-'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** Of the server itself: while the cluster is made, a negative number stands there. */
 async function postmasterOf(dataDir: string): Promise<number> {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startService } from '#jobs/demo/processes.ts'
 import type { LocalService, ServiceOptions } from '#jobs/demo/processes.ts'
+import { alive } from '#test/support/alive.ts'
 
 let folder: string
 let options: ServiceOptions
@@ -34,15 +35,6 @@ writeFileSync(witness + '.part', JSON.stringify(Object.keys(process.env)))
 process.getBuiltinModule('node:fs').renameSync(witness + '.part', witness)
 setInterval(() => {}, 1000)
 `
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 test('a service sees only the environment it was given', async () => {
   process.env['ONLY_THE_PARENT_KNOWS'] = 'secret'

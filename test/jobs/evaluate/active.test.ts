@@ -7,6 +7,7 @@ import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import { asking, judged, replyWith } from './asking.ts'
 
 const QUESTIONS = Array.from({ length: 60 }, (_, at) => judged(`q${at}`))
+const LIMIT = 200
 const VERSION_ID = '0198c0de-0000-7000-8000-000000000000'
 
 /** The answer of a question behind so many others. */
@@ -25,30 +26,31 @@ const active: ActiveVersion = {
 
 describe('the active version', () => {
   test('is asked the same questions as it is served: its projection, facets and profile', async () => {
-    const comparison = await compareWithActive(active, QUESTIONS, candidateAt(1), context)
+    const comparison = await compareWithActive(active, QUESTIONS, candidateAt(1), LIMIT, context)
     expect(comparison).toMatchObject({ version_id: VERSION_ID, questions: 60, worse: false, worse_on: [] })
     expect(asked.map(({ query_text: text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
-    for (const { projection_id: projection, filters, ranking } of asked)
-      expect([projection, filters.languages, ranking.expansion]).toEqual(['active projection', ['fr'], 88])
+    for (const { projection_id: projection, filters, ranking, limit } of asked)
+      expect([projection, filters.languages, ranking.expansion, limit]).toEqual(['active projection', ['fr'], 88, LIMIT])
   })
 
   test('is what a candidate that ranks the answers lower is worse than', async () => {
-    const comparison = await compareWithActive(active, QUESTIONS, candidateAt(3), context)
+    const comparison = await compareWithActive(active, QUESTIONS, candidateAt(3), LIMIT, context)
     expect(comparison?.worse).toBe(true)
     expect(comparison?.metrics['mrr@10']).toMatchObject({ candidate: 0.25, active: 0.5, difference: -0.25 })
-    expect((await compareWithActive(active, QUESTIONS, candidateAt(0), context))?.worse).toBe(false)
+    expect((await compareWithActive(active, QUESTIONS, candidateAt(0), LIMIT, context))?.worse).toBe(false)
   })
 
   test('is not compared where there is none, no node that has it, or no question that both answer', async () => {
-    expect(await compareWithActive(undefined, QUESTIONS, candidateAt(1), context)).toBeNull()
+    expect(await compareWithActive(undefined, QUESTIONS, candidateAt(1), LIMIT, context)).toBeNull()
     const gone: unknown = { address: 'gone', call: async () => await Promise.reject(new Error('gone')), close: () => undefined }
-    expect(await compareWithActive(active, QUESTIONS, candidateAt(1), { ...context, nodes: [gone as SearchNodeClient] })).toBeNull()
+    expect(await compareWithActive(active, QUESTIONS, candidateAt(1), LIMIT, { ...context, nodes: [gone as SearchNodeClient] })).toBeNull()
     const unjudged = QUESTIONS.map((question) => ({ ...question, judgments: new Map<string, number>() }))
     expect(
       await compareWithActive(
         active,
         unjudged,
         unjudged.map((question) => outcomeOf(question, replyWith([]))),
+        LIMIT,
         context,
       ),
     ).toBeNull()

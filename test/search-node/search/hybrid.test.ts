@@ -1,38 +1,28 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/artifact/writer.ts'
 import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
 import type { FoundPassage, SearchReply } from '#core/rpc/search-node.ts'
-import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
-import type { Mapping } from '#search-node/search/mapping.ts'
-import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
-import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
+import { EVERYTHING, RANKING } from '#test/search-node/asked.ts'
+import { searchable } from '#test/search-node/searchable.ts'
+import type { Searchable } from '#test/search-node/searchable.ts'
 import { ownWord, questionOn, wordedRows } from '#test/search-node/worded-corpus.ts'
-import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
+import { allows, bruteForce, queryNear, seededRandom } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 console.log(`TEST_SEED=${seed}`)
 const ROWS = 150
 const CLUSTERS = 15
 
-let store: string
-let mapping: Mapping
+let corpus: Searchable
 let rows: readonly ArtifactRow[]
 beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'search-hybrid-'))
   rows = wordedRows({ rows: ROWS, dimensions: 16, seed, clusters: CLUSTERS, traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en' }) })
-  const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer: signingKeys().privateKeyDer })
-  mapping = openMapping(artifactRef(folder, manifest))
+  corpus = await searchable({ rows })
 })
-afterAll(() => {
-  mapping.close()
-  rmSync(store, { recursive: true, force: true })
-})
+afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchReply => search(mapping, inputOf(change))
+const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
 const sources = ({ passages }: SearchReply): string[] => passages.map(({ source_id }) => source_id)
 const scoresOf = ({ passages }: SearchReply): Map<number, number> => new Map(passages.map(({ row, score }) => [row, score]))

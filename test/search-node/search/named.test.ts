@@ -1,16 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ArtifactRow } from '#core/artifact/writer.ts'
 import type { SearchReply } from '#core/rpc/search-node.ts'
-import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
-import type { Mapping } from '#search-node/search/mapping.ts'
-import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
-import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
+import { EVERYTHING, RANKING } from '#test/search-node/asked.ts'
+import { searchable } from '#test/search-node/searchable.ts'
+import type { Searchable } from '#test/search-node/searchable.ts'
 import { ownWord, questionOn, wordedRows } from '#test/search-node/worded-corpus.ts'
-import { buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
+import { queryNear, seededRandom } from '#test/support/artifact.ts'
 import type { PassageTraits } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
@@ -24,22 +20,16 @@ const TRAITS: Readonly<Record<number, PassageTraits>> = {
   201: { references: ['rulebook:bee#7/4'], status: 'withdrawn' },
 }
 
-let store: string
-let mapping: Mapping
+let corpus: Searchable
 let rows: readonly ArtifactRow[]
 beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'search-named-'))
   rows = wordedRows({ rows: 400, dimensions: 16, seed, clusters: 20, traits: (n) => TRAITS[n] ?? {} })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'Bee Rulebook'] }]
-  const { folder, manifest } = await buildTestArtifact({ store, rows, acts, privateKeyDer: signingKeys().privateKeyDer })
-  mapping = openMapping(artifactRef(folder, manifest))
+  corpus = await searchable({ rows, acts })
 })
-afterAll(() => {
-  mapping.close()
-  rmSync(store, { recursive: true, force: true })
-})
+afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchReply => search(mapping, inputOf(change))
+const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
 const named = ({ passages }: SearchReply): string[] => passages.filter((passage) => passage.named).map(({ source_id }) => source_id)
 const vector = (): Float32Array => queryNear(rows, 5, seededRandom(seed))
@@ -108,7 +98,7 @@ describe('a provision that cannot be served', () => {
   })
 
   test('is told from one that is not held by looking the entitlement up once, however many passages are of the provision', () => {
-    const lookUps = vi.spyOn(mapping.allowedCache, 'get')
+    const lookUps = vi.spyOn(corpus.mapping.allowedCache, 'get')
     ask({ text: 'BEE 6 and BEE 9.1', filters: ENGLISH, entitled: { ...EVERYTHING } })
     expect(lookUps).toHaveBeenCalledTimes(2)
     lookUps.mockRestore()

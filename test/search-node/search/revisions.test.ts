@@ -1,15 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/artifact/writer.ts'
 import type { Filters, SearchReply } from '#core/rpc/search-node.ts'
-import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
-import type { Mapping } from '#search-node/search/mapping.ts'
-import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
-import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
-import { bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows, unit } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING } from '#test/search-node/asked.ts'
+import { searchable } from '#test/search-node/searchable.ts'
+import type { Searchable } from '#test/search-node/searchable.ts'
+import { bruteForce, queryNear, seededRandom, testRows, unit } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 console.log(`TEST_SEED=${seed}`)
@@ -19,11 +15,9 @@ const REVISIONS = 5
 const PROVISIONS = DOCUMENTS * 2
 const FIRST_YEAR = 2020
 
-let store: string
-let mapping: Mapping
+let corpus: Searchable
 let rows: readonly ArtifactRow[]
 beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'search-revisions-'))
   const random = seededRandom(seed)
   const yearOf = (n: number): number => FIRST_YEAR + (n % REVISIONS)
   const provisionOf = (n: number): number => Math.floor(n / REVISIONS)
@@ -43,15 +37,11 @@ beforeAll(async () => {
     const centre = centres[Number(record.provision.split(' ')[1])] ?? new Float32Array(16)
     return { record, vector: unit(centre.map((value) => value + (random() - 0.5) * 0.05)) }
   })
-  const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer: signingKeys().privateKeyDer })
-  mapping = openMapping(artifactRef(folder, manifest))
+  corpus = await searchable({ rows })
 })
-afterAll(() => {
-  mapping.close()
-  rmSync(store, { recursive: true, force: true })
-})
+afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchReply => search(mapping, inputOf(change))
+const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
 const provisionsOf = ({ passages }: SearchReply): string[] => passages.map(({ row }) => rows[row]?.record.provision ?? '')
 const on = (day: string): SearchInput['ranking'] => ({ ...RANKING, collapse_revisions_on: day })
 const chunkIds = ({ passages }: SearchReply): string[] => passages.map(({ chunk_id }) => chunk_id)
