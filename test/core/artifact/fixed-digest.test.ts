@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+
+/**
+ * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a digest here on
+ * purpose and raises ARTIFACT_FORMAT; anything else that changes one is a fault: replicas and rebuilt versions would differ.
+ */
+const keys = signingKeys()
+let store: string
+
+beforeAll(() => {
+  store = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
+})
+afterAll(() => rmSync(store, { recursive: true, force: true }))
+
+const rows = testRows({
+  rows: 2_000,
+  dimensions: 128,
+  seed: 20,
+  spread: 0.4,
+  traits: (n) => ({
+    language: ['en', 'de', 'fr'][n % 3] ?? 'en',
+    jurisdiction: n % 2 === 0 ? 'XA' : 'XB',
+    subjects: n % 4 === 0 ? [] : ['general', `topic-${n % 7}`],
+    status: n % 11 === 0 ? 'provisional' : 'verified',
+    inForceTo: n % 5 === 0 ? '2025-01-01' : null,
+    revision: String(n % 10 < 5),
+    provision: `provision ${n % 900}`,
+    references: n % 3 === 0 ? [`de:bgb#${n}`] : [`celex:32016R0679#${n}/1`],
+    heading: `Kapitel ${n % 13} › Règle ${n}`,
+  }),
+})
+
+test.each([
+  ['undivided', false, 'e553666f00993247629c945cd32f8397a4db182b7155cec1e2d15e54577597e2'],
+  ['divided into cells', true, '98ae04faaca1845d2281abd5eba1220dc75ef381b36adbf3c8d3c5bd3477d33e'],
+] as const)('the same passages and vectors give the same bytes as ever, %s', async (name, divided, digest) => {
+  const { manifest, manifestDigest } = await buildTestArtifact({
+    store,
+    rows,
+    privateKeyDer: keys.privateKeyDer,
+    name,
+    divided,
+    acts: [{ id: 'de:bgb', aliases: ['BGB', 'Bürgerliches Gesetzbuch'] }],
+  })
+  expect(manifest.index.cells > 1).toBe(divided)
+  expect(manifestDigest.toString('hex')).toBe(digest)
+})

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { openArtifactStore } from '#core/artifact/store.ts'
+import { localEmbedder } from '#core/embedding/local.ts'
+import { derivedUuid } from '#core/ids.ts'
+import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import { buildProjection } from '#jobs/build/pipeline.ts'
+import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
+import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import { listSourceFiles } from '#jobs/sources/list.ts'
+import { signingKeys } from '#test/support/artifact.ts'
+
+const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
+const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
+const buildId = derivedUuid('build', 'fixed digest')
+
+/** See test/core: a digest that changes without a change of format is a fault. Here from the captured sources on: import, ids, order, vectors, index. */
+test('the same sources, build and embedder give the same bytes as ever', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
+  try {
+    const store = openArtifactStore(pathToFileURL(root).href)
+    const captured = await captureSources(store, await listSourceFiles(rulebook, 'markdown'))
+    const { artifact } = await buildProjection(
+      {
+        fence: { buildId, attempt: 1 },
+        knowledgeBaseId,
+        parameters: buildParametersSchema.parse({ embedding: 'local' }),
+        source: {
+          id: derivedUuid('import', 'fixed digest'),
+          knowledgeBaseId,
+          mapping: MARKDOWN_MAPPING,
+          snapshots: captured.map(({ sha256Hex, ...source }) => ({
+            ...source,
+            id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
+            sha256: sha256Hex,
+          })),
+        },
+        store,
+        workFolder: store.workFolder(buildId),
+        ...signingKeys(),
+        progress: { begin: () => Promise.resolve(), at: () => undefined },
+        signal: new AbortController().signal,
+      },
+      localEmbedder(),
+    )
+    expect(artifact.manifestDigest.toString('hex')).toBe('c2665c069e1db141310b5a807dfd913adf83f83168999816e466edcea7b79ae8')
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+})
