@@ -1,6 +1,6 @@
 /**
- * Every bound of the service, with its unit at the end of its name. Relations between them are asserted when the module loads.
- * What a plan may set lives in `plan.ts`; these are constants of the transport, the stages and the build.
+ * Every bound of the service, with its unit at the end of its name. Relations between them are asserted when the module
+ * loads. What a plan may set lives in `plan.ts`; these are constants of the transport, the stages and the build.
  */
 export const BOUNDS = {
   // Transport (contract: Limits).
@@ -47,7 +47,10 @@ export const BOUNDS = {
   transactionIdleMs: 20_000,
   redisCommandTimeoutMs: 1_000,
 
-  /** Requests whose reservations, or whose outcomes, are committed together; and how many such commits of one gateway are under way at a time. */
+  /**
+   * Requests whose reservations, or whose outcomes, are committed together; and how many such commits of one gateway
+   * are under way at a time.
+   */
   reservationBatchMax: 64,
   reservationBatchesAtOnce: 2,
 
@@ -101,7 +104,10 @@ export const BOUNDS = {
   reconcileEveryMs: 2_000,
   activationTimeoutMs: 180_000,
   jobAttemptsMax: 5,
-  /** With waits that double from a second: an embedding provider or search tier may be away for eight minutes before a build is given up. */
+  /**
+   * With waits that double from a second: an embedding provider or search tier may be away for eight minutes before a
+   * build is given up.
+   */
   buildAttemptsMax: 10,
   tidyEveryMs: 300_000,
   /** How long after its end a build's leftovers stay: a run that was overtaken has noticed by then. */

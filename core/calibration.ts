@@ -16,9 +16,10 @@ export interface LogisticModel {
 }
 
 /**
- * How a retrieval profile turns the features of a ranked list into the probability that the list holds sufficient evidence, and from which
- * probability on it answers. Stored with the immutable profile, so that every decision can be recomputed. The figures come from probabilities
- * that each question got from a model fitted without it; they are null, and `folds` is 0, where coefficients were given and not fitted here.
+ * How a retrieval profile turns the features of a ranked list into the probability that the list holds sufficient
+ * evidence, and from which probability on it answers. Stored with the immutable profile, so that every decision can be
+ * recomputed. The figures come from probabilities that each question got from a model fitted without it; they are null,
+ * and `folds` is 0, where coefficients were given and not fitted here.
  */
 export const calibrationSchema = z
   .strictObject({
@@ -48,7 +49,8 @@ export const calibrationSchema = z
     answerable: z.int().nonnegative(),
   })
   .refine(
-    ({ features, means, scales, coefficients }) => [means, scales, coefficients].every((list) => list.length === features.length),
+    ({ features, means, scales, coefficients }) =>
+      [means, scales, coefficients].every((list) => list.length === features.length),
     'features, means, scales and coefficients must have the same length',
   )
   .refine(({ features }) => new Set(features).size === features.length, 'a feature is named twice')
@@ -78,7 +80,8 @@ export function probability(calibration: Calibration, names: readonly string[], 
  * @throws RangeError when the features are not as many as the model's, or one is not finite.
  */
 export function modelProbability(model: LogisticModel, features: readonly number[]): number {
-  if (features.length !== model.coefficients.length) throw new RangeError(`${features.length} features for ${model.coefficients.length} coefficients`)
+  if (features.length !== model.coefficients.length)
+    throw new RangeError(`${features.length} features for ${model.coefficients.length} coefficients`)
   if (!features.every(Number.isFinite)) throw new RangeError('a feature is missing or not a finite number')
   let logit = model.intercept
   for (const [at, coefficient] of model.coefficients.entries()) {

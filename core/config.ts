@@ -38,7 +38,8 @@ export function readConfig<V extends Variables>(
     else faults.push(`${name} ${given === undefined || given === '' ? 'is missing' : 'is not valid'}: ${variable.help}`)
   }
   faults.push(...check(values as Partial<ConfigOf<V>>))
-  if (faults.length > 0) throw new ConfigError(`The configuration has ${faults.length} fault(s):\n  ${faults.join('\n  ')}`)
+  if (faults.length > 0)
+    throw new ConfigError(`The configuration has ${faults.length} fault(s):\n  ${faults.join('\n  ')}`)
   return values as ConfigOf<V>
 }
 
@@ -73,7 +74,8 @@ export function optional<T>(schema: z.ZodType<T, string | undefined>): z.ZodType
 export function ed25519Key(type: 'spki' | 'pkcs8', bytes: number): z.ZodType<Buffer, string | undefined> {
   return base64Bytes(bytes).refine((key) => {
     try {
-      const parsed = type === 'spki' ? createPublicKey({ key, format: 'der', type }) : createPrivateKey({ key, format: 'der', type })
+      const parsed =
+        type === 'spki' ? createPublicKey({ key, format: 'der', type }) : createPrivateKey({ key, format: 'der', type })
       return parsed.asymmetricKeyType === 'ed25519'
     } catch {
       return false
@@ -95,7 +97,13 @@ export const readableFile: z.ZodType<string, string | undefined> = z.string().re
 export const addressList: z.ZodType<readonly string[], string | undefined> = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
-  .refine((parts) => parts.every((part) => /^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/i.test(part) && Number(part.slice(part.lastIndexOf(':') + 1)) <= 65_535))
+  .refine((parts) =>
+    parts.every(
+      (part) =>
+        /^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/i.test(part) &&
+        Number(part.slice(part.lastIndexOf(':') + 1)) <= 65_535,
+    ),
+  )
 
 /** The one `host:port` that a server listens on. */
 export function listenAddress(fallback: string): z.ZodType<string, string | undefined> {

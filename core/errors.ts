@@ -3,24 +3,56 @@
  * Source: the contract's error table. What a caller sees never contains the cause.
  */
 const catalogue = {
-  INVALID_REQUEST: { status: 400, retryable: false, message: 'The request does not match the schema; correct it before sending it again.' },
-  INVALID_API_KEY: { status: 401, retryable: false, message: 'The API key is missing or not valid for this environment.' },
-  SCOPE_FORBIDDEN: { status: 403, retryable: false, message: 'The API key lacks the scope retrieval:read; ask the operator for a key that has it.' },
-  ENTITLEMENT_INACTIVE: { status: 403, retryable: false, message: 'The knowledge base is not active for this client; ask the operator.' },
-  FILTER_FORBIDDEN: { status: 403, retryable: false, message: 'A filter or the profile lies outside the entitlement; narrow the request to what was granted.' },
+  INVALID_REQUEST: {
+    status: 400,
+    retryable: false,
+    message: 'The request does not match the schema; correct it before sending it again.',
+  },
+  INVALID_API_KEY: {
+    status: 401,
+    retryable: false,
+    message: 'The API key is missing or not valid for this environment.',
+  },
+  SCOPE_FORBIDDEN: {
+    status: 403,
+    retryable: false,
+    message: 'The API key lacks the scope retrieval:read; ask the operator for a key that has it.',
+  },
+  ENTITLEMENT_INACTIVE: {
+    status: 403,
+    retryable: false,
+    message: 'The knowledge base is not active for this client; ask the operator.',
+  },
+  FILTER_FORBIDDEN: {
+    status: 403,
+    retryable: false,
+    message: 'A filter or the profile lies outside the entitlement; narrow the request to what was granted.',
+  },
   REQUEST_ALREADY_PROCESSED: {
     status: 409,
     retryable: false,
     message: 'This Idempotency-Key was already received; look up original_request_id instead of sending it again.',
   },
-  RATE_LIMITED: { status: 429, retryable: true, message: 'A rate, concurrency or extraction throttle is active; wait for Retry-After.' },
+  RATE_LIMITED: {
+    status: 429,
+    retryable: true,
+    message: 'A rate, concurrency or extraction throttle is active; wait for Retry-After.',
+  },
   QUOTA_EXHAUSTED: {
     status: 429,
     retryable: false,
     message: 'The daily or monthly allowance is used up; it opens again at the start of the next UTC day or month.',
   },
-  INTERNAL_UNAVAILABLE: { status: 503, retryable: true, message: 'The service is unavailable for a moment; retry after Retry-After.' },
-  RETRIEVAL_UNAVAILABLE: { status: 503, retryable: true, message: 'Retrieval could not be completed; retry after Retry-After.' },
+  INTERNAL_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    message: 'The service is unavailable for a moment; retry after Retry-After.',
+  },
+  RETRIEVAL_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    message: 'Retrieval could not be completed; retry after Retry-After.',
+  },
 } as const satisfies Record<string, { status: number; retryable: boolean; message: string }>
 
 export type ErrorCode = keyof typeof catalogue
@@ -62,7 +94,9 @@ export class ServiceError extends Error {
     this.retryable = entry.retryable
     this.details = options.details
     this.originalRequestId = options.originalRequestId
-    this.retryAfterSeconds = entry.retryable ? Math.max(1, Math.ceil(options.retryAfterSeconds ?? RETRY_AFTER_DEFAULT_SECONDS)) : undefined
+    this.retryAfterSeconds = entry.retryable
+      ? Math.max(1, Math.ceil(options.retryAfterSeconds ?? RETRY_AFTER_DEFAULT_SECONDS))
+      : undefined
   }
 }
 

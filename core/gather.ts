@@ -12,8 +12,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Group commit: calls that come while others are under way are run together, in the order in which they came. A lone call runs at once, and nothing
- * ever waits for company. A run that fails fails for every item of it.
+ * Group commit: calls that come while others are under way are run together, in the order in which they came. A lone
+ * call runs at once, and nothing ever waits for company. A run that fails fails for every item of it.
  * @param run gives one result for each item, in their order.
  */
 export function gather<Item, Result>(
@@ -27,7 +27,8 @@ export function gather<Item, Result>(
   async function runTogether(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await run(batch.map(({ item }) => item))
-      if (results.length !== batch.length) throw new Error(`${batch.length} items were run together and ${results.length} results came`)
+      if (results.length !== batch.length)
+        throw new Error(`${batch.length} items were run together and ${results.length} results came`)
       for (const [at, result] of results.entries()) batch[at]?.resolve(result)
     } catch (error) {
       for (const { reject } of batch) reject(error)

@@ -9,7 +9,9 @@ export function newRequestId(): RequestId {
   return randomUUID() as RequestId
 }
 
-/** 20 bytes of hex after `chk_`: derived from content and place, so an unchanged passage keeps its id across versions. */
+/**
+ * 20 bytes of hex after `chk_`: derived from content and place, so an unchanged passage keeps its id across versions.
+ */
 export function chunkId(place: readonly string[], text: string): string {
   return `chk_${digestOf([...place, text])
     .toString('hex')

@@ -38,10 +38,17 @@ function checksum(body: string): string {
 export function issueKey(environment: KeyEnvironment, pepper: Pepper): IssuedKey {
   const body = `erk_${environment}_${base62(BigInt(`0x${randomBytes(20).toString('hex')}`), RANDOM_CHARACTERS)}`
   const secret = body + checksum(body)
-  return { secret, digest: keyDigest(secret, pepper), pepperName: pepper.name, prefix: secret.slice(0, PREFIX_CHARACTERS) }
+  return {
+    secret,
+    digest: keyDigest(secret, pepper),
+    pepperName: pepper.name,
+    prefix: secret.slice(0, PREFIX_CHARACTERS),
+  }
 }
 
-/** True when the text has the shape of a key and its checksum is right; says nothing about whether it was ever issued. */
+/**
+ * True when the text has the shape of a key and its checksum is right; says nothing about whether it was ever issued.
+ */
 export function keyIsWellFormed(text: string): boolean {
   return KEY_PATTERN.test(text) && text.slice(-CHECKSUM_CHARACTERS) === checksum(text.slice(0, -CHECKSUM_CHARACTERS))
 }

@@ -21,7 +21,10 @@ export const LEDGER_JOB_OPTIONS = {
   keepLogs: 0,
 }
 
-/** Tells the ledger's job that a reservation is finished. Losing one costs nothing but a few seconds: the sweeper appends what is missing. */
+/**
+ * Tells the ledger's job that a reservation is finished. Losing one costs nothing but a few seconds: the sweeper
+ * appends what is missing.
+ */
 export interface LedgerQueue {
   /** Returns at once and never throws. */
   settled(requestId: string): void
@@ -29,7 +32,10 @@ export interface LedgerQueue {
   close(): Promise<void>
 }
 
-/** Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a batch. */
+/**
+ * Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a
+ * batch.
+ */
 export function createLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
   const link = openLink(redisUrl, log)
   let waiting: string[] = []
@@ -96,7 +102,9 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
       if (redis.status !== 'ready') throw new Error(`the connection is ${redis.status}`)
       const added = queue.addBulk(ids.map((id) => ({ name: 'append', data: { id }, opts: { jobId: id } })))
       const inTime = new AbortController()
-      const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() => Promise.reject(new Error('Redis took too long')))
+      const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() =>
+        Promise.reject(new Error('Redis took too long')),
+      )
       await Promise.race([added, tooLate]).finally(() => inTime.abort())
     },
     async close() {

@@ -1,4 +1,7 @@
-/** Structured log: one JSON line an event on standard output. Callers pass ids, codes and durations; never a query, a key or a URL with credentials. */
+/**
+ * Structured log: one JSON line an event on standard output. Callers pass ids, codes and durations; never a query, a
+ * key or a URL with credentials.
+ */
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -11,7 +14,11 @@ export interface Log {
   debug(event: string, fields?: LogFields): void
 }
 
-export function createLog(service: string, level: LogLevel, write: (line: string) => void = (line) => process.stdout.write(line)): Log {
+export function createLog(
+  service: string,
+  level: LogLevel,
+  write: (line: string) => void = (line) => process.stdout.write(line),
+): Log {
   const rank = LOG_LEVELS.indexOf(level)
   function emit(at: LogLevel, event: string, fields: LogFields = {}, cause?: unknown): void {
     if (LOG_LEVELS.indexOf(at) > rank) return
@@ -30,7 +37,8 @@ export function createLog(service: string, level: LogLevel, write: (line: string
 /** Name, code and message of an error and of what caused it; URLs lose their credentials. */
 export function describeCause(cause: unknown, depth = 0): string {
   if (!(cause instanceof Error)) return typeof cause
-  const code = 'code' in cause && (typeof cause.code === 'string' || typeof cause.code === 'number') ? ` [${cause.code}]` : ''
+  const code =
+    'code' in cause && (typeof cause.code === 'string' || typeof cause.code === 'number') ? ` [${cause.code}]` : ''
   const message = cause.message.replaceAll(/\/\/[^@/\s]+@/g, '//***@').slice(0, 500)
   const inner = cause.cause === undefined || depth >= 3 ? '' : `; caused by ${describeCause(cause.cause, depth + 1)}`
   return `${cause.name}${code}: ${message}${inner}`

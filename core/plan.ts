@@ -5,8 +5,8 @@ const share = z.number().positive().max(1)
 const count = (max: number): z.ZodInt => z.int().positive().max(max)
 
 /**
- * The limits of a plan. Immutable once stored; the plan attached to an entitlement is authoritative over these defaults,
- * which are the beta plan of the contract.
+ * The limits of a plan. Immutable once stored; the plan attached to an entitlement is authoritative over these
+ * defaults, which are the beta plan of the contract.
  */
 export const planLimitsSchema = z.strictObject({
   max_top_k: count(BOUNDS.topKSchemaMax).default(5),
@@ -35,7 +35,11 @@ export const planLimitsSchema = z.strictObject({
       run: count(1_000_000).default(40),
       /** Each mark is the larger of its share and its floor, in passages. */
       floors: z
-        .strictObject({ corpus: count(1_000_000_000).default(2_000), document: count(1_000_000).default(60), run: count(1_000_000).default(40) })
+        .strictObject({
+          corpus: count(1_000_000_000).default(2_000),
+          document: count(1_000_000).default(60),
+          run: count(1_000_000).default(40),
+        })
         .prefault({}),
     })
     .refine((exposure) => exposure.soft_share <= exposure.hard_share, 'soft_share must not exceed hard_share')

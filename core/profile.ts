@@ -4,7 +4,10 @@ import type { Ranking } from '#core/rpc/search-node.ts'
 import { calibrationSchema } from '#core/calibration.ts'
 import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
 
-/** How lexical and dense ranking become one. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023 (weighted). */
+/**
+ * How lexical and dense ranking become one. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
+ * (weighted).
+ */
 const fusionSchema = z.strictObject({
   method: z.enum(['weighted', 'rrf']),
   /** Share of the vectors, in [0, 1]; the words have the rest. */

@@ -11,9 +11,16 @@ const pepperList = z
   .refine(
     (pairs) =>
       pairs.length <= 2 &&
-      pairs.every((pair) => pair.length === 2 && /^[a-z0-9-]{1,32}$/.test(pair[0] ?? '') && Buffer.from(pair[1] ?? '', 'base64').length >= 32),
+      pairs.every(
+        (pair) =>
+          pair.length === 2 &&
+          /^[a-z0-9-]{1,32}$/.test(pair[0] ?? '') &&
+          Buffer.from(pair[1] ?? '', 'base64').length >= 32,
+      ),
   )
-  .transform((pairs): readonly Pepper[] => pairs.map(([name = '', secret = '']) => ({ name, secret: Buffer.from(secret, 'base64') })))
+  .transform((pairs): readonly Pepper[] =>
+    pairs.map(([name = '', secret = '']) => ({ name, secret: Buffer.from(secret, 'base64') })),
+  )
 
 /** A named secret under which API keys are hashed. */
 export interface Pepper {
@@ -27,13 +34,20 @@ export function parsePeppers(text: string): readonly Pepper[] {
 }
 
 export const SETTINGS = {
-  DATABASE_URL: { schema: url('postgres:', 'postgresql:'), help: 'the URL of Postgres 18, e.g. postgres://user:password@host:5432/evidence', secret: true },
+  DATABASE_URL: {
+    schema: url('postgres:', 'postgresql:'),
+    help: 'the URL of Postgres 18, e.g. postgres://user:password@host:5432/evidence',
+    secret: true,
+  },
   REDIS_URL: {
     schema: url('redis:', 'rediss:'),
     help: 'the URL of Redis 7 or Valkey 8, e.g. redis://host:6379; its maxmemory-policy must be noeviction',
     secret: true,
   },
-  ARTIFACT_STORE: { schema: url('file:'), help: 'the folder of artifacts and snapshots as a file: URL, e.g. file:///var/lib/evidence' },
+  ARTIFACT_STORE: {
+    schema: url('file:'),
+    help: 'the folder of artifacts and snapshots as a file: URL, e.g. file:///var/lib/evidence',
+  },
   SEARCH_NODES: { schema: addressList, help: 'host:port of every search node, separated by commas' },
   KEY_ENVIRONMENT: { schema: z.enum(['test', 'live']), help: 'test or live: which keys this runtime accepts' },
   KEY_PEPPERS: {
@@ -41,24 +55,54 @@ export const SETTINGS = {
     help: 'name:base64 of at least 32 bytes; the first hashes new keys, a second one is accepted while rotating',
     secret: true,
   },
-  SERVICE_SECRET: { schema: base64Bytes(32), help: 'base64 of exactly 32 bytes: wraps fingerprint keys and hashes idempotency keys', secret: true },
-  MANIFEST_PUBLIC_KEY: { schema: ed25519Key('spki', 44), help: 'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with' },
+  SERVICE_SECRET: {
+    schema: base64Bytes(32),
+    help: 'base64 of exactly 32 bytes: wraps fingerprint keys and hashes idempotency keys',
+    secret: true,
+  },
+  MANIFEST_PUBLIC_KEY: {
+    schema: ed25519Key('spki', 44),
+    help: 'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with',
+  },
   MANIFEST_PRIVATE_KEY: {
     schema: ed25519Key('pkcs8', 48),
     help: 'base64 of the Ed25519 private key (PKCS #8, DER) that manifests are signed with',
     secret: true,
   },
-  OPENAI_BASE_URL: { schema: optional(url('http:', 'https:')), help: 'base URL of an OpenAI-compatible embeddings endpoint' },
-  OPENAI_API_KEY: { schema: optional(z.string().min(1)), help: 'key for the embeddings endpoint; without it only the local provider works', secret: true },
-  OPENAI_MODEL: { schema: z.string().min(1).default('text-embedding-3-small'), help: 'embedding model', fallback: 'text-embedding-3-small' },
-  OPENAI_DIMENSIONS: { schema: wholeNumber(8, 4096, 1536), help: 'dimensions asked for and required of every vector', fallback: '1536' },
-  OPENAI_TIMEOUT_MS: { schema: wholeNumber(100, 60_000, 4_000), help: 'total time for one embedding, retries included', fallback: '4000' },
+  OPENAI_BASE_URL: {
+    schema: optional(url('http:', 'https:')),
+    help: 'base URL of an OpenAI-compatible embeddings endpoint',
+  },
+  OPENAI_API_KEY: {
+    schema: optional(z.string().min(1)),
+    help: 'key for the embeddings endpoint; without it only the local provider works',
+    secret: true,
+  },
+  OPENAI_MODEL: {
+    schema: z.string().min(1).default('text-embedding-3-small'),
+    help: 'embedding model',
+    fallback: 'text-embedding-3-small',
+  },
+  OPENAI_DIMENSIONS: {
+    schema: wholeNumber(8, 4096, 1536),
+    help: 'dimensions asked for and required of every vector',
+    fallback: '1536',
+  },
+  OPENAI_TIMEOUT_MS: {
+    schema: wholeNumber(100, 60_000, 4_000),
+    help: 'total time for one embedding, retries included',
+    fallback: '4000',
+  },
   RERANK_BASE_URL: {
     schema: optional(url('http:', 'https:')),
     help: 'base URL of a re-ranking endpoint, asked at {base}/rerank; only profiles with a re-ranker need it',
   },
   RERANK_API_KEY: { schema: optional(z.string().min(1)), help: 'key for the re-ranking endpoint', secret: true },
-  RERANK_TIMEOUT_MS: { schema: wholeNumber(100, BOUNDS.rerankTimeoutMaxMs, 2_000), help: 'time for one re-ranking', fallback: '2000' },
+  RERANK_TIMEOUT_MS: {
+    schema: wholeNumber(100, BOUNDS.rerankTimeoutMaxMs, 2_000),
+    help: 'time for one re-ranking',
+    fallback: '2000',
+  },
   SEARCH_TLS_CA: {
     schema: optional(readableFile),
     help: 'path of the PEM certificate authority of the search tier; with the two below it turns on mutual TLS',

@@ -9,8 +9,8 @@ const RELISTEN_MS = 1_000
 const VALID_DIGESTS_MAX = 100_000
 
 /**
- * What API keys may reach. An entry expires a fixed time after its read began; a notification from Postgres empties the cache at once.
- * An entry that cannot be read again is an error, never an old answer.
+ * What API keys may reach. An entry expires a fixed time after its read began; a notification from Postgres empties the
+ * cache at once. An entry that cannot be read again is an error, never an old answer.
  */
 export interface AccessCache {
   /** undefined: no such key. */
@@ -75,7 +75,10 @@ export function openAccessCache(deps: {
   }
 }
 
-/** Keeps one connection on LISTEN; whenever it had to be made anew, changes may have been missed, so that counts as a change. */
+/**
+ * Keeps one connection on LISTEN; whenever it had to be made anew, changes may have been missed, so that counts as a
+ * change.
+ */
 function listenForChanges(databaseUrl: string, log: Log, changed: () => void): { close(): Promise<void> } {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
@@ -90,7 +93,11 @@ function listenForChanges(databaseUrl: string, log: Log, changed: () => void): {
     }, RELISTEN_MS)
   }
   async function connect(): Promise<void> {
-    const next = new pg.Client({ connectionString: databaseUrl, keepAlive: true, connectionTimeoutMillis: BOUNDS.databaseQueryTimeoutMs })
+    const next = new pg.Client({
+      connectionString: databaseUrl,
+      keepAlive: true,
+      connectionTimeoutMillis: BOUNDS.databaseQueryTimeoutMs,
+    })
     client = next
     next.on('error', again)
     next.on('end', () => again(undefined))

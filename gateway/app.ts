@@ -35,16 +35,21 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     http: { maxHeaderSize: BOUNDS.headerBytesMax, requireHostHeader: false },
     clientErrorHandler: (_error, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST')),
     // The only such error left is a path that cannot be decoded.
-    frameworkErrors: (_error, request, reply) => void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 }))),
+    frameworkErrors: (_error, request, reply) =>
+      void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 }))),
   })
   // What Node would answer by itself, or not at all, takes the same road as everything else.
   app.server.on('checkExpectation', (incoming, outgoing) => app.server.emit('request', incoming, outgoing))
-  app.server.on('connect', (_incoming, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST', { status: 404 })))
-  // Each hook answers by itself before Fastify looks at the body: `parse` reads it, after authentication and in the open.
+  app.server.on('connect', (_incoming, socket) =>
+    refuseUnreadable(socket, new ServiceError('INVALID_REQUEST', { status: 404 })),
+  )
+  // Each hook answers by itself before Fastify looks at the body: `parse` reads it, after authentication and in the
+  // open.
   app.route({
     method: 'POST',
     url: '/v1/retrieve',
-    onRequest: (request: FastifyRequest, reply: FastifyReply) => answer(deps, request, reply, (exchange) => retrieve(deps, exchange)),
+    onRequest: (request: FastifyRequest, reply: FastifyReply) =>
+      answer(deps, request, reply, (exchange) => retrieve(deps, exchange)),
     handler: () => undefined,
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -89,11 +94,15 @@ async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyRepl
 async function admissible(deps: AppDeps, exchange: Exchange, work: Work): Promise<Finished> {
   if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(exchange)
   const { headers, rawHeaders } = exchange.incoming
-  const authorizations = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length
-  if (headers.host === undefined && exchange.incoming.httpVersion === '1.1') return refuse(headerFault('Host', 'must be sent'))(exchange)
+  const authorizations = rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
+  ).length
+  if (headers.host === undefined && exchange.incoming.httpVersion === '1.1')
+    return refuse(headerFault('Host', 'must be sent'))(exchange)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     return refuse(headerFault('Expect', 'must be absent or 100-continue'))(exchange)
-  if (headers['content-encoding'] !== undefined) return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(exchange)
+  if (headers['content-encoding'] !== undefined)
+    return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(exchange)
   if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(exchange)
   return work(exchange)
 }
@@ -124,13 +133,22 @@ const round = (ms: number): number => Math.round(ms * 100) / 100
 /** A valid W3C traceparent is kept as a link; it never names anything of ours. */
 function traceParent(exchange: Exchange): string | undefined {
   const header = exchange.incoming.headers['traceparent']
-  return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header) ? header : undefined
+  return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header)
+    ? header
+    : undefined
 }
 
 /** What is no HTTP request, or one for a tunnel, still gets a reply of the catalogue; then the connection ends. */
 function refuseUnreadable(socket: Duplex, error: ServiceError): void {
   if (!socket.writable) return void socket.destroy()
   const reply = errorReply({ requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }, error, undefined)
-  const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${headers.join('')}\r\n`), reply.body]))
+  const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  socket.end(
+    Buffer.concat([
+      Buffer.from(`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${headers.join('')}\r\n`),
+      reply.body,
+    ]),
+  )
 }

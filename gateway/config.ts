@@ -42,8 +42,15 @@ export const GATEWAY_VARIABLES = {
     help: 'host:port of health, readiness, metrics and OpenAPI; keep it off the public network',
     fallback: '127.0.0.1:8081',
   },
-  TRUSTED_PROXIES: { schema: optional(cidrs), help: 'CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas' },
-  DRAIN_MS: { schema: wholeNumber(0, 120_000, 5_000), help: 'how long requests are still served after SIGTERM', fallback: '5000' },
+  TRUSTED_PROXIES: {
+    schema: optional(cidrs),
+    help: 'CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas',
+  },
+  DRAIN_MS: {
+    schema: wholeNumber(0, 120_000, 5_000),
+    help: 'how long requests are still served after SIGTERM',
+    fallback: '5000',
+  },
 } as const satisfies Record<string, Variable<unknown>>
 
 export type GatewayConfig = ConfigOf<typeof GATEWAY_VARIABLES>

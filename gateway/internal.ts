@@ -23,7 +23,9 @@ export function buildInternalApp(deps: InternalDeps): FastifyInstance {
   app.get('/livez', () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
     const faults = await readinessFaults(deps)
-    return reply.code(faults.length === 0 ? 200 : 503).send({ status: faults.length === 0 ? 'ready' : 'not ready', faults })
+    return reply
+      .code(faults.length === 0 ? 200 : 503)
+      .send({ status: faults.length === 0 ? 'ready' : 'not ready', faults })
   })
   app.get('/metrics', async (_request, reply) => reply.type(deps.metrics.contentType).send(await deps.metrics.text()))
   app.get('/openapi.json', () => document)
@@ -37,6 +39,8 @@ async function readinessFaults(deps: InternalDeps): Promise<readonly string[]> {
     ['redis', deps.limiter.ping().then(() => deps.limiter.runId() !== undefined)],
     ['search', deps.searchTier.isReachable()],
   ]
-  const results = await Promise.all(checks.map(async ([name, check]) => ((await check.catch(() => false)) ? undefined : `${name} is unavailable`)))
+  const results = await Promise.all(
+    checks.map(async ([name, check]) => ((await check.catch(() => false)) ? undefined : `${name} is unavailable`)),
+  )
   return results.filter((fault) => fault !== undefined)
 }

@@ -1,4 +1,7 @@
-/** serving: all is well. draining: still serving, but connections are asked to close. refusing: new requests get 503 while the last ones finish. */
+/**
+ * serving: all is well. draining: still serving, but connections are asked to close. refusing: new requests get 503
+ * while the last ones finish.
+ */
 export type Phase = 'serving' | 'draining' | 'refusing'
 
 /** Where the gateway stands between start and stop, and what is under way. */

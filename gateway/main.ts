@@ -34,7 +34,12 @@ await startOrExplain(async () => {
   await assertSchemaCurrent(database)
   const limiter = openLimiter(config.REDIS_URL, log)
   const epochs = openLimitEpochs({ database, limiter, log })
-  const access = openAccessCache({ database, databaseUrl: config.DATABASE_URL, environment: config.KEY_ENVIRONMENT, log })
+  const access = openAccessCache({
+    database,
+    databaseUrl: config.DATABASE_URL,
+    environment: config.KEY_ENVIRONMENT,
+    log,
+  })
   access.onChange(() => epochs.forget())
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = createLedgerQueue(config.REDIS_URL, log)
@@ -78,7 +83,10 @@ await startOrExplain(async () => {
   })
 })
 
-/** Nothing is in flight any more; but a connection on which no request ever arrived whole would keep its server from closing. */
+/**
+ * Nothing is in flight any more; but a connection on which no request ever arrived whole would keep its server from
+ * closing.
+ */
 async function closeServer(server: FastifyInstance): Promise<void> {
   const rest = setTimeout(() => server.server.closeAllConnections(), LAST_BYTES_MS)
   await server.close()

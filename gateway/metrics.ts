@@ -23,14 +23,25 @@ export function newGatewayMetrics(inFlight: () => number): GatewayMetrics {
     labelNames: ['status', 'code', 'decision'],
     registers,
   })
-  const total = new Histogram({ name: 'evidence_request_seconds', help: 'From the request line to the reply.', buckets: SECONDS, registers })
+  const total = new Histogram({
+    name: 'evidence_request_seconds',
+    help: 'From the request line to the reply.',
+    buckets: SECONDS,
+    registers,
+  })
   const own = new Histogram({
     name: 'evidence_gateway_own_seconds',
     help: 'Total less the time awaiting caller, Redis, Postgres, provider and search.',
     buckets: SECONDS,
     registers,
   })
-  const stages = new Histogram({ name: 'evidence_stage_seconds', help: 'Each stage.', labelNames: ['stage'], buckets: SECONDS, registers })
+  const stages = new Histogram({
+    name: 'evidence_stage_seconds',
+    help: 'Each stage.',
+    labelNames: ['stage'],
+    buckets: SECONDS,
+    registers,
+  })
   const waits = new Histogram({
     name: 'evidence_wait_seconds',
     help: 'Time awaiting each outside party, per exchange.',
@@ -62,7 +73,10 @@ export function newGatewayMetrics(inFlight: () => number): GatewayMetrics {
   }
 }
 
-function byName<Name extends string, Child>(names: readonly Name[], childOf: (name: Name) => Child): Readonly<Record<Name, Child>> {
+function byName<Name extends string, Child>(
+  names: readonly Name[],
+  childOf: (name: Name) => Child,
+): Readonly<Record<Name, Child>> {
   return Object.fromEntries(names.map((name) => [name, childOf(name)])) as Record<Name, Child>
 }
 

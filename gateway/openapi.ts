@@ -16,7 +16,9 @@ const ERRORS: Readonly<Record<string, readonly [string, ...string[]]>> = {
 const REASONS: Readonly<Record<string, string>> = {
   400: 'Malformed JSON, a request outside the schema, or a faulty header.',
   401: 'Missing, invalid, revoked, expired or wrong-environment key; all alike.',
-  403: 'A filter or profile outside the entitlement, a key without the scope, or a knowledge base that is not active for this client.',
+  403:
+    'A filter or profile outside the entitlement, a key without the scope, or a knowledge base that is ' +
+    'not active for this client.',
   404: 'Unknown path or method.',
   409: 'The Idempotency-Key was already received: admitted and not refunded.',
   413: `The body exceeds ${BOUNDS.bodyBytesMax} bytes.`,
@@ -33,7 +35,12 @@ const WINDOW_HEADERS = {
   'RateLimit-Policy': { schema: string, description: 'Quota q and window w in seconds of minute, day and month.' },
   RateLimit: { schema: string, description: 'Remaining r and seconds to reset t of minute, day and month.' },
 }
-const RETRY_AFTER = { 'Retry-After': { schema: { type: 'integer', minimum: 1 }, description: 'Whole seconds; on every retryable error and only there.' } }
+const RETRY_AFTER = {
+  'Retry-After': {
+    schema: { type: 'integer', minimum: 1 },
+    description: 'Whole seconds; on every retryable error and only there.',
+  },
+}
 
 function jsonSchema(schema: z.ZodType): unknown {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12' })
@@ -66,7 +73,8 @@ export function openApiDocument(): unknown {
       title: 'Evidence Retrieval Service',
       version: '1',
       description:
-        'Ranked, source-linked passages from an immutable, reviewed corpus version, with an explicit decision: answer or abstain. It never writes an answer itself.',
+        'Ranked, source-linked passages from an immutable, reviewed corpus version, with an explicit ' +
+        'decision: answer or abstain. It never writes an answer itself.',
     },
     paths: {
       '/v1/retrieve': {
@@ -87,10 +95,15 @@ export function openApiDocument(): unknown {
               },
             },
           ],
-          requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(retrievalRequestSchema) } } },
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: jsonSchema(retrievalRequestSchema) } },
+          },
           responses: {
             200: {
-              description: 'decision = answer with at least one result, or abstain with none. Branch on the status first, then on abstention.decision.',
+              description:
+                'decision = answer with at least one result, or abstain with none. Branch on the ' +
+                'status first, then on abstention.decision.',
               headers: { ...COMMON_HEADERS, ...WINDOW_HEADERS },
               content: { 'application/json': { schema: jsonSchema(retrievalResponseSchema) } },
             },
@@ -101,7 +114,11 @@ export function openApiDocument(): unknown {
     },
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A key erk_<test|live>_… with the scope retrieval:read; used only from a server.' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A key erk_<test|live>_… with the scope retrieval:read; used only from a server.',
+        },
       },
     },
   }

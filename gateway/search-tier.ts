@@ -24,7 +24,11 @@ interface Node {
 }
 
 export function openSearchTier(addresses: readonly string[], transport: TransportSettings, log: Log): SearchTier {
-  const nodes: Node[] = addresses.map((address) => ({ client: connectSearchNode(address, clientCredentials(address, transport)), inFlight: 0, failedAtMs: 0 }))
+  const nodes: Node[] = addresses.map((address) => ({
+    client: connectSearchNode(address, clientCredentials(address, transport)),
+    inFlight: 0,
+    failedAtMs: 0,
+  }))
   let turn = 0
 
   /** Nodes that failed lately come last, then the least busy first; equals take turns. */
@@ -66,7 +70,9 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
       throw last
     },
     isReachable: async () => {
-      const answers = await Promise.allSettled(nodes.map((node) => node.client.call('GetStatus', {}, BOUNDS.statusTimeoutMs)))
+      const answers = await Promise.allSettled(
+        nodes.map((node) => node.client.call('GetStatus', {}, BOUNDS.statusTimeoutMs)),
+      )
       return answers.some((answer) => answer.status === 'fulfilled')
     },
     close: () => {

@@ -24,7 +24,10 @@ export const JOBS_VARIABLES = {
   SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
   SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
   LOG_LEVEL: SETTINGS.LOG_LEVEL,
-  HEARTBEAT_FILE: { schema: optional(z.string().min(1)), help: 'path of a file whose time is set every five seconds while the worker is well' },
+  HEARTBEAT_FILE: {
+    schema: optional(z.string().min(1)),
+    help: 'path of a file whose time is set every five seconds while the worker is well',
+  },
   BUILD_CONCURRENCY: { schema: wholeNumber(1, 16, 1), help: 'builds that one worker runs side by side', fallback: '1' },
 } as const satisfies Record<string, Variable<unknown>>
 
@@ -35,11 +38,18 @@ export const OPERATOR_VARIABLES = {
   ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
   KEY_PEPPERS: SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: SETTINGS.SERVICE_SECRET,
-  OPERATOR_ACTOR: { schema: z.string().trim().min(1).max(200).default('operator'), help: 'who acts, as the audit trail keeps it', fallback: 'operator' },
+  OPERATOR_ACTOR: {
+    schema: z.string().trim().min(1).max(200).default('operator'),
+    help: 'who acts, as the audit trail keeps it',
+    fallback: 'operator',
+  },
 } as const satisfies Record<string, Variable<unknown>>
 
 /** `operator migrate`: the URL of a role that owns the schema. */
-export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as const satisfies Record<string, Variable<unknown>>
+export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as const satisfies Record<
+  string,
+  Variable<unknown>
+>
 
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 

@@ -33,7 +33,8 @@ async function main(): Promise<void> {
     redis,
     store: openArtifactStore(config.ARTIFACT_STORE),
     nodes,
-    settle: (reservationId) => settleRefund({ database, limiter }, reservationId, undelivered('INTERNAL_UNAVAILABLE', 0)),
+    settle: (reservationId) =>
+      settleRefund({ database, limiter }, reservationId, undelivered('INTERNAL_UNAVAILABLE', 0)),
     buildConcurrency: config.BUILD_CONCURRENCY,
     log,
   })

@@ -9,7 +9,11 @@ import type { Log } from '#core/log.ts'
 export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as const
 export type QueueName = (typeof QUEUES)[number]
 
-const kept = { removeOnComplete: { count: 200, age: 86_400 }, removeOnFail: { count: 200, age: 7 * 86_400 }, stackTraceLimit: 3 }
+const kept = {
+  removeOnComplete: { count: 200, age: 86_400 },
+  removeOnFail: { count: 200, age: 7 * 86_400 },
+  stackTraceLimit: 3,
+}
 
 /** Attempts, backoff and how many finished jobs are remembered. A job id is the id of its row, so a row has one job. */
 const JOB_OPTIONS = {
@@ -23,7 +27,11 @@ const JOB_OPTIONS = {
  * The connection of queues and workers: commands wait for Redis to come back instead of failing.
  * `failFast` is for a command line, which had better say that Redis is away.
  */
-export function openQueueRedis(url: string, log: Log, { failFast = false }: { readonly failFast?: boolean } = {}): Redis {
+export function openQueueRedis(
+  url: string,
+  log: Log,
+  { failFast = false }: { readonly failFast?: boolean } = {},
+): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: failFast ? 0 : null,
     connectTimeout: BOUNDS.redisCommandTimeoutMs * 2,
@@ -37,7 +45,10 @@ export function openQueueRedis(url: string, log: Log, { failFast = false }: { re
 export async function assertNothingEvicted(redis: Redis): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
   if (policy !== 'noeviction')
-    throw new OperatorError(`Redis may evict jobs (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction" and start again.`)
+    throw new OperatorError(
+      `Redis may evict jobs (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy ` +
+        'noeviction" and start again.',
+    )
 }
 
 export type JobQueue = Queue<JobPayload>

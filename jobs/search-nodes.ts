@@ -5,7 +5,10 @@ import type { GetStatusReply, SearchNodeClient } from '#core/rpc/search-node.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 
-export function connectSearchNodes(addresses: readonly string[], settings: TransportSettings): readonly SearchNodeClient[] {
+export function connectSearchNodes(
+  addresses: readonly string[],
+  settings: TransportSettings,
+): readonly SearchNodeClient[] {
   return addresses.map((address) => connectSearchNode(address, clientCredentials(address, settings)))
 }
 
@@ -31,10 +34,14 @@ export async function statusOf(node: SearchNodeClient): Promise<GetStatusReply |
 const PREPARE_ATTEMPTS_MAX = 3
 
 /**
- * Loads a projection on every live node side by side; idempotent. A node whose connection breaks meanwhile is asked again: it is away only
- * if its status is, and one that answers but does not load has failed.
+ * Loads a projection on every live node side by side; idempotent. A node whose connection breaks meanwhile is asked
+ * again: it is away only if its status is, and one that answers but does not load has failed.
  */
-export async function prepareOnLiveNodes(nodes: readonly SearchNodeClient[], projection: Projection, signal?: AbortSignal): Promise<Prepared> {
+export async function prepareOnLiveNodes(
+  nodes: readonly SearchNodeClient[],
+  projection: Projection,
+  signal?: AbortSignal,
+): Promise<Prepared> {
   const loaded: SearchNodeClient[] = []
   const unreachable: string[] = []
   const failed: { address: string; reason: string }[] = []
@@ -55,7 +62,12 @@ export async function prepareOnLiveNodes(nodes: readonly SearchNodeClient[], pro
 }
 
 export async function prepareOn(node: SearchNodeClient, projection: Projection, signal?: AbortSignal): Promise<void> {
-  await node.call('PrepareVersion', { projection_id: projection.projectionId, manifest_digest: projection.manifestDigest }, BOUNDS.prepareTimeoutMs, signal)
+  await node.call(
+    'PrepareVersion',
+    { projection_id: projection.projectionId, manifest_digest: projection.manifestDigest },
+    BOUNDS.prepareTimeoutMs,
+    signal,
+  )
 }
 
 export function reasonOf(error: unknown): string {

@@ -32,7 +32,10 @@ export interface JobsDeps {
 }
 
 export interface Jobs {
-  /** Kills running builds and breaks off loading versions (both go back to the queue), finishes everything else, closes workers and queues. */
+  /**
+   * Kills running builds and breaks off loading versions (both go back to the queue), finishes everything else, closes
+   * workers and queues.
+   */
   close(): Promise<void>
 }
 
@@ -45,12 +48,15 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     maintenance: openQueue('maintenance', deps.redis, deps.log),
   }
   const appender = createLedgerAppender(deps.database)
-  const build: Processor<JobPayload, string> = (job, token) => processBuild({ ...deps, stopping: stopping.signal }, job, token)
+  const build: Processor<JobPayload, string> = (job, token) =>
+    processBuild({ ...deps, stopping: stopping.signal }, job, token)
   const workers = [
     startWorker(deps, 'build', build, { concurrency: deps.buildConcurrency }),
     startWorker(deps, 'activate', (job) => activate(deps, job.data.id, stopping.signal), { concurrency: 4 }),
     startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
-    startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), { concurrency: Object.keys(CLOCK).length }),
+    startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), {
+      concurrency: Object.keys(CLOCK).length,
+    }),
   ]
   await keepClock(queues.maintenance)
   let winding: Promise<void> | undefined
@@ -69,7 +75,12 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   }
 }
 
-function startWorker<R>(deps: JobsDeps, name: QueueName, processor: Processor<JobPayload, R>, options: Partial<WorkerOptions>): Worker<JobPayload, R> {
+function startWorker<R>(
+  deps: JobsDeps,
+  name: QueueName,
+  processor: Processor<JobPayload, R>,
+  options: Partial<WorkerOptions>,
+): Worker<JobPayload, R> {
   const worker = new Worker<JobPayload, R>(name, processor, {
     connection: deps.redis,
     prefix: QUEUE_PREFIX,
@@ -89,20 +100,30 @@ function startWorker<R>(deps: JobsDeps, name: QueueName, processor: Processor<Jo
 
 const CLOCK = { sweep: BOUNDS.sweepEveryMs, reconcile: BOUNDS.reconcileEveryMs, tidy: BOUNDS.tidyEveryMs } as const
 
-/** The clock of the maintenance jobs lives in Redis and is lost with it: it is wound up again wherever it is missing. */
+/**
+ * The clock of the maintenance jobs lives in Redis and is lost with it: it is wound up again wherever it is missing.
+ */
 async function keepClock(queue: JobQueue): Promise<void> {
   for (const [id, every] of Object.entries(CLOCK)) {
-    if ((await queue.getJobScheduler(id)) === undefined) await queue.upsertJobScheduler(id, { every }, { name: id, data: { id } })
+    if ((await queue.getJobScheduler(id)) === undefined)
+      await queue.upsertJobScheduler(id, { every }, { name: id, data: { id } })
   }
 }
 
-/** Jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process. */
+/**
+ * Jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process.
+ */
 function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQueue): Processor<JobPayload, void> {
   const running = new Set<string>()
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
     sweep: async () => {
       await sweep(deps)
-      await requeue({ ...deps, buildQueue, activateQueue, abandonBuild: (id, reason) => abandonBuild(deps, id, reason) })
+      await requeue({
+        ...deps,
+        buildQueue,
+        activateQueue,
+        abandonBuild: (id, reason) => abandonBuild(deps, id, reason),
+      })
     },
     reconcile: () => reconcile(deps),
     tidy: () => tidy(deps),

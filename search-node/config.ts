@@ -17,12 +17,22 @@ export const SEARCH_NODE_VARIABLES = {
     help: 'host:port of the gRPC service',
     fallback: '127.0.0.1:7070',
   },
-  SEARCH_THREADS: { schema: wholeNumber(1, 256, availableParallelism()), help: 'scoring threads', fallback: 'the number of cores' },
-  DRAIN_MS: { schema: wholeNumber(0, 120_000, 2_000), help: 'how long calls are still answered after SIGTERM', fallback: '2000' },
+  SEARCH_THREADS: {
+    schema: wholeNumber(1, 256, availableParallelism()),
+    help: 'scoring threads',
+    fallback: 'the number of cores',
+  },
+  DRAIN_MS: {
+    schema: wholeNumber(0, 120_000, 2_000),
+    help: 'how long calls are still answered after SIGTERM',
+    fallback: '2000',
+  },
 } as const satisfies Record<string, Variable<unknown>>
 
 export type SearchNodeConfig = ConfigOf<typeof SEARCH_NODE_VARIABLES>
 
 export function searchNodeConfig(): SearchNodeConfig {
-  return readConfig(SEARCH_NODE_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_LISTEN === undefined ? [] : [values.SEARCH_LISTEN], values))
+  return readConfig(SEARCH_NODE_VARIABLES, process.env, (values) =>
+    transportFaults(values.SEARCH_LISTEN === undefined ? [] : [values.SEARCH_LISTEN], values),
+  )
 }

@@ -13,12 +13,16 @@ export interface Lane {
   end(): Promise<void>
 }
 
-/** What a search leaves behind is short-lived: collected this often it takes no longer, and a thread keeps 80 MB less of it than by default. */
+/**
+ * What a search leaves behind is short-lived: collected this often it takes no longer, and a thread keeps 80 MB less of
+ * it than by default.
+ */
 const YOUNG_GENERATION_MB = 16
 
 /**
- * Each lane is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the others score.
- * Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and is replaced.
+ * Each lane is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
+ * others score. Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and
+ * is replaced.
  */
 export function startLane(worker: URL = new URL('worker.ts', import.meta.url)): Lane {
   const thread = new Piscina({

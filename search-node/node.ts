@@ -53,7 +53,12 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
   }
 }
 
-async function verifyOrRefuse(verifier: Verifier, folder: string, publicKeyDer: Buffer, digest: Uint8Array): Promise<Manifest> {
+async function verifyOrRefuse(
+  verifier: Verifier,
+  folder: string,
+  publicKeyDer: Buffer,
+  digest: Uint8Array,
+): Promise<Manifest> {
   const verified = await verifier.verify({ folder, publicKeyDer, digest })
   if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
   return verified.manifest

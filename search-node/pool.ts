@@ -47,7 +47,8 @@ export class SearchPool {
 
   /**
    * @returns the encoded reply.
-   * @throws NodeError RESOURCE_EXHAUSTED at once if the queue is full, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE once `end` was called.
+   * @throws NodeError RESOURCE_EXHAUSTED at once if the queue is full, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE once
+   * `end` was called.
    */
   async search(task: SearchTask, { deadlineMs, signal }: CallLimits): Promise<Uint8Array> {
     if (this.#ending) throw new NodeError('UNAVAILABLE', 'This search node is stopping; ask another node.')
@@ -64,7 +65,9 @@ export class SearchPool {
     return promise.finally(() => signal.removeEventListener('abort', drop))
   }
 
-  /** Maps an artifact on one thread after the other, ahead of waiting searches, while the other threads go on scoring. */
+  /**
+   * Maps an artifact on one thread after the other, ahead of waiting searches, while the other threads go on scoring.
+   */
   openEverywhere(artifact: ArtifactRef): Promise<void> {
     return this.#everywhere((lane) => lane.open(artifact))
   }
@@ -73,7 +76,10 @@ export class SearchPool {
     return this.#everywhere((lane) => lane.close(artifact))
   }
 
-  /** Refuses new searches, lets all that wait or run finish, then ends the threads: one that ends during a native call takes the process along. */
+  /**
+   * Refuses new searches, lets all that wait or run finish, then ends the threads: one that ends during a native call
+   * takes the process along.
+   */
   async end(): Promise<void> {
     this.#ending = true
     if (!this.#isIdle()) await new Promise<void>((resolve) => (this.#onIdle = resolve))
@@ -109,7 +115,12 @@ export class SearchPool {
     for (let waiting = this.#queue.shift(); waiting !== undefined; waiting = this.#queue.shift()) {
       const { deadlineMs, run, refuse } = waiting
       if (Date.now() < deadlineMs) return () => run(station.lane)
-      refuse(new NodeError('DEADLINE_EXCEEDED', 'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.'))
+      refuse(
+        new NodeError(
+          'DEADLINE_EXCEEDED',
+          'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.',
+        ),
+      )
     }
     return undefined
   }

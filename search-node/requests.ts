@@ -40,7 +40,10 @@ const searchSchema = z.object({
   }),
 })
 
-const prepareSchema = z.object({ projection_id: projectionId, manifest_digest: bytes.refine((digest) => digest.length === 32) })
+const prepareSchema = z.object({
+  projection_id: projectionId,
+  manifest_digest: bytes.refine((digest) => digest.length === 32),
+})
 const releaseSchema = z.object({ projection_id: projectionId })
 
 export interface ParsedSearch {
@@ -50,7 +53,17 @@ export interface ParsedSearch {
 
 /** @throws NodeError INVALID_ARGUMENT. */
 export function parseSearch(request: unknown): ParsedSearch {
-  const { projection_id, query_vector, query_text: text, limit, filters, entitled, ranking, without_text, only_rows } = parse(searchSchema, request)
+  const {
+    projection_id,
+    query_vector,
+    query_text: text,
+    limit,
+    filters,
+    entitled,
+    ranking,
+    without_text,
+    only_rows,
+  } = parse(searchSchema, request)
   const vector = query_vector.length === 0 ? undefined : parseVector(query_vector)
   if (vector === undefined && text.trim() === '') throw invalid('query_text')
   const expansion = ranking.expansion === 0 ? BOUNDS.searchExpansionDefault : ranking.expansion
@@ -94,7 +107,8 @@ export function assertDimensions(vector: Float32Array, dimensions: number): void
   if (vector.length !== dimensions)
     throw new NodeError(
       'INVALID_ARGUMENT',
-      `The query vector has ${vector.length} dimensions and the projection ${dimensions}; embed the query as the passages were.`,
+      `The query vector has ${vector.length} dimensions and the projection ${dimensions}; embed the ` +
+        'query as the passages were.',
     )
 }
 
@@ -105,5 +119,8 @@ function parse<T>(schema: z.ZodType<T>, request: unknown): T {
 }
 
 function invalid(field: string): NodeError {
-  return new NodeError('INVALID_ARGUMENT', `The field ${field} does not match the proto's description; correct it before sending it again.`)
+  return new NodeError(
+    'INVALID_ARGUMENT',
+    `The field ${field} does not match the proto's description; correct it before sending it again.`,
+  )
 }

@@ -66,7 +66,12 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     const { projectionId, digest } = parsePrepare(request)
     const startedMs = performance.now()
     const { alreadyLoaded, passages } = await versions.prepare(projectionId, digest)
-    if (!alreadyLoaded) log.info('version loaded', { projection_id: projectionId, passages, took_ms: Math.round(performance.now() - startedMs) })
+    if (!alreadyLoaded)
+      log.info('version loaded', {
+        projection_id: projectionId,
+        passages,
+        took_ms: Math.round(performance.now() - startedMs),
+      })
     return { already_loaded: alreadyLoaded, passages }
   }
   async function release(request: unknown): Promise<ReleaseVersionReply> {
@@ -87,7 +92,9 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   })
   return {
     listen: (address, credentials) =>
-      new Promise((resolve, reject) => server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)))),
+      new Promise((resolve, reject) =>
+        server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error))),
+      ),
     stopServing() {
       health.setStatus('', 'NOT_SERVING')
       health.setStatus(SERVICE_NAME, 'NOT_SERVING')
@@ -100,7 +107,13 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
 function withEncodedReplies(service: ServiceDefinition): ServiceDefinition {
   const { Search: method, ...others } = service
   if (method === undefined) throw new Error('the proto names no method Search')
-  return { ...others, Search: { ...method, responseSerialize: (reply: Uint8Array) => Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength) } }
+  return {
+    ...others,
+    Search: {
+      ...method,
+      responseSerialize: (reply: Uint8Array) => Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength),
+    },
+  }
 }
 
 function unary<Reply>(

@@ -44,9 +44,11 @@ export class Versions {
   }
 
   /**
-   * Verifies and maps a version; calls for one that is loading join it, one that is being released is loaded again afterwards.
+   * Verifies and maps a version; calls for one that is loading join it, one that is being released is loaded again
+   * afterwards.
    * @param digest SHA-256 of manifest.json as the database holds it.
-   * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many versions.
+   * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many
+   * versions.
    */
   async prepare(projectionId: string, digest: Uint8Array): Promise<Prepared> {
     const known = this.#versions.get(projectionId)
@@ -58,7 +60,8 @@ export class Versions {
     if (!known.digest.equals(digest))
       throw new NodeError(
         'DATA_LOSS',
-        'This projection is loaded under another manifest digest; a projection never changes, so check the digest in the database.',
+        'This projection is loaded under another manifest digest; a projection never changes, so ' +
+          'check the digest in the database.',
       )
     const alreadyLoaded = known.state === 'loaded'
     await known.work
@@ -69,7 +72,10 @@ export class Versions {
   borrow(projectionId: string): VersionLease {
     const version = this.#versions.get(projectionId)
     if (version?.state !== 'loaded' || version.artifact === undefined)
-      throw new NodeError('FAILED_PRECONDITION', 'This node has not loaded the projection; ask another node, or prepare the version here first.')
+      throw new NodeError(
+        'FAILED_PRECONDITION',
+        'This node has not loaded the projection; ask another node, or prepare the version here first.',
+      )
     version.leases += 1
     let held = true
     return {
@@ -84,7 +90,8 @@ export class Versions {
   }
 
   /**
-   * Unmaps a version once every lease is back; nothing is lent meanwhile. One that is still loading is released when it is loaded.
+   * Unmaps a version once every lease is back; nothing is lent meanwhile. One that is still loading is released when it
+   * is loaded.
    * @returns whether there was anything to release.
    * @throws NodeError DEADLINE_EXCEEDED if leases stay out for too long; the release goes on by itself.
    */
@@ -107,13 +114,28 @@ export class Versions {
   }
 
   status(): GetStatusReply['loaded'] {
-    return [...this.#versions].map(([projection_id, { digest, leases, state }]) => ({ projection_id, manifest_digest: digest, leases, state }))
+    return [...this.#versions].map(([projection_id, { digest, leases, state }]) => ({
+      projection_id,
+      manifest_digest: digest,
+      leases,
+      state,
+    }))
   }
 
   async #load(projectionId: string, digest: Uint8Array): Promise<Prepared> {
     if (this.#versions.size >= BOUNDS.versionsPerNodeMax)
-      throw new NodeError('RESOURCE_EXHAUSTED', `This node already holds ${BOUNDS.versionsPerNodeMax} versions; release one first.`)
-    const version: Version = { digest: Buffer.from(digest), state: 'loading', leases: 0, artifact: undefined, work: Promise.resolve(), onLeasesBack: undefined }
+      throw new NodeError(
+        'RESOURCE_EXHAUSTED',
+        `This node already holds ${BOUNDS.versionsPerNodeMax} versions; release one first.`,
+      )
+    const version: Version = {
+      digest: Buffer.from(digest),
+      state: 'loading',
+      leases: 0,
+      artifact: undefined,
+      work: Promise.resolve(),
+      onLeasesBack: undefined,
+    }
     this.#versions.set(projectionId, version)
     version.work = this.#verifyAndOpen(projectionId, version)
     await version.work
@@ -126,7 +148,10 @@ export class Versions {
       const folder = artifactFolder(projectionId)
       const manifest = await verify(folder, version.digest)
       if (manifest.projection_id !== projectionId)
-        throw new NodeError('DATA_LOSS', 'The artifact belongs to another projection; copy the right one to the artifact store.')
+        throw new NodeError(
+          'DATA_LOSS',
+          'The artifact belongs to another projection; copy the right one to the artifact store.',
+        )
       version.artifact = artifactRef(folder, manifest)
       await openEverywhere(version.artifact)
       version.state = 'loaded'

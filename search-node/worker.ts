@@ -54,7 +54,14 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
     limit: 1,
     filters,
     entitled: filters,
-    ranking: { expansion: BOUNDS.searchExpansionDefault, fusion: 'weighted', dense_weight: 0.5, rrf_k: 60, per_document_max: 0, collapse_revisions_on: '' },
+    ranking: {
+      expansion: BOUNDS.searchExpansionDefault,
+      fusion: 'weighted',
+      dense_weight: 0.5,
+      rrf_k: 60,
+      per_document_max: 0,
+      collapse_revisions_on: '',
+    },
     withoutText: false,
     onlyRows: undefined,
   }
@@ -69,7 +76,10 @@ function mappingOf(artifact: ArtifactRef): Mapping {
   return opened
 }
 
-/** usearch unmaps its file when its object is collected, and V8 sees no reason to collect a small object that holds a large mapping. */
+/**
+ * usearch unmaps its file when its object is collected, and V8 sees no reason to collect a small object that holds a
+ * large mapping.
+ */
 async function collectGarbage(): Promise<void> {
   setFlagsFromString('--expose-gc')
   await nextTurn()

@@ -27,7 +27,12 @@ const STEPS: readonly string[] = [...CHECKS, 'tests']
 
 const USAGE = `Usage: npm test -- [--only ${STEPS.join(',')}] [path …]`
 
-const vitestResultSchema = z.object({ numPassedTests: z.int(), numFailedTests: z.int(), numPendingTests: z.int(), success: z.boolean() })
+const vitestResultSchema = z.object({
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  numPendingTests: z.int(),
+  success: z.boolean(),
+})
 
 interface Outcome {
   readonly code: number
@@ -38,7 +43,9 @@ interface Outcome {
 const running = new Set<ChildProcess>()
 let stopping = false
 
-/** Runs a program of the development packages under this Node. With `show`, its output goes straight to the terminal. */
+/**
+ * Runs a program of the development packages under this Node. With `show`, its output goes straight to the terminal.
+ */
 function runProgram([program, ...args]: readonly [string, ...string[]], show: boolean): Promise<Outcome> {
   const began = performance.now()
   const output: Buffer[] = []
@@ -52,7 +59,11 @@ function runProgram([program, ...args]: readonly [string, ...string[]], show: bo
     child.once('error', reject)
     child.once('close', (code) => {
       running.delete(child)
-      resolve({ code: code ?? 1, output: Buffer.concat(output).toString('utf8'), seconds: ((performance.now() - began) / 1000).toFixed(1) })
+      resolve({
+        code: code ?? 1,
+        output: Buffer.concat(output).toString('utf8'),
+        seconds: ((performance.now() - began) / 1000).toFixed(1),
+      })
     })
   })
 }
@@ -82,12 +93,18 @@ async function runTests(filters: readonly string[]): Promise<TestOutcome> {
   try {
     const resultFile = join(folder, 'results.json')
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${resultFile}`]
-    const { code, seconds } = await runProgram(['vitest', 'run', '--config', 'test/vitest.config.ts', ...reporters, ...filters], true)
+    const { code, seconds } = await runProgram(
+      ['vitest', 'run', '--config', 'test/vitest.config.ts', ...reporters, ...filters],
+      true,
+    )
     const result = vitestResultSchema.safeParse(readResult(resultFile))
     process.stdout.write(`${code === 0 ? 'ok  ' : 'FAIL'} tests (${seconds} s)\n`)
     if (!result.success) return { holds: false }
     const { numPassedTests, numFailedTests, numPendingTests, success } = result.data
-    return { holds: code === 0 && success && numPendingTests === 0, summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed` }
+    return {
+      holds: code === 0 && success && numPendingTests === 0,
+      summary: `Tests: ${numPassedTests} passed, ${numFailedTests} failed`,
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -128,9 +145,12 @@ async function main(): Promise<number> {
   if (process.send !== undefined) process.on('disconnect', () => stopAll('SIGTERM'))
   const began = performance.now()
   const checks = await runStaticChecks(given.steps)
-  const tests: TestOutcome = checks && !stopping && given.steps.includes('tests') ? await runTests(given.filters) : { holds: checks }
+  const tests: TestOutcome =
+    checks && !stopping && given.steps.includes('tests') ? await runTests(given.filters) : { holds: checks }
   const holds = tests.holds && !stopping
-  process.stdout.write(`${holds ? 'All checks hold' : 'A check failed'} after ${((performance.now() - began) / 1000).toFixed(0)} s.\n`)
+  process.stdout.write(
+    `${holds ? 'All checks hold' : 'A check failed'} after ${((performance.now() - began) / 1000).toFixed(0)} s.\n`,
+  )
   if (tests.summary !== undefined) process.stdout.write(`${tests.summary}\n`)
   return holds ? 0 : 1
 }

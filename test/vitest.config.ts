@@ -20,10 +20,26 @@ export default defineConfig({
     passWithNoTests: false,
     setupFiles: ['test/support/fast-check.ts'],
     provide: { fastCheck: { seed: wholeNumberOf('FC_SEED'), runs: wholeNumberOf('FC_RUNS') } },
-    // A global setup runs before the root's: each project has its servers, and only a project with files to run starts them.
+    // A global setup runs before the root's: each project has its servers, and only a project with files to run starts
+    // them.
     projects: [
-      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: ['test/contract/**'], globalSetup: ['test/support/setup.ts'] } },
-      { extends: true, test: { name: 'contract', include: ['test/contract/**/*.test.ts'], globalSetup: ['test/support/setup.ts', 'test/contract/setup.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'parts',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/contract/**'],
+          globalSetup: ['test/support/setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts'],
+          globalSetup: ['test/support/setup.ts', 'test/contract/setup.ts'],
+        },
+      },
     ],
   },
 })

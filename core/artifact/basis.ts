@@ -1,4 +1,6 @@
-/** Orthogonal iteration stops after so many steps: the leading directions then hold nearly all that the best ones would. */
+/**
+ * Orthogonal iteration stops after so many steps: the leading directions then hold nearly all that the best ones would.
+ */
 const STEPS = 6
 
 /** How vectors differ from their common mean. */
@@ -17,8 +19,8 @@ export interface Basis {
 }
 
 /**
- * The directions in which vectors differ most, by orthogonal iteration (Golub & Van Loan, Matrix Computations, 8.2). One order of
- * double-precision operations, so that every machine gets the same bits.
+ * The directions in which vectors differ most, by orthogonal iteration (Golub & Van Loan, Matrix Computations, 8.2).
+ * One order of double-precision operations, so that every machine gets the same bits.
  * @param count directions wanted, ≤ dimensions.
  */
 export function leadingDirections({ dimensions, matrix }: Covariance, count: number): Basis {
@@ -32,7 +34,10 @@ export function leadingDirections({ dimensions, matrix }: Covariance, count: num
     directions = multiplied(directions, matrix, dimensions)
     orthonormalize(directions, dimensions)
   }
-  const total = Array.from({ length: dimensions }, (_, d) => matrix[d * dimensions + d] ?? 0).reduce((sum, value) => sum + value, 0)
+  const total = Array.from({ length: dimensions }, (_, d) => matrix[d * dimensions + d] ?? 0).reduce(
+    (sum, value) => sum + value,
+    0,
+  )
   return { directions, share: total === 0 ? 1 : dot(multiplied(directions, matrix, dimensions), directions) / total }
 }
 
@@ -49,7 +54,8 @@ export function covarianceOf(sample: Float32Array, dimensions: number): Covarian
       for (let d = row; d < dimensions; d++) matrix[to + d] = (matrix[to + d] ?? 0) + value * (centred[d] ?? 0)
     }
   }
-  for (let row = 0; row < dimensions; row++) for (let d = 0; d < row; d++) matrix[row * dimensions + d] = matrix[d * dimensions + row] ?? 0
+  for (let row = 0; row < dimensions; row++)
+    for (let d = 0; d < row; d++) matrix[row * dimensions + d] = matrix[d * dimensions + row] ?? 0
   return { dimensions, mean, matrix }
 }
 
@@ -60,7 +66,8 @@ function startRow(row: number, count: number, dimensions: number): number {
 
 function meanOf(sample: Float32Array, dimensions: number): Float64Array {
   const mean = new Float64Array(dimensions)
-  for (let at = 0; at < sample.length; at += dimensions) for (let d = 0; d < dimensions; d++) mean[d] = (mean[d] ?? 0) + (sample[at + d] ?? 0)
+  for (let at = 0; at < sample.length; at += dimensions)
+    for (let d = 0; d < dimensions; d++) mean[d] = (mean[d] ?? 0) + (sample[at + d] ?? 0)
   return mean.map((sum) => (sum * dimensions) / sample.length)
 }
 

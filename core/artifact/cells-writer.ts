@@ -9,11 +9,17 @@ import { gather, partition, strided, units } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 import { measureReach } from './reach.ts'
 
-/** Below so many rows scoring all of their vectors takes two milliseconds, and dividing them is not worth a build's time. */
+/**
+ * Below so many rows scoring all of their vectors takes two milliseconds, and dividing them is not worth a build's
+ * time.
+ */
 const DIVIDED_FROM_ROWS = 16_384
 /** Cells for each √row: more cells cut finer, but every search looks at the mean of each. */
 const CELLS_PER_ROOT = 2
-/** Beyond this share of rows to score for an unfiltered query cells save less than they cost: vectors without neighbourhoods, such as hashed words. */
+/**
+ * Beyond this share of rows to score for an unfiltered query cells save less than they cost: vectors without
+ * neighbourhoods, such as hashed words.
+ */
 const SCORED_SHARE_MAX = 0.4
 /** Directions along which spreads are measured. */
 const PROBES = 64
@@ -48,7 +54,10 @@ export interface WrittenCells {
  * Finds the shortest heads, divides the rows into cells by them, and measures what a search needs to know of these.
  * @param dividedFrom rows below which heads stay whole and all rows are one cell.
  */
-export async function buildCells(vectors: QuantizedVectors, dividedFrom: number = DIVIDED_FROM_ROWS): Promise<WrittenCells> {
+export async function buildCells(
+  vectors: QuantizedVectors,
+  dividedFrom: number = DIVIDED_FROM_ROWS,
+): Promise<WrittenCells> {
   const many = vectors.values.length / vectors.dimensions >= dividedFrom
   const heads = many ? await shortestHeads(vectors) : await wholeHeads(vectors)
   const { table, reach } = await divide(heads, vectors, many)
@@ -61,7 +70,11 @@ export async function buildCells(vectors: QuantizedVectors, dividedFrom: number 
   }
 }
 
-async function divide(heads: Heads, { threads, pause }: QuantizedVectors, many: boolean): Promise<{ readonly table: CellTable; readonly reach: Reach }> {
+async function divide(
+  heads: Heads,
+  { threads, pause }: QuantizedVectors,
+  many: boolean,
+): Promise<{ readonly table: CellTable; readonly reach: Reach }> {
   const vectors = { values: heads.values, dimensions: heads.length, threads, pause }
   const rows = heads.values.length / heads.length
   if (many) {
@@ -93,8 +106,16 @@ function sizeOf(starts: Uint32Array, cell: number): number {
   return (starts[cell + 1] ?? 0) - (starts[cell] ?? 0)
 }
 
-/** Along the directions of other cells, because that is where queries come from: in all directions alike a vector hardly spreads. */
-async function spreadsOf(vectors: QuantizedVectors, cellOf: Uint32Array, starts: Uint32Array, means: Float64Array): Promise<Float32Array> {
+/**
+ * Along the directions of other cells, because that is where queries come from: in all directions alike a vector hardly
+ * spreads.
+ */
+async function spreadsOf(
+  vectors: QuantizedVectors,
+  cellOf: Uint32Array,
+  starts: Uint32Array,
+  means: Float64Array,
+): Promise<Float32Array> {
   const { values, dimensions, threads, pause } = vectors
   const cells = starts.length - 1
   const chosen = strided(cells, PROBES)
@@ -132,10 +153,16 @@ function shrunk(squares: Float64Array, sums: Float64Array, starts: Uint32Array, 
     return Math.max(0, total - ofMeans) / probes
   })
   const pooled = deviations.reduce((sum, value) => sum + value, 0) / (starts.at(-1) ?? 1)
-  return Float32Array.from(deviations, (deviation, cell) => Math.sqrt((deviation + PRIOR_ROWS * pooled) / (sizeOf(starts, cell) + PRIOR_ROWS)))
+  return Float32Array.from(deviations, (deviation, cell) =>
+    Math.sqrt((deviation + PRIOR_ROWS * pooled) / (sizeOf(starts, cell) + PRIOR_ROWS)),
+  )
 }
 
-function encode({ cells, starts, rows, means, spreads }: CellTable, { length, directions }: Heads, dimensions: number): Uint8Array {
+function encode(
+  { cells, starts, rows, means, spreads }: CellTable,
+  { length, directions }: Heads,
+  dimensions: number,
+): Uint8Array {
   const layout = cellsLayout(rows.length, dimensions, { cells, head: length })
   const { quantized, scale } = quantizeTogether(means)
   const bytes = new Uint8Array(layout.bytes)

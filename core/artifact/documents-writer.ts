@@ -21,7 +21,9 @@ export function createDocumentsWriter(): DocumentsWriter {
       else known.push(row, row + 1)
     },
     finish() {
-      const documents = [...runs.entries()].map(([id, ofDocument]) => ({ id: documentIdBytes(id), ofDocument })).sort((a, b) => Buffer.compare(a.id, b.id))
+      const documents = [...runs.entries()]
+        .map(([id, ofDocument]) => ({ id: documentIdBytes(id), ofDocument }))
+        .sort((a, b) => Buffer.compare(a.id, b.id))
       const { firstRunsOffset, runsOffset } = documentsLayout(documents.length)
       const bytes = Buffer.alloc(runsOffset + documents.reduce((sum, { ofDocument }) => sum + ofDocument.length, 0) * 4)
       let run = 0

@@ -34,7 +34,9 @@ export function createFacetsWriter(rows: number): FacetsWriter {
       to[row] = record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to)
     },
     finish() {
-      const families = [languages, jurisdictions, subjects, statuses].map((family) => [...family.entries()].sort(([a], [b]) => (a < b ? -1 : 1)))
+      const families = [languages, jurisdictions, subjects, statuses].map((family) =>
+        [...family.entries()].sort(([a], [b]) => (a < b ? -1 : 1)),
+      )
       const [l = [], j = [], s = [], v = []] = families.map((family) => family.map(([value]) => value))
       const facets: Facets = { languages: l, jurisdictions: j, subjects: s, statuses: v }
       const layout = facetsLayout(rows, facets)

@@ -8,12 +8,14 @@ const PAIR_BITS_MAX = 24
 const PAIR_SLOTS_PER_ROW = 16
 
 /**
- * The words of every passage in their order, for what looks at the best candidates more closely; all little-endian uint32.
+ * The words of every passage in their order, for what looks at the best candidates more closely; all little-endian
+ * uint32.
  *
- * - `forward.tokens`: for each row the number of words of its heading, then a hash of each word, heading first, then the text's.
+ * - `forward.tokens`: for each row the number of words of its heading, then a hash of each word, heading first, then
+ *   the text's.
  * - `forward.offsets`: (rows + 1) × where the row starts in the file before, counted in uint32.
- * - `forward.pairs`: in how many rows two words stand side by side, counted in 2^pair_bits slots by a hash of the two; words that share a slot
- *   share its count, which errs to the side of the commonplace.
+ * - `forward.pairs`: in how many rows two words stand side by side, counted in 2^pair_bits slots by a hash of the two;
+ *   words that share a slot share its count, which errs to the side of the commonplace.
  * - `forward.json`: the description.
  *
  * Words are terms of the lexical index: folded, stemmed, without function words.
@@ -48,7 +50,9 @@ export function pairSlot(first: number, second: number, bits: number): number {
 }
 
 export interface ForwardWriter {
-  /** @param continues whether the row before belongs to the same revision. @returns the row's bytes in `forward.tokens`. */
+  /**
+   * @param continues whether the row before belongs to the same revision. @returns the row's bytes in `forward.tokens`.
+   */
   add(terms: LexicalTerms, continues: boolean): Uint8Array
   finish(): { readonly description: ForwardDescription; readonly offsets: Uint8Array; readonly pairs: Uint8Array }
 }

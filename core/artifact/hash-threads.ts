@@ -27,7 +27,9 @@ export async function digestFiles(files: readonly FileToHash[]): Promise<FileDig
     recordTiming: false,
   })
   try {
-    const running = new Map(files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digest' })]))
+    const running = new Map(
+      files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digest' })]),
+    )
     await Promise.allSettled(running.values())
     return await Promise.all(files.map(async ({ path }) => running.get(path) ?? digestFile(path)))
   } finally {

@@ -6,8 +6,8 @@ import { gather, strided } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 
 /**
- * Lengths of a head that are tried, shortest first, each with the least share of the variance along it that makes it worth judging; one of more than half of
- * the dimensions saves too little.
+ * Lengths of a head that are tried, shortest first, each with the least share of the variance along it that makes it
+ * worth judging; one of more than half of the dimensions saves too little.
  */
 const HEADS_TRIED = [
   { length: 64, shareMin: 0.4 },
@@ -23,14 +23,18 @@ const NEIGHBOURS = 10
 /** Share of the true ten nearest that must be among the candidates for them. */
 const JUDGED_RECALL = 0.995
 
-/** Candidates scored again from float32 for the `limit` nearest, because a head alone does not put them in their true order. */
+/**
+ * Candidates scored again from float32 for the `limit` nearest, because a head alone does not put them in their true
+ * order.
+ */
 export function candidatesOf(limit: number): number {
   return 40 + Math.ceil(1.4 * limit)
 }
 
 /**
- * Heads of vectors: their components along the directions in which they differ most, without their common mean, int8 in one scale. The
- * inner product of a query with a head orders rows nearly as the cosine does, at a fraction of the bytes.
+ * Heads of vectors: their components along the directions in which they differ most, without their common mean, int8 in
+ * one scale. The inner product of a query with a head orders rows nearly as the cosine does, at a fraction of the
+ * bytes.
  */
 export interface Heads {
   /** One after the other, `length` each. */
@@ -94,11 +98,20 @@ async function along(vectors: QuantizedVectors, mean: Float64Array, directions: 
     for (let at = 0; at < projected.length; at++) heads[row * length + at] = rounded((projected[at] ?? 0) * scale)
     await pause()
   }
-  return { values: heads, length, directions: Float32Array.from(directions), mean: common.map((value) => value * scale) }
+  return {
+    values: heads,
+    length,
+    directions: Float32Array.from(directions),
+    mean: common.map((value) => value * scale),
+  }
 }
 
 /** All inner products in one native call: it sorts them, which costs less than adding them up here. */
-function projector({ dimensions, threads }: QuantizedVectors, directions: Float64Array, common: Float64Array): (batch: Int8Array) => Float64Array {
+function projector(
+  { dimensions, threads }: QuantizedVectors,
+  directions: Float64Array,
+  common: Float64Array,
+): (batch: Int8Array) => Float64Array {
   const { quantized, scale } = quantizeTogether(directions)
   const length = common.length
   return (batch) => {
@@ -109,7 +122,8 @@ function projector({ dimensions, threads }: QuantizedVectors, directions: Float6
     for (let at = 0; at < low.length; at++) {
       const row = Math.floor(at / length)
       const direction = low[at] ?? 0
-      projected[row * length + direction] = ((1 - (distances[at] ?? 0)) * (inverse[row] ?? 0)) / scale - (common[direction] ?? 0)
+      projected[row * length + direction] =
+        ((1 - (distances[at] ?? 0)) * (inverse[row] ?? 0)) / scale - (common[direction] ?? 0)
     }
     return projected
   }
@@ -128,17 +142,25 @@ function rounded(value: number): number {
 /** Heads that are the vectors themselves, without their mean. */
 async function whole({ values, dimensions, pause }: QuantizedVectors, sample: Float32Array): Promise<Heads> {
   const mean = new Float64Array(dimensions)
-  for (const [at, value] of sample.entries()) mean[at % dimensions] = (mean[at % dimensions] ?? 0) + (value * dimensions) / sample.length
+  for (const [at, value] of sample.entries())
+    mean[at % dimensions] = (mean[at % dimensions] ?? 0) + (value * dimensions) / sample.length
   const scale = scaleOf(Float64Array.from(sample, (value, at) => value - (mean[at % dimensions] ?? 0)))
   const heads = new Int8Array(values.length)
   for (let from = 0; from < values.length; from += BATCH_ROWS * dimensions) {
     const batch = values.subarray(from, from + BATCH_ROWS * dimensions)
     const inverse = inverseLengths(batch, dimensions)
     for (let at = 0; at < batch.length; at++)
-      heads[from + at] = rounded(((batch[at] ?? 0) * (inverse[Math.floor(at / dimensions)] ?? 0) - (mean[at % dimensions] ?? 0)) * scale)
+      heads[from + at] = rounded(
+        ((batch[at] ?? 0) * (inverse[Math.floor(at / dimensions)] ?? 0) - (mean[at % dimensions] ?? 0)) * scale,
+      )
     await pause()
   }
-  return { values: heads, length: dimensions, directions: new Float32Array(0), mean: mean.map((value) => value * scale) }
+  return {
+    values: heads,
+    length: dimensions,
+    directions: new Float32Array(0),
+    mean: mean.map((value) => value * scale),
+  }
 }
 
 interface Truth {
@@ -153,9 +175,18 @@ async function nearestByVector(vectors: QuantizedVectors): Promise<Truth> {
   return { judges, nearest: nearest.map((rows) => rows.map(({ row }) => row)) }
 }
 
-async function recallOf(heads: Heads, { judges, nearest }: Truth, { threads, pause }: QuantizedVectors): Promise<number> {
+async function recallOf(
+  heads: Heads,
+  { judges, nearest }: Truth,
+  { threads, pause }: QuantizedVectors,
+): Promise<number> {
   const { values, length } = heads
-  const found = await nearestRows({ values, dimensions: length, threads, pause }, queriesOf(heads, judges), MetricKind.IP, candidatesOf(NEIGHBOURS))
+  const found = await nearestRows(
+    { values, dimensions: length, threads, pause },
+    queriesOf(heads, judges),
+    MetricKind.IP,
+    candidatesOf(NEIGHBOURS),
+  )
   const shares = nearest.map((rows, at) => {
     const candidates = new Set(found[at]?.map(({ row }) => row))
     return rows.filter((row) => candidates.has(row)).length / rows.length
@@ -179,7 +210,12 @@ interface Near {
 }
 
 /** Every row compared with every query. */
-async function nearestRows(vectors: QuantizedVectors, queries: Int8Array, metric: MetricKind, wanted: number): Promise<Near[][]> {
+async function nearestRows(
+  vectors: QuantizedVectors,
+  queries: Int8Array,
+  metric: MetricKind,
+  wanted: number,
+): Promise<Near[][]> {
   const { values, dimensions, threads, pause } = vectors
   const best: Near[][] = Array.from({ length: queries.length / dimensions }, () => [])
   const rows = values.length / dimensions

@@ -5,7 +5,8 @@ import type { Division } from './layout.ts'
 export function cellsFault(bytes: Buffer, rows: number, dimensions: number, division: Division): string | undefined {
   const { cells } = division
   const layout = cellsLayout(rows, dimensions, division)
-  if (bytes.length !== layout.bytes) return 'cells.bin does not fit the numbers of passages, dimensions, cells and components of a head.'
+  if (bytes.length !== layout.bytes)
+    return 'cells.bin does not fit the numbers of passages, dimensions, cells and components of a head.'
   const scale = bytes.readDoubleLE(0)
   if (!Number.isFinite(scale) || scale <= 0) return 'cells.bin has no scale above 0.'
   let start = 0
@@ -42,7 +43,8 @@ export function documentsFault(bytes: Buffer, rows: number, documents: number): 
   }
   for (let at = 1; at < documents; at++) {
     const id = at * DOCUMENT_ID_BYTES
-    if (bytes.compare(bytes, id, id + DOCUMENT_ID_BYTES, id - DOCUMENT_ID_BYTES, id) >= 0) return 'The documents of documents.bin are not sorted.'
+    if (bytes.compare(bytes, id, id + DOCUMENT_ID_BYTES, id - DOCUMENT_ID_BYTES, id) >= 0)
+      return 'The documents of documents.bin are not sorted.'
   }
   let covered = 0
   for (let at = runsOffset; at < bytes.length; at += 8) {

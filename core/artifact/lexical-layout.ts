@@ -4,27 +4,32 @@ export const LEXICAL_FIELDS = ['heading', 'text'] as const
 export type LexicalField = (typeof LEXICAL_FIELDS)[number]
 
 /**
- * Layout of a version's lexical index; all little-endian. A term is indexed under the language of its passage (`en:bank`), so the terms that stand for a
- * word in different languages never meet in one row. Rows lie in chunks of 65,536.
+ * Layout of a version's lexical index; all little-endian. A term is indexed under the language of its passage
+ * (`en:bank`), so the terms that stand for a word in different languages never meet in one row. Rows lie in chunks of
+ * 65,536.
  *
  * - `lexical.json`: what it was made with, and the counts that give the layout below.
- * - `lexical.postings`: for every term, at an even offset, its directory of three uint16 a chunk that holds it (chunk, postings − 1, largest impact), then
- *   chunk after chunk its rows ascending (uint16, row % 65,536), their impacts (uint8), and one byte of padding where their number is odd.
- * - `lexical.terms`: blocks of at most TERMS_PER_BLOCK terms in order of their UTF-8 bytes, each: uint8 length, the UTF-8 bytes, then ENTRY_BYTES of uint32 document
- *   frequency, uint32 and uint16 of the offset into the postings halved (low, high), uint16 chunks, uint8 largest impact;
- *   then the first term of every block, one after the other;
+ * - `lexical.postings`: for every term, at an even offset, its directory of three uint16 a chunk that holds it (chunk,
+ *   postings − 1, largest impact), then chunk after chunk its rows ascending (uint16, row % 65,536), their impacts
+ *   (uint8), and one byte of padding where their number is odd.
+ * - `lexical.terms`: blocks of at most TERMS_PER_BLOCK terms in order of their UTF-8 bytes, each: uint8 length, the
+ *   UTF-8 bytes, then ENTRY_BYTES of uint32 document frequency, uint32 and uint16 of the offset into the postings
+ *   halved (low, high), uint16 chunks, uint8 largest impact; then the first term of every block, one after the other;
  *   then (blocks + 1) pairs of uint32: where the block starts, and where its first term starts in the text before.
  *
- * The impact of a term in a row is 255 × tf / (k1 + tf), rounded, at least 1, with the field-weighted, length-normalised frequency tf of BM25F
- * (Robertson & Zaragoza 2009, section 3.6). A question multiplies it with the word's inverse document frequency, as an integer too:
- * sums are exact, whatever their order.
+ * The impact of a term in a row is 255 × tf / (k1 + tf), rounded, at least 1, with the field-weighted,
+ * length-normalised frequency tf of BM25F (Robertson & Zaragoza 2009, section 3.6). A question multiplies it with the
+ * word's inverse document frequency, as an integer too: sums are exact, whatever their order.
  */
 export const lexicalSchema = z.strictObject({
   rows: z.int().positive(),
   /** Primary subtags, sorted. */
   languages: z.array(z.string().min(1)),
   k1: z.number().positive(),
-  fields: z.record(z.enum(LEXICAL_FIELDS), z.strictObject({ weight: z.number(), b: z.number(), average_length: z.number() })),
+  fields: z.record(
+    z.enum(LEXICAL_FIELDS),
+    z.strictObject({ weight: z.number(), b: z.number(), average_length: z.number() }),
+  ),
   terms: z.int().nonnegative(),
   postings: z.int().nonnegative(),
   /** Sizes of the parts of `lexical.terms`. */
@@ -47,7 +52,9 @@ export function chunkBytes(postings: number): number {
 }
 
 /** Byte offsets of the parts of `lexical.terms`, and its size. */
-export function lexicalTermsLayout(description: Pick<LexicalDescription, 'terms' | 'blocks_bytes' | 'first_terms_bytes'>): {
+export function lexicalTermsLayout(
+  description: Pick<LexicalDescription, 'terms' | 'blocks_bytes' | 'first_terms_bytes'>,
+): {
   readonly blocks: number
   readonly firstTermsOffset: number
   readonly tableOffset: number

@@ -1,6 +1,9 @@
 import { LEXICAL_FIELDS } from './lexical-layout.ts'
 
-/** How often each term occurs in each field of each row, in flat arrays: at a million passages objects would take gigabytes. */
+/**
+ * How often each term occurs in each field of each row, in flat arrays: at a million passages objects would take
+ * gigabytes.
+ */
 export interface Occurrences {
   /** One occurrence of a term in the row that is being collected. */
   count(term: number, field: number): void

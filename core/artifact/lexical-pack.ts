@@ -19,7 +19,11 @@ const POSTINGS_BYTES_MAX = 2 ** 49
 const PIECE_BYTES = 1_048_576
 
 /** Counting sort of the occurrences by term. */
-export function invert(occurrences: Occurrences, terms: number, impactOf: (row: number, posting: number) => number): Inverted {
+export function invert(
+  occurrences: Occurrences,
+  terms: number,
+  impactOf: (row: number, posting: number) => number,
+): Inverted {
   const { postings, rowEnds } = occurrences
   const starts = new Float64Array(terms + 1)
   for (let posting = 0; posting < postings; posting++) increase(starts, occurrences.term(posting) + 1, 1)
@@ -66,7 +70,11 @@ function chunksOf({ starts, rows, impacts }: Inverted, term: number): Chunk[] {
 }
 
 /** `lexical.terms`. @param stored a string of bytes for each term. @param order terms in order of these strings. */
-export function packTerms(stored: readonly string[], order: Uint32Array, inverted: Inverted): { readonly bytes: Uint8Array } & TermSizes {
+export function packTerms(
+  stored: readonly string[],
+  order: Uint32Array,
+  inverted: Inverted,
+): { readonly bytes: Uint8Array } & TermSizes {
   const blocks = Math.ceil(order.length / TERMS_PER_BLOCK)
   const entriesBytes = stored.reduce((sum, term) => sum + 1 + term.length + ENTRY_BYTES, 0)
   if (entriesBytes > UINT32_MAX) throw new ArtifactError('The words of the version do not fit the lexical index.')
@@ -99,7 +107,8 @@ function writePair(table: Buffer, place: number, first: number, second: number):
 
 /** @param offset of the term's postings. @returns how many bytes these take. */
 function writeEntry(entries: Buffer, at: number, chunks: readonly Chunk[], offset: number): number {
-  if (chunks.length >= UINT16_VALUES || offset > POSTINGS_BYTES_MAX) throw new ArtifactError('The version has more passages than the lexical index can hold.')
+  if (chunks.length >= UINT16_VALUES || offset > POSTINGS_BYTES_MAX)
+    throw new ArtifactError('The version has more passages than the lexical index can hold.')
   let [frequency, impactMax] = [0, 0]
   for (const chunk of chunks) {
     frequency += chunk.to - chunk.from

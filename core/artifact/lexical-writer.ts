@@ -6,7 +6,10 @@ import { createOccurrences } from './lexical-occurrences.ts'
 import type { Occurrences } from './lexical-occurrences.ts'
 import { invert, packPostings, packTerms } from './lexical-pack.ts'
 
-/** BM25F: how soon repetition saturates, and of each field how much an occurrence counts and how far its length is evened out. */
+/**
+ * BM25F: how soon repetition saturates, and of each field how much an occurrence counts and how far its length is
+ * evened out.
+ */
 export const LEXICAL_PARAMETERS = {
   k1: 0.9,
   fields: { heading: { weight: 1, b: 0.7 }, text: { weight: 1, b: 0.7 } },
@@ -18,11 +21,16 @@ export interface LexicalTerms extends Readonly<Record<LexicalField, readonly str
   readonly language: string
 }
 
-/** Collects the terms of rows as they come, in ascending order, and gives the three files' content; see `lexical-layout.ts`. */
+/**
+ * Collects the terms of rows as they come, in ascending order, and gives the three files' content; see
+ * `lexical-layout.ts`.
+ */
 export interface LexicalWriter {
   /** @throws ArtifactError unless rows come as 0, 1, 2 … */
   add(row: number, terms: LexicalTerms): void
-  /** @throws ArtifactError when fewer rows came than were announced, or terms do not fit the format's 32-bit offsets. */
+  /**
+   * @throws ArtifactError when fewer rows came than were announced, or terms do not fit the format's 32-bit offsets.
+   */
   finish(): LexicalFiles
 }
 
@@ -40,10 +48,12 @@ export function createLexicalWriter(rows: number, parameters: LexicalParameters 
   let done = 0
   return {
     add(row, { language, ...fields }) {
-      if (row !== done || row >= rows) throw new ArtifactError(`Row ${row} came to the lexical index after ${done} of ${rows} rows.`)
+      if (row !== done || row >= rows)
+        throw new ArtifactError(`Row ${row} came to the lexical index after ${done} of ${rows} rows.`)
       done += 1
       const numberOf = vocabulary.of(primaryLanguage(language))
-      for (const [field, name] of LEXICAL_FIELDS.entries()) for (const term of fields[name]) occurrences.count(numberOf(term), field)
+      for (const [field, name] of LEXICAL_FIELDS.entries())
+        for (const term of fields[name]) occurrences.count(numberOf(term), field)
       occurrences.endRow()
     },
     finish() {
@@ -62,7 +72,10 @@ interface Vocabulary {
   /** Numbers terms in order of first appearance, all languages together. */
   of(language: string): (term: string) => number
   languages(): string[]
-  /** Stored form of each term by its number; a string whose units are the bytes, so that the order of strings is the order of bytes. */
+  /**
+   * Stored form of each term by its number; a string whose units are the bytes, so that the order of strings is the
+   * order of bytes.
+   */
   stored(): string[]
 }
 
@@ -83,15 +96,24 @@ function createVocabulary(): Vocabulary {
     languages: () => [...byLanguage.keys()].sort(),
     stored() {
       const stored: string[] = []
-      for (const [language, numbers] of byLanguage) for (const [term, number] of numbers) stored[number] = storedTerm(language, term).toString('latin1')
+      for (const [language, numbers] of byLanguage)
+        for (const [term, number] of numbers) stored[number] = storedTerm(language, term).toString('latin1')
       return stored
     },
   }
 }
 
-function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number, { k1, fields }: LexicalParameters): LexicalFiles {
+function packed(
+  vocabulary: Vocabulary,
+  occurrences: Occurrences,
+  rows: number,
+  { k1, fields }: LexicalParameters,
+): LexicalFiles {
   const stored = vocabulary.stored()
-  const described = LEXICAL_FIELDS.map((name, field) => ({ ...fields[name], average_length: occurrences.totalLength(field) / rows }))
+  const described = LEXICAL_FIELDS.map((name, field) => ({
+    ...fields[name],
+    average_length: occurrences.totalLength(field) / rows,
+  }))
   const frequency = weightedFrequency(occurrences, described)
   const inverted = invert(occurrences, stored.length, (row, posting) => {
     const tf = frequency(row, posting)
@@ -114,7 +136,10 @@ function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number, 
   }
 }
 
-/** BM25F's frequency of a posting's term: the sum over fields of weight × occurrences, each evened out by the length of the row's field. */
+/**
+ * BM25F's frequency of a posting's term: the sum over fields of weight × occurrences, each evened out by the length of
+ * the row's field.
+ */
 function weightedFrequency(
   occurrences: Occurrences,
   fields: readonly { readonly weight: number; readonly b: number; readonly average_length: number }[],

@@ -80,6 +80,10 @@ export function signManifest(manifestBytes: Uint8Array, privateKeyDer: Buffer): 
 }
 
 /** `publicKeyDer` is SPKI. */
-export function manifestSignatureHolds(manifestBytes: Uint8Array, signature: Uint8Array, publicKeyDer: Buffer): boolean {
+export function manifestSignatureHolds(
+  manifestBytes: Uint8Array,
+  signature: Uint8Array,
+  publicKeyDer: Buffer,
+): boolean {
   return verify(null, manifestBytes, createPublicKey({ key: publicKeyDer, format: 'der', type: 'spki' }), signature)
 }

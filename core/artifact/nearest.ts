@@ -13,17 +13,25 @@ export interface QuantizedVectors {
   readonly pause: () => Promise<void>
 }
 
-/** The nearest directions of each vector, nearest first, and their inner products with it: larger is nearer, comparable for one vector only. */
+/**
+ * The nearest directions of each vector, nearest first, and their inner products with it: larger is nearer, comparable
+ * for one vector only.
+ */
 export interface Nearest {
   readonly directions: Uint32Array
   readonly products: Float32Array
 }
 
 /**
- * The `count` directions that each vector lies nearest to, by angle. All comparisons are sums of integers: every machine finds the same.
+ * The `count` directions that each vector lies nearest to, by angle. All comparisons are sums of integers: every
+ * machine finds the same.
  * @param directions int8 in one scale, one after the other.
  */
-export async function nearestDirections(vectors: QuantizedVectors, directions: Int8Array, count: number): Promise<Nearest> {
+export async function nearestDirections(
+  vectors: QuantizedVectors,
+  directions: Int8Array,
+  count: number,
+): Promise<Nearest> {
   const { values, dimensions, threads, pause } = vectors
   const rows = values.length / dimensions
   const nearest = { directions: new Uint32Array(rows * count), products: new Float32Array(rows * count) }
@@ -60,7 +68,12 @@ export function inverseLengths(values: Int8Array, dimensions: number): Float64Ar
 }
 
 /** Sum of the vectors of each of `sets`, each vector times its weight. */
-export function sumsByMember(vectors: Pick<QuantizedVectors, 'values' | 'dimensions'>, weights: Float64Array, member: Uint32Array, sets: number): Float64Array {
+export function sumsByMember(
+  vectors: Pick<QuantizedVectors, 'values' | 'dimensions'>,
+  weights: Float64Array,
+  member: Uint32Array,
+  sets: number,
+): Float64Array {
   const { values, dimensions } = vectors
   const sums = new Float64Array(sets * dimensions)
   for (const [row, set] of member.entries()) {

@@ -12,12 +12,16 @@ const PIECE_ROWS = 50_000
 const GROUPS_TRIED = 4
 
 /**
- * Divides vectors into about `cells` sets of neighbours by spherical k-means (Dhillon & Modha 2001) on two levels: √cells groups, then each group's
- * share of the cells. A vector goes to the nearest cell of the groups nearest to it, which costs some 5 √cells comparisons instead of `cells`.
- * Where sets begin follows from the order of the vectors alone.
+ * Divides vectors into about `cells` sets of neighbours by spherical k-means (Dhillon & Modha 2001) on two levels:
+ * √cells groups, then each group's share of the cells. A vector goes to the nearest cell of the groups nearest to it,
+ * which costs some 5 √cells comparisons instead of `cells`. Where sets begin follows from the order of the vectors
+ * alone.
  * @returns the cell of each vector; cells are numbered from 0 without gaps, those of one group one after the other.
  */
-export async function partition(vectors: QuantizedVectors, cells: number): Promise<{ readonly cellOf: Uint32Array; readonly cells: number }> {
+export async function partition(
+  vectors: QuantizedVectors,
+  cells: number,
+): Promise<{ readonly cellOf: Uint32Array; readonly cells: number }> {
   const rows = vectors.values.length / vectors.dimensions
   const groups = await learn(vectors, Math.max(1, Math.round(Math.sqrt(cells))))
   const tried = Math.min(GROUPS_TRIED, groups.length / vectors.dimensions)
@@ -27,13 +31,22 @@ export async function partition(vectors: QuantizedVectors, cells: number): Promi
   for (const group of range(groups.length / vectors.dimensions)) {
     const members = owned.get(group)
     const share = Math.round((cells * (members?.length ?? 0)) / rows)
-    learned.push(members === undefined ? new Float64Array(0) : await learn({ ...vectors, values: gather(vectors, members) }, Math.max(1, share)))
+    learned.push(
+      members === undefined
+        ? new Float64Array(0)
+        : await learn({ ...vectors, values: gather(vectors, members) }, Math.max(1, share)),
+    )
   }
   return numbered(await nearestCells(vectors, near.directions, tried, learned))
 }
 
 /** Which of all groups' cells each vector is nearest to, cells being numbered group after group. */
-async function nearestCells(vectors: QuantizedVectors, groupsOf: Uint32Array, tried: number, learned: readonly Float64Array[]): Promise<Uint32Array> {
+async function nearestCells(
+  vectors: QuantizedVectors,
+  groupsOf: Uint32Array,
+  tried: number,
+  learned: readonly Float64Array[],
+): Promise<Uint32Array> {
   const { dimensions } = vectors
   const { quantized } = quantizeTogether(concatenated(learned))
   const best = new Float32Array(groupsOf.length / tried).fill(-Infinity)
@@ -42,11 +55,16 @@ async function nearestCells(vectors: QuantizedVectors, groupsOf: Uint32Array, tr
   let first = 0
   for (const [group, directions] of learned.entries()) {
     const cells = directions.length / dimensions
-    const asking = cells === 0 ? new Uint32Array() : (askedOf.get(group) ?? new Uint32Array()).map((at) => Math.floor(at / tried))
+    const asking =
+      cells === 0 ? new Uint32Array() : (askedOf.get(group) ?? new Uint32Array()).map((at) => Math.floor(at / tried))
     for (let at = 0; at < asking.length; at += PIECE_ROWS) {
       const piece = asking.subarray(at, at + PIECE_ROWS)
       const own = quantized.slice(first * dimensions, (first + cells) * dimensions)
-      const { directions: nearest, products } = await nearestDirections({ ...vectors, values: gather(vectors, piece) }, own, 1)
+      const { directions: nearest, products } = await nearestDirections(
+        { ...vectors, values: gather(vectors, piece) },
+        own,
+        1,
+      )
       for (const [position, row] of piece.entries()) {
         if ((products[position] ?? 0) <= (best[row] ?? 0)) continue
         best[row] = products[position] ?? 0
@@ -64,7 +82,10 @@ function numbered(cellOf: Uint32Array): { readonly cellOf: Uint32Array; readonly
   return { cellOf: cellOf.map((cell) => numbers.get(cell) ?? 0), cells: numbers.size }
 }
 
-/** `k` unit vectors, or as many as there are vectors: each the mean direction of those of a sample that are nearest to it. */
+/**
+ * `k` unit vectors, or as many as there are vectors: each the mean direction of those of a sample that are nearest to
+ * it.
+ */
 async function learn(vectors: QuantizedVectors, k: number): Promise<Float64Array> {
   const { dimensions } = vectors
   const rows = vectors.values.length / dimensions
@@ -85,7 +106,8 @@ export function units(sums: Float64Array, dimensions: number, before: Float64Arr
   for (let at = 0; at < sums.length; at += dimensions) {
     let squares = 0
     for (let d = at; d < at + dimensions; d++) squares += (sums[d] ?? 0) ** 2
-    for (let d = at; d < at + dimensions; d++) out[d] = squares === 0 ? (before[d] ?? 0) : (sums[d] ?? 0) / Math.sqrt(squares)
+    for (let d = at; d < at + dimensions; d++)
+      out[d] = squares === 0 ? (before[d] ?? 0) : (sums[d] ?? 0) / Math.sqrt(squares)
   }
   return out
 }
@@ -96,9 +118,13 @@ export function strided(rows: number, count: number): Uint32Array {
   return Uint32Array.from({ length: taken }, (_, at) => Math.floor((at * rows) / taken))
 }
 
-export function gather({ values, dimensions }: Pick<QuantizedVectors, 'values' | 'dimensions'>, rows: Uint32Array): Int8Array<ArrayBuffer> {
+export function gather(
+  { values, dimensions }: Pick<QuantizedVectors, 'values' | 'dimensions'>,
+  rows: Uint32Array,
+): Int8Array<ArrayBuffer> {
   const gathered = new Int8Array(rows.length * dimensions)
-  for (const [at, row] of rows.entries()) gathered.set(values.subarray(row * dimensions, (row + 1) * dimensions), at * dimensions)
+  for (const [at, row] of rows.entries())
+    gathered.set(values.subarray(row * dimensions, (row + 1) * dimensions), at * dimensions)
   return gathered
 }
 

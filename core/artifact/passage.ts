@@ -8,7 +8,10 @@ const instant = z.iso.datetime({ precision: 3 })
 /** UTC day, YYYY-MM-DD. */
 const day = z.iso.date()
 
-/** A passage as the artifact holds it: one line of `passages.jsonl`. Everything a reply shows of it, and where it came from. */
+/**
+ * A passage as the artifact holds it: one line of `passages.jsonl`. Everything a reply shows of it, and where it came
+ * from.
+ */
 export const passageRecordSchema = z.strictObject({
   chunk_id: z.string().regex(/^chk_[0-9a-f]{40}$/),
   /** ≤ 4,000 Unicode code points. */
@@ -23,7 +26,11 @@ export const passageRecordSchema = z.strictObject({
     effective_at: instant,
   }),
   citation: z.strictObject({ label: z.string().min(1), source_anchor: z.url(), source_snapshot_id: z.uuid() }),
-  metadata: z.strictObject({ language: z.string().min(1), jurisdiction: z.string().min(1), verification_status: z.enum(VERIFICATION_STATUSES) }),
+  metadata: z.strictObject({
+    language: z.string().min(1),
+    jurisdiction: z.string().min(1),
+    verification_status: z.enum(VERIFICATION_STATUSES),
+  }),
   subjects: z.array(z.string()),
   /** In force on a day d iff in_force_from <= d and (in_force_to is null or d < in_force_to). */
   in_force_from: day,
@@ -35,7 +42,10 @@ export const passageRecordSchema = z.strictObject({
   heading: z.string(),
   /** Canonical forms of the provisions that the passage is the text of, or a part of the text; not their ancestors. */
   references: z.array(z.string().min(1)).default([]),
-  /** Key that the passage shares with the same provision, and the same part of a split text, in the other revisions of its document, and with nothing else. */
+  /**
+   * Key that the passage shares with the same provision, and the same part of a split text, in the other revisions of
+   * its document, and with nothing else.
+   */
   provision: z.string().min(1).default('-'),
 })
 

@@ -1,6 +1,6 @@
 /**
- * Vectors as int8, each scaled so that its largest component is ±127. The cosine of two of them is the cosine of the originals
- * up to rounding, whatever their scales.
+ * Vectors as int8, each scaled so that its largest component is ±127. The cosine of two of them is the cosine of the
+ * originals up to rounding, whatever their scales.
  * @param vectors one after the other, finite, none of length 0.
  */
 export function quantize(vectors: Float32Array, dimensions: number): Int8Array<ArrayBuffer> {
@@ -18,7 +18,10 @@ export function quantize(vectors: Float32Array, dimensions: number): Int8Array<A
  * All vectors as int8 in one scale, so that inner products with them can be compared with each other.
  * @returns `scale`: what a component was multiplied by.
  */
-export function quantizeTogether(vectors: Float64Array | Float32Array): { readonly quantized: Int8Array<ArrayBuffer>; readonly scale: number } {
+export function quantizeTogether(vectors: Float64Array | Float32Array): {
+  readonly quantized: Int8Array<ArrayBuffer>
+  readonly scale: number
+} {
   let largest = 0
   for (const value of vectors) largest = Math.max(largest, Math.abs(value))
   const scale = largest === 0 ? 1 : 127 / largest

@@ -9,7 +9,10 @@ import { gather, strided } from './partition.ts'
 /** Rows that stand for queries. */
 const QUERIES = 192
 const NEIGHBOURS = 10
-/** Recall that rows in the place of queries must reach: near their own neighbourhood, and where filters exclude that, where they are more extreme than queries are. */
+/**
+ * Recall that rows in the place of queries must reach: near their own neighbourhood, and where filters exclude that,
+ * where they are more extreme than queries are.
+ */
 const RECALL = { near: 0.998, far: 0.975 } as const
 /** Reaches tried, shortest first. */
 const REACHES = [2, 2.25, 2.5, 2.75, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 5, 5.25, 5.5, 6, 7, 8] as const
@@ -25,9 +28,9 @@ interface Judge {
 }
 
 /**
- * How far from its mean, in spreads, a cell must be taken to reach for the nearest rows to be found. Measured by searching for rows in the place of
- * queries: without a filter (near), and with filters that exclude a query's own neighbourhood (far), because what is then nearest lies further
- * from any mean.
+ * How far from its mean, in spreads, a cell must be taken to reach for the nearest rows to be found. Measured by
+ * searching for rows in the place of queries: without a filter (near), and with filters that exclude a query's own
+ * neighbourhood (far), because what is then nearest lies further from any mean.
  * @returns the shortest reaches that find enough, and the share of all rows that an unfiltered query then scores.
  */
 export async function measureReach(
@@ -36,7 +39,10 @@ export async function measureReach(
   table: CellTable,
 ): Promise<{ readonly reach: Reach; readonly scoredShare: number }> {
   const judges = await askAll(vectors, table, queriesOf(heads, strided(table.rows.length, QUERIES)))
-  const sizes = Array.from({ length: table.cells }, (_, cell) => (table.starts[cell + 1] ?? 0) - (table.starts[cell] ?? 0))
+  const sizes = Array.from(
+    { length: table.cells },
+    (_, cell) => (table.starts[cell + 1] ?? 0) - (table.starts[cell] ?? 0),
+  )
   const all = [...sizes.keys()]
   const open = judges.map((judge) => caseOf(judge, all))
   const aside = judges.map((judge) =>
@@ -50,7 +56,9 @@ export async function measureReach(
     REACHES.find((tried) => meanOf(cases.map((one) => walk(one, table.spreads, tried).recall)) >= recall) ?? REACH_MAX
   const near = shortest(open, RECALL.near)
   const far = Math.max(near, shortest(aside, RECALL.far), shortest(opposite, RECALL.far))
-  const scored = open.map((one) => walk(one, table.spreads, near).visited.reduce((sum, cell) => sum + (sizes[cell] ?? 0), 0))
+  const scored = open.map((one) =>
+    walk(one, table.spreads, near).visited.reduce((sum, cell) => sum + (sizes[cell] ?? 0), 0),
+  )
   return { reach: { near, far }, scoredShare: meanOf(scored) / table.rows.length }
 }
 
@@ -71,15 +79,22 @@ function caseOf(judge: Judge, cells: readonly number[]): Case {
   return { judge, cells, last: largest(cells.flatMap((cell) => [...(judge.best[cell] ?? [])])).at(-1) ?? -Infinity }
 }
 
-async function askAll(vectors: QuantizedVectors, { cells, starts, rows, means }: CellTable, queries: Int8Array): Promise<Judge[]> {
+async function askAll(
+  vectors: QuantizedVectors,
+  { cells, starts, rows, means }: CellTable,
+  queries: Int8Array,
+): Promise<Judge[]> {
   const { dimensions, threads, pause } = vectors
-  const heads = Array.from({ length: queries.length / dimensions }, (_, at) => queries.subarray(at * dimensions, (at + 1) * dimensions))
+  const heads = Array.from({ length: queries.length / dimensions }, (_, at) =>
+    queries.subarray(at * dimensions, (at + 1) * dimensions),
+  )
   const best: Float32Array[][] = heads.map(() => [])
   for (let cell = 0; cell < cells; cell++) {
     const members = rows.subarray(starts[cell], starts[cell + 1])
     const taken = Math.min(NEIGHBOURS, members.length)
     const { distances } = exactSearch(gather(vectors, members), queries, dimensions, taken, MetricKind.IP, threads)
-    for (const [at, ofQuery] of best.entries()) ofQuery.push(distances.slice(at * taken, (at + 1) * taken).map((distance) => 1 - distance))
+    for (const [at, ofQuery] of best.entries())
+      ofQuery.push(distances.slice(at * taken, (at + 1) * taken).map((distance) => 1 - distance))
     await pause()
   }
   return heads.map((head, at) => ({

@@ -6,8 +6,8 @@ import { openSized, readFully } from './read-file.ts'
 import { referencesLayout, referencesSchema } from './references-layout.ts'
 
 /**
- * Finds the rows of a provision by binary search in the file: nothing of it stays in memory but what the acts are called. A look-up reads some forty
- * short pieces from the page cache at a million terms.
+ * Finds the rows of a provision by binary search in the file: nothing of it stays in memory but what the acts are
+ * called. A look-up reads some forty short pieces from the page cache at a million terms.
  */
 export interface ReferencesIndex {
   readonly aliases: ActAliases
@@ -53,10 +53,13 @@ export function openReferences(folder: string): ReferencesIndex {
     aliases: createActAliases(acts.flatMap(({ id, aliases }) => [id, ...aliases].map((alias) => [alias, id] as const))),
     rowsOf(canonical) {
       const position = lowerBound(canonical)
-      return position < counts.terms && termAt(position) === canonical ? rowsBetween(position, position + 1) : new Uint32Array(0)
+      return position < counts.terms && termAt(position) === canonical
+        ? rowsBetween(position, position + 1)
+        : new Uint32Array(0)
     },
     rowsWithin(canonical) {
-      // What comes between a provision and a part of it: the mark of an act's path, or of a path's next part; the end is the mark's successor.
+      // What comes between a provision and a part of it: the mark of an act's path, or of a path's next part; the end
+      // is the mark's successor.
       const [mark, successor] = canonical.includes('#') ? ['/', '0'] : ['#', '$']
       return rowsBetween(lowerBound(canonical + mark), lowerBound(canonical + successor))
     },

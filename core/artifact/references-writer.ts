@@ -7,7 +7,10 @@ import type { ActEntry } from './references-layout.ts'
 export interface ReferencesWriter {
   add(row: number, record: Pick<PassageRecord, 'references'>): void
   /** @throws ArtifactError when the terms do not fit the format's 32-bit offsets. */
-  finish(acts: readonly ActEntry[]): { readonly references: ReturnType<typeof referencesSchema.parse>; readonly bytes: Buffer }
+  finish(acts: readonly ActEntry[]): {
+    readonly references: ReturnType<typeof referencesSchema.parse>
+    readonly bytes: Buffer
+  }
 }
 
 const OFFSET_MAX = 0xffff_ffff
@@ -29,8 +32,13 @@ export function createReferencesWriter(rows: number): ReferencesWriter {
     finish(acts) {
       const sorted = [...postings].sort(([a], [b]) => (a < b ? -1 : 1))
       const text = Buffer.from(sorted.map(([term]) => term).join(''))
-      const counts = { terms: sorted.length, postings: sorted.reduce((sum, [, held]) => sum + held.length, 0), text_bytes: text.length }
-      if (Math.max(counts.postings, counts.text_bytes) > OFFSET_MAX) throw new ArtifactError('The references of the version do not fit 32-bit offsets.')
+      const counts = {
+        terms: sorted.length,
+        postings: sorted.reduce((sum, [, held]) => sum + held.length, 0),
+        text_bytes: text.length,
+      }
+      if (Math.max(counts.postings, counts.text_bytes) > OFFSET_MAX)
+        throw new ArtifactError('The references of the version do not fit 32-bit offsets.')
       const references = referencesSchema.parse({ acts: sortedActs(acts), ...counts })
       return { references, bytes: packed(sorted, text, referencesLayout(counts)) }
     },
@@ -43,7 +51,11 @@ function termsOf(reference: string): readonly string[] {
   return path === -1 || reference.startsWith('*') ? [reference] : [reference, `*${reference.slice(path)}`]
 }
 
-function packed(sorted: readonly (readonly [string, readonly number[]])[], text: Buffer, layout: ReturnType<typeof referencesLayout>): Buffer {
+function packed(
+  sorted: readonly (readonly [string, readonly number[]])[],
+  text: Buffer,
+  layout: ReturnType<typeof referencesLayout>,
+): Buffer {
   const bytes = Buffer.alloc(layout.bytes)
   let [textAt, rowsAt] = [0, 0]
   for (const [position, [term, held]] of sorted.entries()) {
@@ -59,5 +71,7 @@ function packed(sorted: readonly (readonly [string, readonly number[]])[], text:
 }
 
 function sortedActs(acts: readonly ActEntry[]): ActEntry[] {
-  return acts.map(({ id, aliases }) => ({ id, aliases: [...new Set(aliases)].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1))
+  return acts
+    .map(({ id, aliases }) => ({ id, aliases: [...new Set(aliases)].sort() }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -14,12 +14,21 @@ export function createRowChecks(passages: number, dimensions: number): (record: 
     if (row >= passages) throw new ArtifactError(`${passages} passages were announced and more came.`)
     const parsed = passageRecordSchema.safeParse(record)
     if (!parsed.success)
-      throw new ArtifactError(`Passage ${row} does not match the schema at ${parsed.error.issues.map((issue) => issue.path.join('.')).join(', ')}.`)
+      throw new ArtifactError(
+        `Passage ${row} does not match the schema at ` +
+          `${parsed.error.issues.map((issue) => issue.path.join('.')).join(', ')}.`,
+      )
     if (longerThan(record.text, BOUNDS.passageCharactersMax))
-      throw new ArtifactError(`Passage ${record.chunk_id} is longer than ${BOUNDS.passageCharactersMax} characters; split it at import.`)
-    if (!record.text.isWellFormed()) throw new ArtifactError(`Passage ${record.chunk_id} holds a lone surrogate; repair its source.`)
+      throw new ArtifactError(
+        `Passage ${record.chunk_id} is longer than ${BOUNDS.passageCharactersMax} characters; split it at import.`,
+      )
+    if (!record.text.isWellFormed())
+      throw new ArtifactError(`Passage ${record.chunk_id} holds a lone surrogate; repair its source.`)
     if (replyBytes(record) > BOUNDS.passageJsonBytesMax)
-      throw new ArtifactError(`Passage ${record.chunk_id} takes more than ${BOUNDS.passageJsonBytesMax} bytes in a reply; shorten its citation fields.`)
+      throw new ArtifactError(
+        `Passage ${record.chunk_id} takes more than ${BOUNDS.passageJsonBytesMax} bytes in a reply; ` +
+          'shorten its citation fields.',
+      )
     if (seen.has(record.chunk_id)) throw new ArtifactError(`Passage ${record.chunk_id} comes twice.`)
     if (previous !== undefined && rowOrder(previous, record) > 0)
       throw new ArtifactError(`Passage ${record.chunk_id} comes out of row order; sort the rows with rowOrder first.`)
@@ -38,10 +47,15 @@ function longerThan(text: string, codePointsMax: number): boolean {
 
 /** Upper bound of the bytes that a reply spends on the passage. */
 function replyBytes({ chunk_id, text, document, citation, metadata }: PassageRecord): number {
-  return Buffer.byteLength(JSON.stringify({ chunk_id, text, score: 0.123_456_789_012_345_68, document, citation, metadata }))
+  return Buffer.byteLength(
+    JSON.stringify({ chunk_id, text, score: 0.123_456_789_012_345_68, document, citation, metadata }),
+  )
 }
 
-/** Copies a vector at unit length. @throws ArtifactError unless the vector has the right length, finite values and a direction. */
+/**
+ * Copies a vector at unit length. @throws ArtifactError unless the vector has the right length, finite values and a
+ * direction.
+ */
 export function copyUnit(vector: Float32Array, target: Float32Array, at: number, dimensions: number): void {
   let squares = 0
   for (const value of vector) squares += value * value

@@ -1,9 +1,10 @@
 import type { PassageRecord } from './passage.ts'
 
 /**
- * `rows.bin`: what a search must know of every row before it reads any passage. Three columns of uint32, one after the other: the document
- * (numbered in order of first appearance), the provision (likewise; revisions of one provision share it), and the place of the row's chunk id
- * among all chunk ids in order of code units, by which ties are broken. Then a column of bytes: 1 where the row before is of the same revision.
+ * `rows.bin`: what a search must know of every row before it reads any passage. Three columns of uint32, one after the
+ * other: the document (numbered in order of first appearance), the provision (likewise; revisions of one provision
+ * share it), and the place of the row's chunk id among all chunk ids in order of code units, by which ties are broken.
+ * Then a column of bytes: 1 where the row before is of the same revision.
  */
 export interface RowTable {
   readonly documents: Uint32Array
@@ -51,7 +52,9 @@ export function createRowTableWriter(rows: number): RowTableWriter {
       return continues
     },
     finish() {
-      const order = Uint32Array.from(chunkIds.keys()).sort((a, b) => ((chunkIds[a] ?? '') < (chunkIds[b] ?? '') ? -1 : 1))
+      const order = Uint32Array.from(chunkIds.keys()).sort((a, b) =>
+        (chunkIds[a] ?? '') < (chunkIds[b] ?? '') ? -1 : 1,
+      )
       for (const [rank, row] of order.entries()) table.chunkRanks[row] = rank
       return new Uint8Array(bytes)
     },

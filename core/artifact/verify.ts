@@ -9,7 +9,15 @@ import { rowTableBytes } from './row-table.ts'
 import { digestFiles } from './hash-threads.ts'
 import { facetsLayout, facetsSchema } from './layout.ts'
 import { cellsFault, documentsFault } from './layout-checks.ts'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, manifestSignatureHolds, sha256 } from './manifest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  manifestSchema,
+  manifestSignatureHolds,
+  sha256,
+} from './manifest.ts'
 import type { ArtifactFile, Manifest } from './manifest.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
@@ -21,12 +29,16 @@ export interface SignedManifest {
 }
 
 /**
- * Checks an artifact before anything of it is mapped: signature, digest asked for, no other files, sizes, SHA-256 of every
- * file, and that the files fit each other and the manifest.
+ * Checks an artifact before anything of it is mapped: signature, digest asked for, no other files, sizes, SHA-256 of
+ * every file, and that the files fit each other and the manifest.
  * @param expectedDigest SHA-256 of manifest.json as the database holds it.
  * @throws ArtifactError one sentence on the first thing that does not hold.
  */
-export async function verifyArtifact(folder: string, publicKeyDer: Buffer, expectedDigest?: Uint8Array): Promise<Manifest> {
+export async function verifyArtifact(
+  folder: string,
+  publicKeyDer: Buffer,
+  expectedDigest?: Uint8Array,
+): Promise<Manifest> {
   const { manifest } = await readSignedManifest(folder, publicKeyDer, expectedDigest)
   await verifyNames(folder)
   for (const name of ARTIFACT_FILES) await verifySize(folder, name, manifest)
@@ -39,15 +51,22 @@ export async function verifyArtifact(folder: string, publicKeyDer: Buffer, expec
 }
 
 /** The manifest alone: its signature, its digest and its form; the files are not looked at. */
-export async function readSignedManifest(folder: string, publicKeyDer: Buffer, expectedDigest?: Uint8Array): Promise<SignedManifest> {
+export async function readSignedManifest(
+  folder: string,
+  publicKeyDer: Buffer,
+  expectedDigest?: Uint8Array,
+): Promise<SignedManifest> {
   const bytes = await readSmall(folder, MANIFEST_FILE)
   const digest = sha256(bytes)
-  if (expectedDigest !== undefined && !digest.equals(expectedDigest)) throw new ArtifactError('The manifest has another digest than the one asked for.')
+  if (expectedDigest !== undefined && !digest.equals(expectedDigest))
+    throw new ArtifactError('The manifest has another digest than the one asked for.')
   if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeyDer))
     throw new ArtifactError('The signature of the manifest does not hold under the configured public key.')
   const parsed = manifestSchema.safeParse(parseJson(bytes))
   if (!parsed.success || canonicalJson(parsed.data) !== bytes.toString('utf8'))
-    throw new ArtifactError('The manifest does not have the form that this version of the service reads; build the artifact again.')
+    throw new ArtifactError(
+      'The manifest does not have the form that this version of the service reads; build the artifact again.',
+    )
   return { manifest: parsed.data, digest }
 }
 
@@ -58,7 +77,9 @@ async function readSmall(folder: string, name: string): Promise<Buffer> {
     return await readFile(join(folder, name))
   } catch (error) {
     if (error instanceof ArtifactError) throw error
-    throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, { cause: error })
+    throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, {
+      cause: error,
+    })
   }
 }
 
@@ -73,17 +94,21 @@ function parseJson(bytes: Buffer): unknown {
 async function verifyNames(folder: string): Promise<void> {
   const expected: ReadonlySet<string> = new Set([...ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE])
   const present = await readdir(folder)
-  if (present.some((name) => !expected.has(name))) throw new ArtifactError('The artifact holds a file that its manifest does not name.')
+  if (present.some((name) => !expected.has(name)))
+    throw new ArtifactError('The artifact holds a file that its manifest does not name.')
 }
 
 async function verifySize(folder: string, name: ArtifactFile, manifest: Manifest): Promise<void> {
   const found = await lstat(join(folder, name)).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new ArtifactError(`The artifact lacks its file ${name}.`)
-  if (found.size !== manifest.files[name].bytes) throw new ArtifactError(`${name} has ${found.size} bytes instead of ${manifest.files[name].bytes}.`)
+  if (found.size !== manifest.files[name].bytes)
+    throw new ArtifactError(`${name} has ${found.size} bytes instead of ${manifest.files[name].bytes}.`)
 }
 
 async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
-  const found = await digestFiles(ARTIFACT_FILES.map((name) => ({ path: join(folder, name), bytes: manifest.files[name].bytes })))
+  const found = await digestFiles(
+    ARTIFACT_FILES.map((name) => ({ path: join(folder, name), bytes: manifest.files[name].bytes })),
+  )
   for (const [at, name] of ARTIFACT_FILES.entries()) {
     if (found[at]?.bytes !== manifest.files[name].bytes || found[at].sha256 !== manifest.files[name].sha256)
       throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
@@ -92,23 +117,30 @@ async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
 
 async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files } = manifest
-  if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4) throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (files['vectors.i8'].bytes !== passages * manifest.index.head) throw new ArtifactError('vectors.i8 does not hold one head a passage.')
+  if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4)
+    throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
+  if (files['vectors.i8'].bytes !== passages * manifest.index.head)
+    throw new ArtifactError('vectors.i8 does not hold one head a passage.')
   const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
-  if (!facets.success) throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
+  if (!facets.success)
+    throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
   for (const values of Object.values(facets.data)) {
-    if (values.some((value, index) => index > 0 && value <= (values[index - 1] ?? ''))) throw new ArtifactError('A dictionary of facets.json is not sorted.')
+    if (values.some((value, index) => index > 0 && value <= (values[index - 1] ?? '')))
+      throw new ArtifactError('A dictionary of facets.json is not sorted.')
   }
-  if (files['facets.bin'].bytes !== facetsLayout(passages, facets.data).bytes) throw new ArtifactError('facets.bin does not fit facets.json.')
+  if (files['facets.bin'].bytes !== facetsLayout(passages, facets.data).bytes)
+    throw new ArtifactError('facets.bin does not fit facets.json.')
 }
 
 async function verifyOffsets(folder: string, manifest: Manifest): Promise<void> {
   const bytes = await readFile(join(folder, 'passages.offsets'))
-  if (bytes.length !== (manifest.passages + 1) * 8) throw new ArtifactError('passages.offsets does not hold one offset a passage and the end.')
+  if (bytes.length !== (manifest.passages + 1) * 8)
+    throw new ArtifactError('passages.offsets does not hold one offset a passage and the end.')
   let previous = -1
   for (let at = 0; at < bytes.length; at += 8) {
     const offset = bytes.readDoubleLE(at)
-    if (!Number.isSafeInteger(offset) || offset <= previous) throw new ArtifactError('passages.offsets does not increase.')
+    if (!Number.isSafeInteger(offset) || offset <= previous)
+      throw new ArtifactError('passages.offsets does not increase.')
     previous = offset
   }
   if (bytes.readDoubleLE(0) !== 0 || previous !== manifest.files['passages.jsonl'].bytes)
@@ -127,13 +159,15 @@ async function verifyTables(folder: string, { passages, documents, embedding, in
 async function verifyWords(folder: string, { passages, files }: Manifest): Promise<void> {
   const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
     const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))
-    if (!parsed.success) throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
+    if (!parsed.success)
+      throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
     return parsed.data
   }
   const lexical = await read('lexical.json', lexicalSchema)
   const forward = await read('forward.json', forwardSchema)
   const references = await read('references.json', referencesSchema)
-  if (lexical.rows !== passages || forward.rows !== passages) throw new ArtifactError('The words were indexed for another number of passages.')
+  if (lexical.rows !== passages || forward.rows !== passages)
+    throw new ArtifactError('The words were indexed for another number of passages.')
   const expected: Partial<Record<ArtifactFile, number>> = {
     'rows.bin': rowTableBytes(passages),
     'lexical.terms': lexicalTermsLayout(lexical).bytes,
@@ -144,6 +178,7 @@ async function verifyWords(folder: string, { passages, files }: Manifest): Promi
     'references.bin': referencesLayout(references).bytes,
   }
   for (const name of ARTIFACT_FILES) {
-    if (expected[name] !== undefined && files[name].bytes !== expected[name]) throw new ArtifactError(`${name} is not as long as its description says.`)
+    if (expected[name] !== undefined && files[name].bytes !== expected[name])
+      throw new ArtifactError(`${name} is not as long as its description says.`)
   }
 }

@@ -12,7 +12,15 @@ import { createFacetsWriter } from './facets-writer.ts'
 import type { FacetsWriter } from './facets-writer.ts'
 import { createHashedFile, syncPath } from './hashed-file.ts'
 import type { FileDigest, HashedFile } from './hashed-file.ts'
-import { ARTIFACT_FORMAT, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, sha256, signManifest } from './manifest.ts'
+import {
+  ARTIFACT_FORMAT,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  manifestSchema,
+  sha256,
+  signManifest,
+} from './manifest.ts'
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { QuantizedVectors } from './nearest.ts'
 import type { PassageRecord } from './passage.ts'
@@ -69,8 +77,8 @@ export interface WrittenArtifact {
 const BATCH_ROWS = 1_000
 
 /**
- * Writes an artifact under a temporary name, makes it durable and renames it into place: a reader sees all of it or nothing.
- * An artifact that is already in place and holds is kept as it is.
+ * Writes an artifact under a temporary name, makes it durable and renames it into place: a reader sees all of it or
+ * nothing. An artifact that is already in place and holds is kept as it is.
  * @throws ArtifactError a row that may not be in an artifact, a wrong count, or a damaged artifact already in place.
  */
 export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
@@ -98,15 +106,24 @@ async function exists(path: string): Promise<boolean> {
 
 /** Two builds of one projection may race; the second finds a folder that is not empty in its place. */
 async function finishedElsewhere(error: unknown, folder: string): Promise<boolean> {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST') && (await exists(folder))
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ENOTEMPTY' || error.code === 'EEXIST') &&
+    (await exists(folder))
+  )
 }
 
 async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
-  const publicKeyDer = createPublicKey(createPrivateKey({ key: input.privateKeyDer, format: 'der', type: 'pkcs8' })).export({ format: 'der', type: 'spki' })
+  const publicKeyDer = createPublicKey(
+    createPrivateKey({ key: input.privateKeyDer, format: 'der', type: 'pkcs8' }),
+  ).export({ format: 'der', type: 'spki' })
   const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeyDer)
   await verifyArtifact(input.artifactFolder, publicKeyDer, digest)
   if (manifest.projection_id !== input.projectionId || manifest.version_id !== input.versionId)
-    throw new ArtifactError('The folder of this projection holds the artifact of another; move it away before building again.')
+    throw new ArtifactError(
+      'The folder of this projection holds the artifact of another; move it away before building again.',
+    )
   return { manifest, manifestDigest: digest }
 }
 
@@ -115,7 +132,11 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   const passages = await createHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await createHashedFile(join(folder, 'forward.tokens'))
   try {
-    const { quantized, offsets, facets, documents, table, lexical, forward, references } = await writeRows(input, { vectors, passages, tokens })
+    const { quantized, offsets, facets, documents, table, lexical, forward, references } = await writeRows(input, {
+      vectors,
+      passages,
+      tokens,
+    })
     const cells = await buildCells(quantized, input.dividedFrom)
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
@@ -138,7 +159,9 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'forward.tokens': await tokens.finish(),
       'forward.offsets': await writeWhole(join(folder, 'forward.offsets'), [order.offsets]),
       'forward.pairs': await writeWhole(join(folder, 'forward.pairs'), [order.pairs]),
-      'references.json': await writeWhole(join(folder, 'references.json'), [Buffer.from(canonicalJson(named.references))]),
+      'references.json': await writeWhole(join(folder, 'references.json'), [
+        Buffer.from(canonicalJson(named.references)),
+      ]),
       'references.bin': await writeWhole(join(folder, 'references.bin'), [named.bytes]),
     }
     return await writeManifest(input, folder, {
@@ -167,7 +190,11 @@ interface Measured {
   readonly files: Manifest['files']
 }
 
-async function writeManifest(input: ArtifactInput, folder: string, { documents, index, files }: Measured): Promise<WrittenArtifact> {
+async function writeManifest(
+  input: ArtifactInput,
+  folder: string,
+  { documents, index, files }: Measured,
+): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
     projection_id: input.projectionId,

@@ -52,33 +52,43 @@ const accessSchema = z.object({
 /** Everything one API key can reach, as one read of the database saw it. */
 export type Access = z.infer<typeof accessSchema>
 
-const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_id', j.id, 'passages', v.passages, 'facets', v.facets,
+const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_id', j.id, 'passages', v.passages,
+  'facets', v.facets,
   'embedding', j.embedding, 'parameters', p.parameters, 'signal', p.signal, 'threshold', p.threshold)`
 
-/** One read, one snapshot: key, client, organization, entitlements with plan and profiles, and the fingerprint key cannot contradict each other. */
+/**
+ * One read, one snapshot: key, client, organization, entitlements with plan and profiles, and the fingerprint key
+ * cannot contradict each other.
+ */
 const READ_ACCESS = `
   select k.id as api_key_id, k.client_id, c.organization_id, k.environment, k.scopes, k.expires_at, k.revoked_at,
     f.epoch as fingerprint_epoch, f.wrapped as fingerprint_wrapped,
     coalesce((
-      select json_agg(json_build_object('id', e.id, 'active', e.active and c.active and o.active, 'knowledge_base_id', b.id, 'knowledge_base', b.slug,
-        'languages', e.languages, 'jurisdictions', e.jurisdictions, 'subjects', e.subjects, 'plan_id', l.id, 'limits', l.limits,
+      select json_agg(json_build_object('id', e.id, 'active', e.active and c.active and o.active, 'knowledge_base_id',
+      b.id, 'knowledge_base', b.slug,
+        'languages', e.languages, 'jurisdictions', e.jurisdictions, 'subjects', e.subjects, 'plan_id', l.id, 'limits',
+        l.limits,
         'active_profile', (
           select ${PROFILE} from active_versions as a
-          join retrieval_profiles as p on p.id = a.profile_id join projections as j on j.id = p.projection_id join corpus_versions as v on v.id = j.version_id
+          join retrieval_profiles as p on p.id = a.profile_id join projections as j on j.id = p.projection_id
+          join corpus_versions as v on v.id = j.version_id
           where a.knowledge_base_id = b.id),
         'profiles', coalesce((
           select json_agg(${PROFILE}) from retrieval_profiles as p
           join projections as j on j.id = p.projection_id join corpus_versions as v on v.id = j.version_id
-          where p.id = any(e.profile_ids) and v.knowledge_base_id = b.id and v.state in ('active', 'retired')), '[]'::json)))
+          where p.id = any(e.profile_ids) and v.knowledge_base_id = b.id and v.state in ('active', 'retired')),
+          '[]'::json)))
       from entitlements as e join knowledge_bases as b on b.id = e.knowledge_base_id join plans as l on l.id = e.plan_id
       where e.client_id = k.client_id and e.environment = k.environment), '[]'::json) as entitlements
   from api_keys as k join clients as c on c.id = k.client_id join organizations as o on o.id = c.organization_id
   left join lateral (
-    select epoch, wrapped from fingerprint_keys where organization_id = c.organization_id and wrapped is not null order by epoch desc limit 1) as f on true
+    select epoch, wrapped from fingerprint_keys where organization_id = c.organization_id and wrapped is not null
+    order by epoch desc limit 1) as f on true
   where k.digest = any($1)`
 
 /** Keys that could still be valid; read at most every few seconds, and only while an address floods. */
-const VALID_DIGESTS = `select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2`
+const VALID_DIGESTS =
+  'select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() ' + 'limit $2'
 
 /** The triggers of the access tables notify on this channel; it carries no payload. */
 const LISTEN = 'listen access_changed'
@@ -94,7 +104,11 @@ export async function readAccess(database: Queryable, digests: readonly Buffer[]
   return rows.length === 0 ? undefined : accessSchema.parse(rows[0])
 }
 
-export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<ReadonlySet<string>> {
+export async function readValidDigests(
+  database: Queryable,
+  environment: string,
+  limit: number,
+): Promise<ReadonlySet<string>> {
   const { rows } = await database.query<{ digest: Buffer }>(VALID_DIGESTS, [environment, limit])
   return new Set(rows.map((row) => row.digest.toString('base64')))
 }

@@ -30,13 +30,24 @@ export interface NewActivation {
 }
 
 const INSERT =
-  'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason) values ($1, $2, $3, $4, $5, $6, $7)'
+  'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor, ' +
+  'override_reason) values ($1, $2, $3, $4, $5, $6, $7)'
 
 export async function insertActivation(database: Queryable, row: NewActivation): Promise<void> {
-  await database.query(INSERT, [row.id, row.knowledgeBaseId, row.versionId, row.expectedVersionId, row.kind, row.actor, row.overrideReason])
+  await database.query(INSERT, [
+    row.id,
+    row.knowledgeBaseId,
+    row.versionId,
+    row.expectedVersionId,
+    row.kind,
+    row.actor,
+    row.overrideReason,
+  ])
 }
 
-const READ = 'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason, state, message from activations where id = $1'
+const READ =
+  'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason, ' +
+  'state, message from activations where id = $1'
 
 export async function readActivation(database: Queryable, id: string): Promise<ActivationRow | undefined> {
   const { rows } = await database.query(READ, [id])
@@ -71,7 +82,10 @@ export async function movePointer(client: Queryable, activation: ActivationRow, 
   return rowCount === 1
 }
 
-/** Retired means once active, and when a version was made never changes: a rollback, however often repeated, only goes back. */
+/**
+ * Retired means once active, and when a version was made never changes: a rollback, however often repeated, only goes
+ * back.
+ */
 const EARLIER_VERSION = `
 select e.id
 from corpus_versions v
@@ -81,15 +95,18 @@ where v.id = $1 and e.state = 'retired'
 order by (e.id = a.previous_version_id) is true desc, e.created_at desc, e.id
 limit 1`
 
-/** @returns of the versions of the same knowledge base that were made before this active one and were active once the one it replaced, or else the newest. */
+/**
+ * @returns of the versions of the same knowledge base that were made before this active one and were active once the
+ * one it replaced, or else the newest.
+ */
 export async function earlierVersion(database: Queryable, versionId: string): Promise<string | undefined> {
   const { rows } = await database.query(EARLIER_VERSION, [versionId])
   return z.object({ id: z.uuid() }).optional().parse(rows[0])?.id
 }
 
 /**
- * Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the earlier decided. It
- * does not hold off rows that only refer to the version.
+ * Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the
+ * earlier decided. It does not hold off rows that only refer to the version.
  */
 const LOCK_VERSION = 'select id from corpus_versions where id = $1 for no key update'
 
@@ -100,7 +117,12 @@ export async function lockVersion(client: Queryable, versionId: string): Promise
 /** A state changes only from the state it was seen in. */
 const SET_VERSION_STATE = 'update corpus_versions set state = $3 where id = $1 and state = $2'
 
-export async function setVersionState(client: Queryable, versionId: string, from: string, to: string): Promise<boolean> {
+export async function setVersionState(
+  client: Queryable,
+  versionId: string,
+  from: string,
+  to: string,
+): Promise<boolean> {
   const { rowCount } = await client.query(SET_VERSION_STATE, [versionId, from, to])
   return rowCount === 1
 }
@@ -108,7 +130,12 @@ export async function setVersionState(client: Queryable, versionId: string, from
 const FINISH = "update activations set state = $2, message = $3, finished_at = now() where id = $1 and state = 'queued'"
 
 /** @returns false when it was finished already; that outcome stands. */
-export async function finishActivation(client: Queryable, id: string, state: 'done' | 'refused', message: string): Promise<boolean> {
+export async function finishActivation(
+  client: Queryable,
+  id: string,
+  state: 'done' | 'refused',
+  message: string,
+): Promise<boolean> {
   const { rowCount } = await client.query(FINISH, [id, state, message.slice(0, 2_000)])
   return rowCount === 1
 }
@@ -123,7 +150,10 @@ export async function queuedActivations(database: Queryable, limit: number): Pro
     .map((row) => row.id)
 }
 
-/** Between loading a version and making it active nobody may release it: activations share this lock, a release needs it alone. */
+/**
+ * Between loading a version and making it active nobody may release it: activations share this lock, a release needs it
+ * alone.
+ */
 const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of projections', 0))"
 const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of projections', 0)) as alone"
 

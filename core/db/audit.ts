@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-/** What somebody did. The roles of services and operator may append and read; nobody but the owner may change or delete. */
+/**
+ * What somebody did. The roles of services and operator may append and read; nobody but the owner may change or delete.
+ */
 export interface AuditEntry {
   readonly actor: string
   /** `noun.verb`, e.g. `key.revoke`. */
@@ -11,7 +13,14 @@ export interface AuditEntry {
   readonly detail?: Readonly<Record<string, unknown>>
 }
 
-const auditRow = z.object({ id: z.int(), at: z.date(), actor: z.string(), action: z.string(), subject: z.string(), detail: z.record(z.string(), z.unknown()) })
+const auditRow = z.object({
+  id: z.int(),
+  at: z.date(),
+  actor: z.string(),
+  action: z.string(),
+  subject: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+})
 export type AuditRow = z.infer<typeof auditRow>
 
 export interface AuditFilter {
@@ -32,7 +41,10 @@ export async function appendAudit(database: Queryable, entry: AuditEntry): Promi
   await database.query(APPEND, [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})])
 }
 
-/** Newest first along the primary key, which grows with time; `strpos` instead of `like` keeps what the operator types literal. */
+/**
+ * Newest first along the primary key, which grows with time; `strpos` instead of `like` keeps what the operator types
+ * literal.
+ */
 const LIST = `
   select id::float8 as id, at, actor, action, subject, detail
   from audit
@@ -45,6 +57,13 @@ const LIST = `
   limit $6`
 
 export async function listAudit(database: Queryable, filter: AuditFilter): Promise<readonly AuditRow[]> {
-  const values = [filter.actor ?? null, filter.action ?? null, filter.about ?? null, filter.from ?? null, filter.to ?? null, filter.limit]
+  const values = [
+    filter.actor ?? null,
+    filter.action ?? null,
+    filter.about ?? null,
+    filter.from ?? null,
+    filter.to ?? null,
+    filter.limit,
+  ]
   return z.array(auditRow).parse((await database.query(LIST, values)).rows)
 }

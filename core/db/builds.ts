@@ -29,11 +29,17 @@ export interface NewBuild {
 }
 
 export async function insertBuild(database: Queryable, build: NewBuild): Promise<void> {
-  await database.query(INSERT_BUILD, [build.id, build.knowledgeBaseId, build.importId, JSON.stringify(build.parameters)])
+  await database.query(INSERT_BUILD, [
+    build.id,
+    build.knowledgeBaseId,
+    build.importId,
+    JSON.stringify(build.parameters),
+  ])
 }
 
 const READ_BUILD = `
-select b.id, b.knowledge_base_id, k.slug as knowledge_base, b.import_id, b.parameters, b.state, b.attempt, b.stage, b.done::float8 as done,
+select b.id, b.knowledge_base_id, k.slug as knowledge_base, b.import_id, b.parameters, b.state, b.attempt, b.stage,
+  b.done::float8 as done,
   b.total::float8 as total, b.error
 from builds b join knowledge_bases k on k.id = b.knowledge_base_id
 where b.id = $1`
@@ -66,7 +72,13 @@ update builds set stage = $3, done = $4, total = $5, updated_at = now()
 where id = $1 and attempt = $2 and state = 'running'`
 
 /** @returns false when another run has taken the build over: this one must stop. */
-export async function recordProgress(database: Queryable, fence: BuildFence, stage: string, done: number, total: number): Promise<boolean> {
+export async function recordProgress(
+  database: Queryable,
+  fence: BuildFence,
+  stage: string,
+  done: number,
+  total: number,
+): Promise<boolean> {
   const { rowCount } = await database.query(RECORD_PROGRESS, [fence.buildId, fence.attempt, stage, done, total])
   return rowCount === 1
 }
@@ -104,12 +116,20 @@ export async function failBuild(database: Queryable, id: string, error: string, 
   return rowCount === 1
 }
 
-/** Of the builds named, those that are over and were so for a while: no run writes to what they left on disk, now or later. */
+/**
+ * Of the builds named, those that are over and were so for a while: no run writes to what they left on disk, now or
+ * later.
+ */
 const ENDED_BUILDS = `
 select id from builds
-where id = any($1::uuid[]) and state in ('succeeded', 'failed') and updated_at < now() - make_interval(secs => $2 / 1000.0)`
+where id = any($1::uuid[]) and state in ('succeeded', 'failed')
+  and updated_at < now() - make_interval(secs => $2 / 1000.0)`
 
-export async function endedBuilds(database: Queryable, ids: readonly string[], sinceMs: number): Promise<readonly string[]> {
+export async function endedBuilds(
+  database: Queryable,
+  ids: readonly string[],
+  sinceMs: number,
+): Promise<readonly string[]> {
   const { rows } = await database.query(ENDED_BUILDS, [ids, sinceMs])
   return z
     .array(z.object({ id: z.uuid() }))
@@ -145,7 +165,8 @@ export async function unfinishedBuilds(database: Queryable, limit: number): Prom
 }
 
 /** Builds whose projection a search node may have loaded for its evaluation a moment ago. */
-const RECENT_BUILDS = "select id from builds where state = 'running' or updated_at > now() - make_interval(secs => $1 / 1000.0)"
+const RECENT_BUILDS =
+  "select id from builds where state = 'running' or updated_at > now() - make_interval(secs => $1 / 1000.0)"
 
 export async function recentBuilds(database: Queryable, withinMs: number): Promise<readonly string[]> {
   const { rows } = await database.query(RECENT_BUILDS, [withinMs])

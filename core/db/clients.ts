@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-const clientRow = z.object({ id: z.uuid(), organization_id: z.uuid(), organization: z.string(), name: z.string(), active: z.boolean(), created_at: z.date() })
+const clientRow = z.object({
+  id: z.uuid(),
+  organization_id: z.uuid(),
+  organization: z.string(),
+  name: z.string(),
+  active: z.boolean(),
+  created_at: z.date(),
+})
 export type ClientRow = z.infer<typeof clientRow>
 
 const CLIENTS = `
@@ -9,18 +16,29 @@ const CLIENTS = `
   from clients c join organizations o on o.id = c.organization_id`
 
 /** A name taken within the organization inserts nothing. */
-const INSERT = 'insert into clients (id, organization_id, name) values ($1, $2, $3) on conflict (organization_id, name) do nothing'
+const INSERT =
+  'insert into clients (id, organization_id, name) values ($1, $2, $3) on conflict (organization_id, name) do nothing'
 const LIST = `${CLIENTS} where ($1::uuid is null or c.organization_id = $1) order by o.name, c.name limit $2`
 /** By UUID, `organization/client`, or the bare name, which may belong to clients of several organizations. */
-const FIND = `${CLIENTS} where c.id::text = lower($1) or c.name = $1 or o.name || '/' || c.name = $1 order by o.name limit 2`
+const FIND =
+  `${CLIENTS} where c.id::text = lower($1) or c.name = $1 or o.name || '/' || c.name = $1 order by ` + 'o.name limit 2'
 const SET_ACTIVE = 'update clients set active = $2 where id = $1 and active <> $2'
 
 /** @returns false when the organization has a client of that name. */
-export async function insertClient(database: Queryable, id: string, organizationId: string, name: string): Promise<boolean> {
+export async function insertClient(
+  database: Queryable,
+  id: string,
+  organizationId: string,
+  name: string,
+): Promise<boolean> {
   return (await database.query(INSERT, [id, organizationId, name])).rowCount === 1
 }
 
-export async function listClients(database: Queryable, organizationId: string | null, limit: number): Promise<readonly ClientRow[]> {
+export async function listClients(
+  database: Queryable,
+  organizationId: string | null,
+  limit: number,
+): Promise<readonly ClientRow[]> {
   return z.array(clientRow).parse((await database.query(LIST, [organizationId, limit])).rows)
 }
 

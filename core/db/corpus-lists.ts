@@ -19,15 +19,22 @@ export type ImportListRow = z.infer<typeof importListRow>
 
 /** The two numbers of the report that tell imports apart; the whole report may be long. */
 const LIST_IMPORTS = `
-  select i.id, k.slug as knowledge_base, cardinality(i.snapshot_ids) as sources, (i.report ->> 'passages')::int as passages, (i.report ->> 'skipped')::int as skipped, i.created_at
+  select i.id, k.slug as knowledge_base, cardinality(i.snapshot_ids) as sources,
+    (i.report ->> 'passages')::int as passages, (i.report ->> 'skipped')::int as skipped, i.created_at
   from imports i join knowledge_bases k on k.id = i.knowledge_base_id
   where $1::uuid is null or i.knowledge_base_id = $1
   order by i.created_at desc
   limit $2`
 
-const importRow = z.object({ id: z.uuid(), knowledge_base: z.string(), report: z.record(z.string(), z.unknown()), created_at: z.date() })
+const importRow = z.object({
+  id: z.uuid(),
+  knowledge_base: z.string(),
+  report: z.record(z.string(), z.unknown()),
+  created_at: z.date(),
+})
 const SHOW_IMPORT =
-  'select i.id, k.slug as knowledge_base, i.report, i.created_at from imports i join knowledge_bases k on k.id = i.knowledge_base_id where i.id = $1'
+  'select i.id, k.slug as knowledge_base, i.report, i.created_at from imports i join knowledge_bases ' +
+  'k on k.id = i.knowledge_base_id where i.id = $1'
 
 const buildListRow = z.object({
   id: z.uuid(),
@@ -49,7 +56,8 @@ const buildListRow = z.object({
 export type BuildListRow = z.infer<typeof buildListRow>
 
 const BUILDS = `
-  select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done, b.total::float8 as total, b.attempt, b.error, b.parameters,
+  select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done, b.total::float8 as total,
+    b.attempt, b.error, b.parameters,
     v.id as version_id, v.passed, b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
@@ -77,14 +85,18 @@ const versionListRow = z.object({
 export type VersionListRow = z.infer<typeof versionListRow>
 
 const VERSIONS = `
-  select v.id, k.slug as knowledge_base, v.knowledge_base_id, v.state, v.passed, v.passages, v.documents, v.build_id, v.facets, v.evaluation, v.created_at,
+  select v.id, k.slug as knowledge_base, v.knowledge_base_id, v.state, v.passed, v.passages, v.documents, v.build_id,
+    v.facets, v.evaluation, v.created_at,
     p.embedding, encode(p.manifest_digest, 'hex') as manifest_digest, f.id as profile_id, f.threshold,
     (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict
   from corpus_versions v
   join knowledge_bases k on k.id = v.knowledge_base_id
-  left join lateral (select id, embedding, manifest_digest from projections where version_id = v.id order by created_at desc limit 1) p on true
-  left join lateral (select id, threshold from retrieval_profiles where projection_id = p.id order by created_at desc, id limit 1) f on true`
-const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1 order by v.created_at desc limit $2`
+  left join lateral (select id, embedding, manifest_digest from projections where version_id = v.id
+    order by created_at desc limit 1) p on true
+  left join lateral (select id, threshold from retrieval_profiles where projection_id = p.id order by created_at desc,
+    id limit 1) f on true`
+const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1
+  order by v.created_at desc limit $2`
 const SHOW_VERSION = `${VERSIONS} where v.id = $1`
 
 const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid().nullable() })
@@ -92,7 +104,11 @@ const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid()
 export type ActivePointer = z.infer<typeof activeRow>
 const ACTIVE = 'select version_id, previous_version_id from active_versions where knowledge_base_id = $1'
 
-export async function listImports(database: Queryable, knowledgeBaseId: string | null, limit: number): Promise<readonly ImportListRow[]> {
+export async function listImports(
+  database: Queryable,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly ImportListRow[]> {
   return z.array(importListRow).parse((await database.query(LIST_IMPORTS, [knowledgeBaseId, limit])).rows)
 }
 
@@ -100,7 +116,11 @@ export async function showImport(database: Queryable, id: string): Promise<z.inf
   return importRow.optional().parse((await database.query(SHOW_IMPORT, [id])).rows[0])
 }
 
-export async function listBuilds(database: Queryable, knowledgeBaseId: string | null, limit: number): Promise<readonly BuildListRow[]> {
+export async function listBuilds(
+  database: Queryable,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly BuildListRow[]> {
   return z.array(buildListRow).parse((await database.query(LIST_BUILDS, [knowledgeBaseId, limit])).rows)
 }
 
@@ -108,7 +128,11 @@ export async function showBuild(database: Queryable, id: string): Promise<BuildL
   return buildListRow.optional().parse((await database.query(SHOW_BUILD, [id])).rows[0])
 }
 
-export async function listVersions(database: Queryable, knowledgeBaseId: string | null, limit: number): Promise<readonly VersionListRow[]> {
+export async function listVersions(
+  database: Queryable,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly VersionListRow[]> {
   return z.array(versionListRow).parse((await database.query(LIST_VERSIONS, [knowledgeBaseId, limit])).rows)
 }
 

@@ -46,8 +46,10 @@ export interface EntitlementChange {
 }
 
 const ENTITLEMENTS = `
-  select e.id, o.name as organization, e.client_id, c.name as client, e.environment, e.knowledge_base_id, k.slug as knowledge_base,
-    e.plan_id, p.name as plan, e.active, e.languages, e.jurisdictions, e.subjects, e.profile_ids, e.created_at, e.updated_at
+  select e.id, o.name as organization, e.client_id, c.name as client, e.environment, e.knowledge_base_id,
+    k.slug as knowledge_base,
+    e.plan_id, p.name as plan, e.active, e.languages, e.jurisdictions, e.subjects, e.profile_ids, e.created_at,
+    e.updated_at
   from entitlements e
   join clients c on c.id = e.client_id
   join organizations o on o.id = c.organization_id
@@ -76,11 +78,15 @@ const FIND = `
 const LOCK = 'select id from entitlements where id = $1 for update'
 const UPDATE = `
   update entitlements set
-    plan_id = coalesce($2, plan_id), active = coalesce($3, active), languages = coalesce($4, languages), jurisdictions = coalesce($5, jurisdictions),
+    plan_id = coalesce($2, plan_id), active = coalesce($3, active), languages = coalesce($4, languages),
+    jurisdictions = coalesce($5, jurisdictions),
     subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids), updated_at = now()
   where id = $1`
 const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
-/** A profile belongs to a knowledge base through its projection and corpus version; gateways serve it only once that version was active. */
+/**
+ * A profile belongs to a knowledge base through its projection and corpus version; gateways serve it only once that
+ * version was active.
+ */
 const PROFILE_OF = `
   select r.id
   from retrieval_profiles r join projections p on p.id = r.projection_id join corpus_versions v on v.id = p.version_id
@@ -88,7 +94,16 @@ const PROFILE_OF = `
 
 /** @returns false when the client has an entitlement to that knowledge base in that environment. */
 export async function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
-  const values = [grant.id, grant.clientId, grant.environment, grant.knowledgeBaseId, grant.planId, grant.languages, grant.jurisdictions, grant.subjects]
+  const values = [
+    grant.id,
+    grant.clientId,
+    grant.environment,
+    grant.knowledgeBaseId,
+    grant.planId,
+    grant.languages,
+    grant.jurisdictions,
+    grant.subjects,
+  ]
   return (await database.query(INSERT, values)).rowCount === 1
 }
 
@@ -125,11 +140,19 @@ export async function updateEntitlement(database: Queryable, id: string, change:
 }
 
 /** Whether the client was ever granted anything in the environment, active or not. */
-export async function clientHasEntitlement(database: Queryable, clientId: string, environment: KeyEnvironment): Promise<boolean> {
+export async function clientHasEntitlement(
+  database: Queryable,
+  clientId: string,
+  environment: KeyEnvironment,
+): Promise<boolean> {
   return (await database.query(ANY_OF_CLIENT, [clientId, environment])).rowCount === 1
 }
 
 /** Whether gateways would serve the profile for that knowledge base. */
-export async function profileServable(database: Queryable, profileId: string, knowledgeBaseId: string): Promise<boolean> {
+export async function profileServable(
+  database: Queryable,
+  profileId: string,
+  knowledgeBaseId: string,
+): Promise<boolean> {
   return (await database.query(PROFILE_OF, [profileId, knowledgeBaseId])).rowCount === 1
 }

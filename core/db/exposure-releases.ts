@@ -16,8 +16,8 @@ const exposureRow = z.object({
 export type ExposureRow = z.infer<typeof exposureRow>
 
 /**
- * One row per organization, knowledge base and plan that an entitlement joins: the window is the plan's, the passages are the organization's.
- * Counted from the reservations, the truth that the counters in Redis are rebuilt from.
+ * One row per organization, knowledge base and plan that an entitlement joins: the window is the plan's, the passages
+ * are the organization's. Counted from the reservations, the truth that the counters in Redis are rebuilt from.
  */
 const SHOW = `
   with granted as (
@@ -25,11 +25,13 @@ const SHOW = `
     from entitlements e join clients c on c.id = e.client_id
     where ($1::uuid is null or c.organization_id = $1) and ($2::uuid is null or e.knowledge_base_id = $2)
   )
-  select o.name as organization, k.slug as knowledge_base, p.name as plan, p.limits, v.passages as corpus_passages, released.at as released_at,
+  select o.name as organization, k.slug as knowledge_base, p.name as plan, p.limits, v.passages as corpus_passages,
+    released.at as released_at,
     (
       select count(distinct passage ->> 'chunk')::float8
       from reservations r cross join lateral jsonb_array_elements(r.served) as passage
-      where r.organization_id = g.organization_id and r.knowledge_base_id = g.knowledge_base_id and r.state = 'delivered'
+      where r.organization_id = g.organization_id and r.knowledge_base_id = g.knowledge_base_id
+      and r.state = 'delivered'
         and r.admitted_at > now() - (p.limits -> 'exposure' ->> 'window_days')::int * interval '1 day'
         and (released.at is null or r.finished_at > released.at)
     ) as distinct_passages
@@ -39,14 +41,15 @@ const SHOW = `
   join plans p on p.id = g.plan_id
   left join active_versions a on a.knowledge_base_id = g.knowledge_base_id
   left join corpus_versions v on v.id = a.version_id
-  left join lateral (select max(released_at) as at from exposure_releases x where x.organization_id = g.organization_id and x.knowledge_base_id = g.knowledge_base_id) released on true
+  left join lateral (select max(released_at) as at from exposure_releases x where x.organization_id = g.organization_id
+    and x.knowledge_base_id = g.knowledge_base_id) released on true
   order by o.name, k.slug, p.name
   limit $3`
 
 const INSERT = 'insert into exposure_releases (id, organization_id, knowledge_base_id) values ($1, $2, $3)'
 /**
- * Counters of the old epoch are never read again; the next request has them rebuilt from the reservations, without what was released.
- * An organization without an epoch has never been counted.
+ * Counters of the old epoch are never read again; the next request has them rebuilt from the reservations, without what
+ * was released. An organization without an epoch has never been counted.
  */
 const BUMP_EPOCH = 'update limit_epochs set epoch = epoch + 1 where organization_id = $1'
 
@@ -60,7 +63,12 @@ export async function showExposure(
 }
 
 /** Run inside a transaction: what was served before it no longer counts. */
-export async function insertExposureRelease(client: Queryable, id: string, organizationId: string, knowledgeBaseId: string): Promise<void> {
+export async function insertExposureRelease(
+  client: Queryable,
+  id: string,
+  organizationId: string,
+  knowledgeBaseId: string,
+): Promise<void> {
   await client.query(INSERT, [id, organizationId, knowledgeBaseId])
   await client.query(BUMP_EPOCH, [organizationId])
 }

@@ -18,7 +18,8 @@ const NEWEST_EPOCH = 'select coalesce(max(epoch), 0)::int as epoch from fingerpr
 const INSERT = 'insert into fingerprint_keys (organization_id, epoch, wrapped) values ($1, $2, $3)'
 const LIST = `
   select f.organization_id, o.name as organization, f.epoch,
-    case when f.wrapped is null then 'erased' when f.epoch = max(f.epoch) over (partition by f.organization_id) then 'current' else 'kept' end as state,
+    case when f.wrapped is null then 'erased' when f.epoch = max(f.epoch)
+    over (partition by f.organization_id) then 'current' else 'kept' end as state,
     f.created_at, f.erased_at
   from fingerprint_keys f join organizations o on o.id = f.organization_id
   where $1::uuid is null or f.organization_id = $1
@@ -34,16 +35,29 @@ export async function newestFingerprintEpoch(database: Queryable, organizationId
   return epochOnly.parse((await database.query(NEWEST_EPOCH, [organizationId])).rows[0]).epoch
 }
 
-export async function insertFingerprintKey(database: Queryable, organizationId: string, epoch: number, wrapped: Buffer): Promise<void> {
+export async function insertFingerprintKey(
+  database: Queryable,
+  organizationId: string,
+  epoch: number,
+  wrapped: Buffer,
+): Promise<void> {
   await database.query(INSERT, [organizationId, epoch, wrapped])
 }
 
-export async function listFingerprintEpochs(database: Queryable, organizationId: string | null, limit: number): Promise<readonly FingerprintEpochRow[]> {
+export async function listFingerprintEpochs(
+  database: Queryable,
+  organizationId: string | null,
+  limit: number,
+): Promise<readonly FingerprintEpochRow[]> {
   return z.array(epochRow).parse((await database.query(LIST, [organizationId, limit])).rows)
 }
 
 /** Forgets the wrapped keys of one epoch, or of all. @returns the epochs that were erased now. */
-export async function eraseFingerprintKeys(database: Queryable, organizationId: string, epoch: number | null): Promise<readonly number[]> {
+export async function eraseFingerprintKeys(
+  database: Queryable,
+  organizationId: string,
+  epoch: number | null,
+): Promise<readonly number[]> {
   const { rows } = await database.query(ERASE, [organizationId, epoch])
   return z
     .array(epochOnly)

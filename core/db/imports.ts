@@ -34,7 +34,11 @@ select id from source_snapshots where knowledge_base_id = $2 and source_name = $
 limit 1`
 
 /** @returns the id of the snapshot, new or known. */
-export async function insertSnapshot(database: Queryable, knowledgeBaseId: string, snapshot: SourceSnapshot): Promise<string> {
+export async function insertSnapshot(
+  database: Queryable,
+  knowledgeBaseId: string,
+  snapshot: SourceSnapshot,
+): Promise<string> {
   const { rows } = await database.query(INSERT_SNAPSHOT, [
     snapshot.id,
     knowledgeBaseId,
@@ -46,7 +50,8 @@ export async function insertSnapshot(database: Queryable, knowledgeBaseId: strin
   return z.object({ id: z.uuid() }).parse(rows[0]).id
 }
 
-const INSERT_IMPORT = 'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, $3, $4, $5)'
+const INSERT_IMPORT =
+  'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, $3, $4, $5)'
 
 export interface NewImport {
   readonly id: string
@@ -57,12 +62,19 @@ export interface NewImport {
 }
 
 export async function insertImport(database: Queryable, row: NewImport): Promise<void> {
-  await database.query(INSERT_IMPORT, [row.id, row.knowledgeBaseId, JSON.stringify(row.mapping), row.snapshotIds, JSON.stringify(row.report)])
+  await database.query(INSERT_IMPORT, [
+    row.id,
+    row.knowledgeBaseId,
+    JSON.stringify(row.mapping),
+    row.snapshotIds,
+    JSON.stringify(row.report),
+  ])
 }
 
 /** One row a snapshot, in the order of `snapshot_ids`. */
 const READ_IMPORT = `
-select i.knowledge_base_id, i.mapping, s.id as snapshot_id, s.source_name, s.media_type, encode(s.sha256, 'hex') as sha256, s.bytes::float8 as bytes
+select i.knowledge_base_id, i.mapping, s.id as snapshot_id, s.source_name, s.media_type, encode(s.sha256,
+  'hex') as sha256, s.bytes::float8 as bytes
 from imports i
 cross join lateral unnest(i.snapshot_ids) with ordinality as wanted (id, place)
 join source_snapshots s on s.id = wanted.id
@@ -84,7 +96,14 @@ export async function readImport(database: Queryable, id: string): Promise<Impor
   const { rows } = await database.query(READ_IMPORT, [id])
   const parsed = z.array(importRowSchema).parse(rows)
   const first = parsed[0]
-  if (first === undefined) throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)
-  const snapshots = parsed.map((row) => ({ id: row.snapshot_id, sourceName: row.source_name, mediaType: row.media_type, sha256: row.sha256, bytes: row.bytes }))
+  if (first === undefined)
+    throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)
+  const snapshots = parsed.map((row) => ({
+    id: row.snapshot_id,
+    sourceName: row.source_name,
+    mediaType: row.media_type,
+    sha256: row.sha256,
+    bytes: row.bytes,
+  }))
   return { id, knowledgeBaseId: first.knowledge_base_id, mapping: first.mapping, snapshots }
 }

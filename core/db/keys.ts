@@ -34,7 +34,8 @@ const expiry = z.object({ expires_at: z.date() })
 
 const KEYS = `
   select y.id, y.prefix, o.name as organization, y.client_id, c.name as client, y.environment, y.scopes, y.pepper,
-    case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired' else 'valid' end as state,
+    case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired'
+    else 'valid' end as state,
     y.created_at, y.expires_at, y.revoked_at
   from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id`
 
@@ -47,16 +48,31 @@ const LIST = `${KEYS} where ($1::uuid is null or y.client_id = $1) order by o.na
 /** By UUID or display prefix, which is short and may belong to several keys. */
 const FIND = `${KEYS} where y.id::text = lower($1) or y.prefix = $1 limit 2`
 /** Only ever shortens a key's life. */
-const EXPIRE = 'update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = $1 returning expires_at'
+const EXPIRE =
+  'update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = ' +
+  '$1 returning expires_at'
 const REVOKE = 'update api_keys set revoked_at = now() where id = $1 and revoked_at is null'
 
 /** @returns when the key expires. */
 export async function insertKey(database: Queryable, key: NewKey): Promise<Date> {
-  const values = [key.id, key.clientId, key.environment, key.digest, key.pepperName, key.prefix, key.scopes, key.lifetimeSeconds]
+  const values = [
+    key.id,
+    key.clientId,
+    key.environment,
+    key.digest,
+    key.pepperName,
+    key.prefix,
+    key.scopes,
+    key.lifetimeSeconds,
+  ]
   return expiry.parse((await database.query(INSERT, values)).rows[0]).expires_at
 }
 
-export async function listKeys(database: Queryable, clientId: string | null, limit: number): Promise<readonly KeyRow[]> {
+export async function listKeys(
+  database: Queryable,
+  clientId: string | null,
+  limit: number,
+): Promise<readonly KeyRow[]> {
   return z.array(keyRow).parse((await database.query(LIST, [clientId, limit])).rows)
 }
 

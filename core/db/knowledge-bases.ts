@@ -25,7 +25,12 @@ const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
 const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`
 
 /** @returns false when the slug is taken. */
-export async function insertKnowledgeBase(database: Queryable, id: string, slug: string, title: string): Promise<boolean> {
+export async function insertKnowledgeBase(
+  database: Queryable,
+  id: string,
+  slug: string,
+  title: string,
+): Promise<boolean> {
   return (await database.query(INSERT, [id, slug, title])).rowCount === 1
 }
 

@@ -14,7 +14,10 @@ const row = z
 /** One row per organization: which counters in Redis are valid, and which Redis process they were written to. */
 const READ_EPOCH = 'select epoch, redis_run_id from limit_epochs where organization_id = $1'
 
-/** Exclusive against the shared lock that each reservation takes: after it, no reservation under an older epoch can still be committed. */
+/**
+ * Exclusive against the shared lock that each reservation takes: after it, no reservation under an older epoch can
+ * still be committed.
+ */
 const LOCK_EPOCH = 'select pg_advisory_xact_lock(hashtextextended($1::text, 0))'
 
 const RAISE_EPOCH = `
@@ -35,8 +38,9 @@ export async function readEpoch(database: Queryable, organizationId: string): Pr
 }
 
 /**
- * Moves an organization to a new epoch while no reservation of it can be written. `install` fills the new counters before the epoch is
- * visible to anyone; if it fails, nothing has changed. If `stillValid` says that somebody else already did the work, it is kept.
+ * Moves an organization to a new epoch while no reservation of it can be written. `install` fills the new counters
+ * before the epoch is visible to anyone; if it fails, nothing has changed. If `stillValid` says that somebody else
+ * already did the work, it is kept.
  */
 export async function raiseEpoch(
   database: Database,

@@ -23,13 +23,16 @@ export function newestMigration(): number {
   return migrations().at(-1)?.number ?? 0
 }
 
-const CREATE = 'create table if not exists schema_migrations (number integer primary key, name text not null, applied_at timestamptz not null default now())'
+const CREATE =
+  'create table if not exists schema_migrations (number integer primary key, name text not null, ' +
+  'applied_at timestamptz not null default now())'
 /** SQLSTATE of a database that no migration has touched. */
 const UNDEFINED_TABLE = '42P01'
 const APPLIED = 'select coalesce(max(number), 0)::int as newest from schema_migrations'
 
 /**
- * Brings the schema up, forward only, one transaction a migration, under a lock so that several processes may start at once.
+ * Brings the schema up, forward only, one transaction a migration, under a lock so that several processes may start at
+ * once.
  * @param url of a role that owns the schema.
  * @throws OperatorError when the database is newer than this code.
  */
@@ -46,7 +49,10 @@ export async function migrate(url: string): Promise<{ readonly applied: readonly
     for (const migration of migrations().filter((candidate) => candidate.number > newest)) {
       await client.query('begin')
       await client.query(migration.sql)
-      await client.query('insert into schema_migrations (number, name) values ($1, $2)', [migration.number, migration.name])
+      await client.query('insert into schema_migrations (number, name) values ($1, $2)', [
+        migration.number,
+        migration.name,
+      ])
       await client.query('commit')
       applied.push(migration.name)
     }
@@ -66,9 +72,15 @@ export async function assertSchemaCurrent(database: pg.Pool): Promise<void> {
   const newest = rows[0]?.newest ?? 0
   if (newest > newestMigration()) throw newerSchema(newest)
   if (newest < newestMigration())
-    throw new OperatorError(`The database is at migration ${newest}, this code needs ${newestMigration()}: run "npm run operator -- migrate" first.`)
+    throw new OperatorError(
+      `The database is at migration ${newest}, this code needs ${newestMigration()}: run "npm run ` +
+        'operator -- migrate" first.',
+    )
 }
 
 function newerSchema(newest: number): OperatorError {
-  return new OperatorError(`The database is at migration ${newest}, newer than the ${newestMigration()} this code knows: deploy the newer release.`)
+  return new OperatorError(
+    `The database is at migration ${newest}, newer than the ${newestMigration()} this code knows: ` +
+      'deploy the newer release.',
+  )
 }

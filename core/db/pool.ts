@@ -7,7 +7,12 @@ export type Database = pg.Pool
 export type Queryable = Pick<pg.Pool, 'query'>
 
 /** Opens a bounded pool whose statements have a deadline of their own. */
-export function openDatabase(url: string, log: Log, connectionsMax: number, statementTimeoutMs: number = BOUNDS.databaseStatementTimeoutMs): Database {
+export function openDatabase(
+  url: string,
+  log: Log,
+  connectionsMax: number,
+  statementTimeoutMs: number = BOUNDS.databaseStatementTimeoutMs,
+): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: connectionsMax,

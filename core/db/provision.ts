@@ -22,7 +22,9 @@ export async function createDatabaseIfAbsent(adminUrl: string, name: string, tem
 }
 
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
-  await withClient(adminUrl, (client) => client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`))
+  await withClient(adminUrl, (client) =>
+    client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`),
+  )
 }
 
 export interface LoginUrls {

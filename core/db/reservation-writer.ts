@@ -11,8 +11,9 @@ export type ReservationInserted =
   | { readonly status: 'epoch' }
 
 /**
- * The two commits of every request. Requests that are under way together are committed together: one statement, one fsync for all of them, which
- * under load saves more than half of what Postgres and the gateway spend on it. A request that is alone does not wait.
+ * The two commits of every request. Requests that are under way together are committed together: one statement, one
+ * fsync for all of them, which under load saves more than half of what Postgres and the gateway spend on it. A request
+ * that is alone does not wait.
  */
 export interface ReservationWriter {
   /** @param epoch under which Redis charged the request. */
@@ -38,34 +39,52 @@ interface Charged {
 }
 
 /**
- * One statement, one commit: takes each organization's shared lock without waiting, checks that the epoch charged in Redis is still the
- * one in force, and inserts. The partial unique index is the idempotency guarantee; the order keeps two statements with the same keys from waiting
- * for each other. No row back for a request means: stale epoch or a duplicate.
+ * One statement, one commit: takes each organization's shared lock without waiting, checks that the epoch charged in
+ * Redis is still the one in force, and inserts. The partial unique index is the idempotency guarantee; the order keeps
+ * two statements with the same keys from waiting for each other. No row back for a request means: stale epoch or a
+ * duplicate.
  */
 const INSERT = `
-  insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id,
+  insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
+    knowledge_base_id,
     version_id, profile_id, idempotency_digest, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on)
-  select r.id, r.trace_id, r.organization_id, r.client_id, r.environment, r.api_key_id, r.entitlement_id, r.plan_id, r.knowledge_base_id,
+  select r.id, r.trace_id, r.organization_id, r.client_id, r.environment, r.api_key_id, r.entitlement_id, r.plan_id,
+    r.knowledge_base_id,
     r.version_id, r.profile_id, decode(r.idempotency_digest, 'hex'), decode(r.fingerprint, 'hex'), r.fingerprint_epoch,
     to_timestamp(r.admitted_ms / 1000), to_timestamp(r.deadline_ms / 1000), r.in_force_on
-  from jsonb_to_recordset($1::jsonb) as r (id uuid, trace_id uuid, organization_id uuid, client_id uuid, environment text, api_key_id uuid,
-    entitlement_id uuid, plan_id uuid, knowledge_base_id uuid, version_id uuid, profile_id uuid, idempotency_digest text, fingerprint text,
-    fingerprint_epoch integer, admitted_ms double precision, deadline_ms double precision, in_force_on date, epoch bigint)
+  from jsonb_to_recordset($1::jsonb) as r (id uuid, trace_id uuid, organization_id uuid, client_id uuid,
+    environment text, api_key_id uuid,
+    entitlement_id uuid, plan_id uuid, knowledge_base_id uuid, version_id uuid, profile_id uuid, idempotency_digest text,
+    fingerprint text,
+    fingerprint_epoch integer, admitted_ms double precision, deadline_ms double precision, in_force_on date,
+    epoch bigint)
   join limit_epochs as e on e.organization_id = r.organization_id and e.epoch = r.epoch
   where pg_try_advisory_xact_lock_shared(hashtextextended(r.organization_id::text, 0))
   order by r.client_id, r.idempotency_digest
   on conflict do nothing
   returning id`
 
-async function insertTogether(database: Queryable, charged: readonly Charged[]): Promise<readonly ReservationInserted[]> {
-  const { rows } = await database.query<{ id: string }>({ name: 'insert-reservations', text: INSERT, values: [JSON.stringify(charged.map(insertedRow))] })
+async function insertTogether(
+  database: Queryable,
+  charged: readonly Charged[],
+): Promise<readonly ReservationInserted[]> {
+  const { rows } = await database.query<{ id: string }>({
+    name: 'insert-reservations',
+    text: INSERT,
+    values: [JSON.stringify(charged.map(insertedRow))],
+  })
   const inserted = new Set(rows.map((row) => row.id))
   return Promise.all(
-    charged.map(async ({ reservation: { id, clientId, environment, idempotencyDigest } }): Promise<ReservationInserted> => {
-      if (inserted.has(id)) return { status: 'inserted' }
-      const original = idempotencyDigest === null ? undefined : await findByIdempotency(database, clientId, environment, idempotencyDigest)
-      return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
-    }),
+    charged.map(
+      async ({ reservation: { id, clientId, environment, idempotencyDigest } }): Promise<ReservationInserted> => {
+        if (inserted.has(id)) return { status: 'inserted' }
+        const original =
+          idempotencyDigest === null
+            ? undefined
+            : await findByIdempotency(database, clientId, environment, idempotencyDigest)
+        return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
+      },
+    ),
   )
 }
 
@@ -98,16 +117,20 @@ interface Delivered {
   readonly served: readonly ServedPassage[]
 }
 
-/** As `recordDelivered` does for one. Not prepared: a plan made while the table was small would go on reading all of it. */
+/**
+ * As `recordDelivered` does for one. Not prepared: a plan made while the table was small would go on reading all of it.
+ */
 const RECORD = `
-  update reservations as r set state = 'delivered', finished_at = coalesce(r.finished_at, clock_timestamp()), outcome = d.outcome, served = d.served
+  update reservations as r set state = 'delivered', finished_at = coalesce(r.finished_at, clock_timestamp()),
+    outcome = d.outcome, served = d.served
   from jsonb_to_recordset($1::jsonb) as d (id uuid, outcome jsonb, served jsonb)
   where r.id = d.id and (r.state = 'open' or (r.state = 'delivered' and r.outcome = d.outcome))
   returning r.id`
 
 async function recordTogether(database: Queryable, delivered: readonly Delivered[]): Promise<readonly boolean[]> {
   const [first, ...others] = delivered
-  if (first !== undefined && others.length === 0) return [await recordDelivered(database, first.id, first.outcome, first.served)]
+  if (first !== undefined && others.length === 0)
+    return [await recordDelivered(database, first.id, first.outcome, first.served)]
   const { rows } = await database.query<{ id: string }>(RECORD, [JSON.stringify(delivered)])
   const recorded = new Set(rows.map((row) => row.id))
   return delivered.map(({ id }) => recorded.has(id))

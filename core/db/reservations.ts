@@ -29,9 +29,13 @@ const BY_IDEMPOTENCY = `
   select id from reservations
   where client_id = $1 and environment = $2 and idempotency_digest = $3 and state <> 'refunded'`
 
-/** Only while open: a reservation that the sweeper already settled cannot be delivered any more. Repeated with the same outcome, it holds again. */
+/**
+ * Only while open: a reservation that the sweeper already settled cannot be delivered any more. Repeated with the same
+ * outcome, it holds again.
+ */
 const RECORD = `
-  update reservations set state = 'delivered', finished_at = coalesce(finished_at, clock_timestamp()), outcome = $2, served = $3
+  update reservations set state = 'delivered', finished_at = coalesce(finished_at, clock_timestamp()), outcome = $2,
+    served = $3
   where id = $1 and (state = 'open' or (state = 'delivered' and outcome = $2::jsonb))
   returning id`
 
@@ -41,11 +45,13 @@ const RECORD_ABANDONED = `
   where id = $1 and state = 'open'`
 
 /**
- * Serialises the refunds of one entitlement, so that their daily cap holds exactly; and keeps the organization's counters from being counted anew
- * meanwhile, so that the epoch read after it in the same transaction is the one whose counters hold the charge.
+ * Serialises the refunds of one entitlement, so that their daily cap holds exactly; and keeps the organization's
+ * counters from being counted anew meanwhile, so that the epoch read after it in the same transaction is the one whose
+ * counters hold the charge.
  */
 const LOCK_REFUNDS = `
-  select pg_advisory_xact_lock_shared(hashtextextended(organization_id::text, 0)), pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0))
+  select pg_advisory_xact_lock_shared(hashtextextended(organization_id::text, 0)),
+    pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0))
   from reservations where id = $1`
 
 /** Past the cap of refunds per UTC day the request stays charged: state "failed". */
@@ -53,16 +59,28 @@ const REFUND = `
   update reservations as r set finished_at = clock_timestamp(), outcome = $2,
     state = case when (
       select count(*) from reservations as other
-      where other.entitlement_id = r.entitlement_id and other.state = 'refunded' and other.finished_at >= date_trunc('day', now() at time zone 'utc') at time zone 'utc'
+      where other.entitlement_id = r.entitlement_id and other.state = 'refunded'
+      and other.finished_at >= date_trunc('day', now() at time zone 'utc') at time zone 'utc'
         and other.admitted_at >= (date_trunc('day', now() at time zone 'utc') at time zone 'utc') - interval '1 day'
-    ) < coalesce((select (limits ->> 'requests_per_day')::bigint from plans where plans.id = r.plan_id), 0) then 'refunded' else 'failed' end
+    ) < coalesce((select (limits ->> 'requests_per_day')::bigint from plans where plans.id = r.plan_id),
+    0) then 'refunded' else 'failed' end
   where id = $1 and state = 'open'
   returning state, organization_id, client_id, environment, entitlement_id, knowledge_base_id, idempotency_digest`
 
-const FIND_OPEN_PAST_DEADLINE = `select id from reservations where state = 'open' and deadline_at < now() order by deadline_at limit $1`
+const FIND_OPEN_PAST_DEADLINE =
+  `select id from reservations where state = 'open' and deadline_at < now() order by deadline_at limit ` + '$1'
 
-export async function findByIdempotency(database: Queryable, clientId: string, environment: string, digest: Buffer): Promise<string | undefined> {
-  const { rows } = await database.query<{ id: string }>({ name: 'reservation-by-idempotency', text: BY_IDEMPOTENCY, values: [clientId, environment, digest] })
+export async function findByIdempotency(
+  database: Queryable,
+  clientId: string,
+  environment: string,
+  digest: Buffer,
+): Promise<string | undefined> {
+  const { rows } = await database.query<{ id: string }>({
+    name: 'reservation-by-idempotency',
+    text: BY_IDEMPOTENCY,
+    values: [clientId, environment, digest],
+  })
   return rows[0]?.id
 }
 
@@ -83,8 +101,17 @@ export interface Outcome {
 }
 
 /** @returns false when the reservation was no longer open. */
-export async function recordDelivered(database: Queryable, requestId: string, outcome: Outcome, served: readonly ServedPassage[]): Promise<boolean> {
-  const { rowCount } = await database.query({ name: 'record-delivered', text: RECORD, values: [requestId, JSON.stringify(outcome), JSON.stringify(served)] })
+export async function recordDelivered(
+  database: Queryable,
+  requestId: string,
+  outcome: Outcome,
+  served: readonly ServedPassage[],
+): Promise<boolean> {
+  const { rowCount } = await database.query({
+    name: 'record-delivered',
+    text: RECORD,
+    values: [requestId, JSON.stringify(outcome), JSON.stringify(served)],
+  })
   return rowCount === 1
 }
 
@@ -104,7 +131,11 @@ const refundedRow = z.object({
 export type RefundedReservation = z.infer<typeof refundedRow>
 
 /** Run inside a transaction. @returns undefined when the reservation was not open any more. */
-export async function refundReservation(client: Queryable, requestId: string, outcome: Outcome): Promise<RefundedReservation | undefined> {
+export async function refundReservation(
+  client: Queryable,
+  requestId: string,
+  outcome: Outcome,
+): Promise<RefundedReservation | undefined> {
   await client.query(LOCK_REFUNDS, [requestId])
   const { rows } = await client.query(REFUND, [requestId, JSON.stringify(outcome)])
   return rows.length === 0 ? undefined : refundedRow.parse(rows[0])
@@ -124,10 +155,13 @@ const countersRow = z.object({
   month_used: z.coerce.number(),
 })
 
-/** What every entitlement of an organization used of the running day and month (UTC); refunded requests do not count. */
+/**
+ * What every entitlement of an organization used of the running day and month (UTC); refunded requests do not count.
+ */
 const COUNT_USED = `
   select entitlement_id, client_id, environment, knowledge_base_id,
-    count(*) filter (where state <> 'refunded' and admitted_at >= date_trunc('day', now() at time zone 'utc') at time zone 'utc') as day_used,
+    count(*) filter (where state <> 'refunded' and admitted_at >= date_trunc('day',
+    now() at time zone 'utc') at time zone 'utc') as day_used,
     count(*) filter (where state <> 'refunded') as month_used
   from reservations
   where organization_id = $1 and admitted_at >= date_trunc('month', now() at time zone 'utc') at time zone 'utc'
@@ -147,7 +181,8 @@ const recentRow = z.object({
 
 /** The last minute's admissions (refunded ones too: a minute slot is never given back) and everything still open. */
 const RECENT_OR_OPEN = `
-  select id, entitlement_id, client_id, environment, knowledge_base_id, extract(epoch from admitted_at) * 1000 as admitted_ms,
+  select id, entitlement_id, client_id, environment, knowledge_base_id, extract(epoch
+    from admitted_at) * 1000 as admitted_ms,
     extract(epoch from deadline_at) * 1000 as deadline_ms, state, idempotency_digest
   from reservations
   where organization_id = $1 and (admitted_at > now() - interval '60 seconds' or state = 'open')`
@@ -156,26 +191,39 @@ const servedRow = z.object({
   knowledge_base_id: z.string(),
   finished_ms: z.coerce.number(),
   window_days: z.coerce.number(),
-  served: z.array(z.object({ chunk: z.string(), document: z.string(), revision: z.string(), ordinal: z.number(), total: z.number() })),
+  served: z.array(
+    z.object({ chunk: z.string(), document: z.string(), revision: z.string(), ordinal: z.number(), total: z.number() }),
+  ),
 })
 
 /** What was served in each request's own exposure window, unless an operator released it since. */
 const SERVED_IN_WINDOW = `
-  select r.knowledge_base_id, extract(epoch from r.finished_at) * 1000 as finished_ms, r.served, (p.limits -> 'exposure' ->> 'window_days')::int as window_days
+  select r.knowledge_base_id, extract(epoch from r.finished_at) * 1000 as finished_ms, r.served,
+    (p.limits -> 'exposure' ->> 'window_days')::int as window_days
   from reservations as r join plans as p on p.id = r.plan_id
   where r.organization_id = $1 and r.state = 'delivered' and r.served <> '[]'
     and r.admitted_at >= now() - (p.limits -> 'exposure' ->> 'window_days')::int * interval '1 day' - interval '1 minute'
-    and r.finished_at > coalesce((select max(released_at) from exposure_releases as e where e.organization_id = r.organization_id and e.knowledge_base_id = r.knowledge_base_id), '-infinity')
+    and r.finished_at > coalesce((select max(released_at) from exposure_releases as e
+    where e.organization_id = r.organization_id and e.knowledge_base_id = r.knowledge_base_id), '-infinity')
   order by r.finished_at`
 
-export async function readUsed(database: Queryable, organizationId: string): Promise<readonly z.infer<typeof countersRow>[]> {
+export async function readUsed(
+  database: Queryable,
+  organizationId: string,
+): Promise<readonly z.infer<typeof countersRow>[]> {
   return z.array(countersRow).parse((await database.query(COUNT_USED, [organizationId])).rows)
 }
 
-export async function readRecentOrOpen(database: Queryable, organizationId: string): Promise<readonly z.infer<typeof recentRow>[]> {
+export async function readRecentOrOpen(
+  database: Queryable,
+  organizationId: string,
+): Promise<readonly z.infer<typeof recentRow>[]> {
   return z.array(recentRow).parse((await database.query(RECENT_OR_OPEN, [organizationId])).rows)
 }
 
-export async function readServedInWindow(database: Queryable, organizationId: string): Promise<readonly z.infer<typeof servedRow>[]> {
+export async function readServedInWindow(
+  database: Queryable,
+  organizationId: string,
+): Promise<readonly z.infer<typeof servedRow>[]> {
   return z.array(servedRow).parse((await database.query(SERVED_IN_WINDOW, [organizationId])).rows)
 }

@@ -38,9 +38,11 @@ const report = (group: string): string => `
     count(*) filter (where l.state = 'refunded')::float8 as refunds,
     count(*) filter (where l.state = 'failed')::float8 as failures,
     coalesce(sum((l.outcome ->> 'result_count')::bigint) filter (where l.state = 'delivered'), 0)::float8 as passages,
-    coalesce(sum((l.outcome ->> 'response_bytes')::bigint) filter (where l.state = 'delivered'), 0)::float8 as response_bytes,
+    coalesce(sum((l.outcome ->> 'response_bytes')::bigint) filter (where l.state = 'delivered'),
+    0)::float8 as response_bytes,
     sum((l.outcome ->> 'query_embedding_tokens')::bigint)::float8 as query_embedding_tokens,
-    count(*) filter (where l.state = 'delivered' and l.outcome ->> 'query_embedding_tokens' is null)::float8 as requests_without_tokens
+    count(*) filter (where l.state = 'delivered'
+    and l.outcome ->> 'query_embedding_tokens' is null)::float8 as requests_without_tokens
   from ledger l
   join organizations o on o.id = l.organization_id
   join clients c on c.id = l.client_id
@@ -57,6 +59,12 @@ const REPORTS = {
 } as const
 
 /** Requests admitted from `from` on and before `to`. */
-export async function usageReport(database: Queryable, by: UsageGroup, from: Date, to: Date, limit: number): Promise<readonly UsageRow[]> {
+export async function usageReport(
+  database: Queryable,
+  by: UsageGroup,
+  from: Date,
+  to: Date,
+  limit: number,
+): Promise<readonly UsageRow[]> {
   return z.array(usageRow).parse((await database.query(REPORTS[by], [from, to, limit])).rows)
 }

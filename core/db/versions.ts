@@ -35,18 +35,28 @@ insert into documents (id, knowledge_base_id, key)
 select d.id, $1, d.key from jsonb_to_recordset($2::jsonb) as d (id uuid, key text)
 on conflict do nothing`
 
-export async function insertDocuments(database: Queryable, knowledgeBaseId: string, documents: readonly DocumentRow[]): Promise<void> {
+export async function insertDocuments(
+  database: Queryable,
+  knowledgeBaseId: string,
+  documents: readonly DocumentRow[],
+): Promise<void> {
   for (let from = 0; from < documents.length; from += ROWS_PER_STATEMENT) {
     const batch = documents.slice(from, from + ROWS_PER_STATEMENT)
     await database.query(INSERT_DOCUMENTS, [knowledgeBaseId, JSON.stringify(batch)])
   }
 }
 
-/** A revision's id follows from its content, so an unchanged revision is there already and stays as it was first recorded. */
+/**
+ * A revision's id follows from its content, so an unchanged revision is there already and stays as it was first
+ * recorded.
+ */
 const INSERT_REVISIONS = `
-insert into revisions (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256, lineage)
-select r.id, r."documentId", r."snapshotId", r.title, r."publishedAt", r."effectiveAt", r."effectiveTo", decode(r."contentSha256", 'hex'), r.lineage
-from jsonb_to_recordset($1::jsonb) as r (id uuid, "documentId" uuid, "snapshotId" uuid, title text, "publishedAt" timestamptz, "effectiveAt" timestamptz,
+insert into revisions (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256,
+  lineage)
+select r.id, r."documentId", r."snapshotId", r.title, r."publishedAt", r."effectiveAt", r."effectiveTo",
+  decode(r."contentSha256", 'hex'), r.lineage
+from jsonb_to_recordset($1::jsonb) as r (id uuid, "documentId" uuid, "snapshotId" uuid, title text,
+  "publishedAt" timestamptz, "effectiveAt" timestamptz,
   "effectiveTo" timestamptz, "contentSha256" text, lineage jsonb)
 on conflict (id) do nothing`
 
@@ -67,14 +77,20 @@ export interface NewVersion {
   readonly evaluation: unknown
   readonly passed: boolean
   readonly projection: { readonly id: string; readonly embedding: EmbeddingSpace; readonly manifestDigest: Buffer }
-  readonly profile: { readonly id: string; readonly parameters: unknown; readonly signal: string; readonly threshold: number }
+  readonly profile: {
+    readonly id: string
+    readonly parameters: unknown
+    readonly signal: string
+    readonly threshold: number
+  }
 }
 
 const INSERT_VERSION = `
 insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed)
 values ($1, $2, $3, $4, $5, $6, $7, $8)`
 const INSERT_PROJECTION = 'insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, $4)'
-const INSERT_PROFILE = 'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
+const INSERT_PROFILE =
+  'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
 
 export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
   const { projection, profile } = version
@@ -88,8 +104,19 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     JSON.stringify(version.evaluation),
     version.passed,
   ])
-  await database.query(INSERT_PROJECTION, [projection.id, version.id, JSON.stringify(projection.embedding), projection.manifestDigest])
-  await database.query(INSERT_PROFILE, [profile.id, projection.id, JSON.stringify(profile.parameters), profile.signal, profile.threshold])
+  await database.query(INSERT_PROJECTION, [
+    projection.id,
+    version.id,
+    JSON.stringify(projection.embedding),
+    projection.manifestDigest,
+  ])
+  await database.query(INSERT_PROFILE, [
+    profile.id,
+    projection.id,
+    JSON.stringify(profile.parameters),
+    profile.signal,
+    profile.threshold,
+  ])
 }
 
 export const VERSION_STATES = ['candidate', 'active', 'retired', 'rejected'] as const
@@ -114,10 +141,13 @@ const versionSchema = z.object({
 export type VersionRow = z.infer<typeof versionSchema>
 
 const READ_VERSION = `
-select v.id, v.knowledge_base_id, v.state, v.passed, coalesce((v.evaluation -> 'comparison' ->> 'worse')::boolean, false) as worse,
-  (v.evaluation -> 'comparison' ->> 'version_id')::uuid as compared_with, v.facets, p.id as projection_id, p.embedding, p.manifest_digest,
+select v.id, v.knowledge_base_id, v.state, v.passed, coalesce((v.evaluation -> 'comparison' ->> 'worse')::boolean,
+  false) as worse,
+  (v.evaluation -> 'comparison' ->> 'version_id')::uuid as compared_with, v.facets, p.id as projection_id, p.embedding,
+    p.manifest_digest,
   (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict,
-  (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc, f.id limit 1) as profile_id
+  (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc,
+    f.id limit 1) as profile_id
 from corpus_versions v
 join projections p on p.version_id = v.id
 where v.id = $1
@@ -135,12 +165,16 @@ export interface WantedProjection {
   readonly manifestDigest: Buffer
 }
 
-/** What every search node should hold: active versions, their predecessors, and the profiles that active entitlements name. */
+/**
+ * What every search node should hold: active versions, their predecessors, and the profiles that active entitlements
+ * name.
+ */
 const WANTED_PROJECTIONS = `
 with wanted as (
   select p.id from active_versions a join projections p on p.version_id in (a.version_id, a.previous_version_id)
   union
-  select f.projection_id from entitlements e cross join lateral unnest(e.profile_ids) as named (id) join retrieval_profiles f on f.id = named.id where e.active
+  select f.projection_id from entitlements e cross join lateral unnest(e.profile_ids) as named (id)
+    join retrieval_profiles f on f.id = named.id where e.active
 )
 select p.id as projection_id, p.manifest_digest from wanted join projections p using (id)`
 
@@ -153,8 +187,8 @@ export async function wantedProjections(database: Queryable): Promise<readonly W
 }
 
 /**
- * Projections that somebody may have pinned a moment ago although nobody wants them now: those of a knowledge base whose pointer, entitlements
- * or activations changed within the time given, and those of activations that are waiting.
+ * Projections that somebody may have pinned a moment ago although nobody wants them now: those of a knowledge base
+ * whose pointer, entitlements or activations changed within the time given, and those of activations that are waiting.
  */
 const LINGERING_PROJECTIONS = `
 with changed as (
@@ -162,7 +196,8 @@ with changed as (
   union
   select knowledge_base_id from entitlements where updated_at > now() - make_interval(secs => $1 / 1000.0)
   union
-  select knowledge_base_id from activations where state = 'queued' or finished_at > now() - make_interval(secs => $1 / 1000.0)
+  select knowledge_base_id from activations
+    where state = 'queued' or finished_at > now() - make_interval(secs => $1 / 1000.0)
 )
 select p.id from changed join corpus_versions v using (knowledge_base_id) join projections p on p.version_id = v.id`
 

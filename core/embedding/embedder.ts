@@ -27,7 +27,8 @@ export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
  * @throws EmbeddingError wrong length, a non-finite value, or a zero norm.
  */
 export function unitVector(values: ArrayLike<number>, dimensions: number): Float32Array<ArrayBuffer> {
-  if (values.length !== dimensions) throw new EmbeddingError(`the provider sent ${values.length} dimensions where ${dimensions} were asked for`)
+  if (values.length !== dimensions)
+    throw new EmbeddingError(`the provider sent ${values.length} dimensions where ${dimensions} were asked for`)
   let squares = 0
   for (let i = 0; i < dimensions; i++) {
     // It came over the network: a text would count as the number that it spells.

@@ -17,8 +17,9 @@ export function hashUnits(text: string, start: number, end: number, seed: number
 }
 
 /**
- * Adds one feature to a vector by signed hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"): `places` pseudo-random components
- * get ±weight / √places, so that features stay orthogonal in expectation, and two that collide in one place differ in the others.
+ * Adds one feature to a vector by signed hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask
+ * Learning"): `places` pseudo-random components get ±weight / √places, so that features stay orthogonal in expectation,
+ * and two that collide in one place differ in the others.
  */
 export function addHashed(vector: Float64Array, featureHash: number, weight: number, places: number): void {
   const step = weight / Math.sqrt(places)

@@ -7,19 +7,26 @@ import { addHashed, addNoise, hashUnits } from './hashing.ts'
 const DIMENSIONS = 1024
 const STEM_PLACES = 4
 
-/** A longer stem also counts by its character n-grams, which survive compounding and derivation: `Aufsicht`, `Aufsichtsbehörde`; `notify`, `notification`. */
+/**
+ * A longer stem also counts by its character n-grams, which survive compounding and derivation: `Aufsicht`,
+ * `Aufsichtsbehörde`; `notify`, `notification`.
+ */
 const GRAM_LETTERS = 4
 const GRAMS_FROM_LETTERS = 5
 const GRAMS_SHARE = 0.7
 const GRAM_PLACES = 2
 
 /**
- * Length of a component that no other text shares. Without it a two-word heading that happens to be made of a question's words would be its nearest neighbour;
- * with it the score grows with how much of the question is covered (pivoted length normalisation, Singhal et al. 1996, in a form that a unit vector can hold).
+ * Length of a component that no other text shares. Without it a two-word heading that happens to be made of a
+ * question's words would be its nearest neighbour; with it the score grows with how much of the question is covered
+ * (pivoted length normalisation, Singhal et al. 1996, in a form that a unit vector can hold).
  */
 const OWN_DIRECTION_LENGTH = Math.sqrt(5)
 
-/** Stems below it (function words, enumerators) do not turn a text's own direction: `notify a breach` and `notifies the breaches` share theirs. */
+/**
+ * Stems below it (function words, enumerators) do not turn a text's own direction: `notify a breach` and `notifies the
+ * breaches` share theirs.
+ */
 const INFORMATIVE_FROM = 0.5
 
 const STEM_SEED = 1
@@ -27,9 +34,10 @@ const GRAM_SEED = 2
 const TEXT_SEED = 3
 
 /**
- * Embeds by hashing words: deterministic, without a model file, a corpus or state. Queries and passages (`heading + "\n" + text`) take the same road.
- * Every text gives a valid vector; one that says nothing (punctuation, function words) is near to nothing but itself. Tokens are always null.
- * Why it is shaped so, and what it reaches: core/decisions/0001-local-embedder.md.
+ * Embeds by hashing words: deterministic, without a model file, a corpus or state. Queries and passages (`heading +
+ * "\n" + text`) take the same road. Every text gives a valid vector; one that says nothing (punctuation, function
+ * words) is near to nothing but itself. Tokens are always null. Why it is shaped so, and what it reaches:
+ * core/decisions/0001-local-embedder.md.
  */
 export function localEmbedder(): Embedder {
   return {
@@ -65,7 +73,8 @@ function addGrams(vector: Float64Array, stem: string, weight: number): void {
   if (stem.length < GRAMS_FROM_LETTERS) return
   const grams = stem.length - GRAM_LETTERS + 1
   const gramWeight = (GRAMS_SHARE * weight) / Math.sqrt(grams)
-  for (let start = 0; start < grams; start++) addHashed(vector, hashUnits(stem, start, start + GRAM_LETTERS, GRAM_SEED), gramWeight, GRAM_PLACES)
+  for (let start = 0; start < grams; start++)
+    addHashed(vector, hashUnits(stem, start, start + GRAM_LETTERS, GRAM_SEED), gramWeight, GRAM_PLACES)
 }
 
 function atUnitLength(vector: Float64Array): Float32Array<ArrayBuffer> {

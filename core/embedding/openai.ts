@@ -16,7 +16,10 @@ const ATTEMPTS_MAX = 3
 const BACKOFF_FIRST_MS = 100
 const BACKOFF_MAX_MS = 1_000
 
-/** Any OpenAI-compatible embeddings endpoint. The retry budget is ours: bounded attempts, full jitter, one total deadline. */
+/**
+ * Any OpenAI-compatible embeddings endpoint. The retry budget is ours: bounded attempts, full jitter, one total
+ * deadline.
+ */
 export function openAiEmbedder(options: OpenAiOptions): Embedder {
   const { model, dimensions } = options
   const client = new OpenAI({
@@ -28,16 +31,28 @@ export function openAiEmbedder(options: OpenAiOptions): Embedder {
   })
 
   async function once(texts: readonly string[], signal: AbortSignal): Promise<Embeddings> {
-    const reply = await client.embeddings.create({ model, input: [...texts], dimensions, encoding_format: 'base64' }, { signal })
-    if (!Array.isArray(reply.data) || reply.data.length !== texts.length) throw new EmbeddingError('the provider sent another number of vectors than texts')
+    const reply = await client.embeddings.create(
+      { model, input: [...texts], dimensions, encoding_format: 'base64' },
+      { signal },
+    )
+    if (!Array.isArray(reply.data) || reply.data.length !== texts.length)
+      throw new EmbeddingError('the provider sent another number of vectors than texts')
     const vectors = new Array<Float32Array<ArrayBuffer>>(texts.length)
     for (const item of reply.data) {
-      if (!Number.isInteger(item.index) || item.index < 0 || item.index >= texts.length || vectors[item.index] !== undefined)
+      if (
+        !Number.isInteger(item.index) ||
+        item.index < 0 ||
+        item.index >= texts.length ||
+        vectors[item.index] !== undefined
+      )
         throw new EmbeddingError('the provider numbered its vectors wrongly')
       vectors[item.index] = unitVector(valuesOf(item.embedding), dimensions)
     }
     const reported: unknown = reply.usage?.prompt_tokens
-    return { vectors, tokens: typeof reported === 'number' && Number.isInteger(reported) && reported >= 0 ? reported : null }
+    return {
+      vectors,
+      tokens: typeof reported === 'number' && Number.isInteger(reported) && reported >= 0 ? reported : null,
+    }
   }
 
   async function untilAnswered(texts: readonly string[], total: AbortSignal): Promise<Embeddings> {
@@ -71,7 +86,10 @@ export function openAiEmbedder(options: OpenAiOptions): Embedder {
   }
 }
 
-/** Little-endian float32 in base64, as asked for: a quarter of the bytes; or numbers, from an endpoint that knows only those. */
+/**
+ * Little-endian float32 in base64, as asked for: a quarter of the bytes; or numbers, from an endpoint that knows only
+ * those.
+ */
 function valuesOf(embedding: string | readonly number[]): ArrayLike<number> {
   if (typeof embedding !== 'string') return embedding
   const bytes = Buffer.from(embedding, 'base64')
@@ -89,6 +107,7 @@ function isTransient(error: unknown): boolean {
 /** Provider errors may quote the input back; only their kind and status are kept. */
 function asEmbeddingError(error: unknown): EmbeddingError {
   if (error instanceof EmbeddingError) return error
-  if (error instanceof APIError && error.status !== undefined) return new EmbeddingError(`the embedding provider answered with status ${error.status}`)
+  if (error instanceof APIError && error.status !== undefined)
+    return new EmbeddingError(`the embedding provider answered with status ${error.status}`)
   return new EmbeddingError('the embedding provider could not be reached in time')
 }

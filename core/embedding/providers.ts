@@ -18,20 +18,33 @@ export interface EmbeddingSettings {
  * The embedder of a provider as it is configured, or of exactly the space that a projection was built in.
  * @throws OperatorError when the provider lacks its key, or this release cannot reproduce the space.
  */
-export function openEmbedder(wanted: EmbeddingSpace | EmbeddingSpace['provider'], settings: EmbeddingSettings): Embedder {
+export function openEmbedder(
+  wanted: EmbeddingSpace | EmbeddingSpace['provider'],
+  settings: EmbeddingSettings,
+): Embedder {
   const provider = typeof wanted === 'string' ? wanted : wanted.provider
   const embedder = provider === 'local' ? localEmbedder() : remoteEmbedder(wanted, settings)
   if (typeof wanted !== 'string' && !sameSpace(embedder.space, wanted))
     throw new OperatorError(
-      `This release cannot embed into ${wanted.provider}/${wanted.model} with ${wanted.dimensions} dimensions: build the knowledge base again and activate the new version.`,
+      `This release cannot embed into ${wanted.provider}/${wanted.model} with ${wanted.dimensions} ` +
+        'dimensions: build the knowledge base again and activate the new version.',
     )
   return embedder
 }
 
 function remoteEmbedder(wanted: EmbeddingSpace | EmbeddingSpace['provider'], settings: EmbeddingSettings): Embedder {
   const { OPENAI_API_KEY: apiKey } = settings
-  if (apiKey === undefined) throw new OperatorError('The openai embedding provider needs OPENAI_API_KEY: set it, or build with the local provider.')
+  if (apiKey === undefined)
+    throw new OperatorError(
+      'The openai embedding provider needs OPENAI_API_KEY: set it, or build with the local provider.',
+    )
   const model = typeof wanted === 'string' ? settings.OPENAI_MODEL : wanted.model
   const dimensions = typeof wanted === 'string' ? settings.OPENAI_DIMENSIONS : wanted.dimensions
-  return openAiEmbedder({ baseUrl: settings.OPENAI_BASE_URL, apiKey, model, dimensions, timeoutMs: settings.OPENAI_TIMEOUT_MS })
+  return openAiEmbedder({
+    baseUrl: settings.OPENAI_BASE_URL,
+    apiKey,
+    model,
+    dimensions,
+    timeoutMs: settings.OPENAI_TIMEOUT_MS,
+  })
 }

@@ -1,6 +1,7 @@
 /**
- * What a search node measures of a ranked list, in this order; all but `mean_idf`, `first_length` and `fused_top` lie in [0, 1]. How each is computed: `search-node/search/evidence.ts`.
- * Their number and order are part of the wire format: a gateway refuses a list of another length.
+ * What a search node measures of a ranked list, in this order; all but `mean_idf`, `first_length` and `fused_top` lie
+ * in [0, 1]. How each is computed: `search-node/search/evidence.ts`. Their number and order are part of the wire
+ * format: a gateway refuses a list of another length.
  */
 export const EVIDENCE_FEATURES = [
   /** Share of the greatest possible score that the passages of the first passage's document reach together. */

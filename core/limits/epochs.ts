@@ -18,15 +18,19 @@ export interface LimitEpochs {
   /** A charge may be wrong (its undo or settlement failed): the next `current` counts anew. */
   distrust(organizationId: string): void
   /**
-   * Ends the lease of a finished request and counts what it served. Whatever Postgres recorded before a rebuild began, the rebuild has counted;
-   * after that the old epoch is out of force, and the new counters are told.
+   * Ends the lease of a finished request and counts what it served. Whatever Postgres recorded before a rebuild began,
+   * the rebuild has counted; after that the old epoch is out of force, and the new counters are told.
    */
   settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
   /** Counts everything anew from the reservations, under a new epoch. Joined when already under way. */
   rebuild(organizationId: string): Promise<number>
 }
 
-export function openLimitEpochs(deps: { readonly database: Database; readonly limiter: Limiter; readonly log: Log }): LimitEpochs {
+export function openLimitEpochs(deps: {
+  readonly database: Database
+  readonly limiter: Limiter
+  readonly log: Log
+}): LimitEpochs {
   const { database, limiter, log } = deps
   const known = new Map<string, { readonly epoch: number; readonly redisRunId: string }>()
   const distrusted = new Set<string>()
@@ -58,7 +62,8 @@ export function openLimitEpochs(deps: { readonly database: Database; readonly li
   }
 
   function rebuild(organizationId: string): Promise<number> {
-    const running = rebuilding.get(organizationId) ?? rebuildNow(organizationId).finally(() => rebuilding.delete(organizationId))
+    const running =
+      rebuilding.get(organizationId) ?? rebuildNow(organizationId).finally(() => rebuilding.delete(organizationId))
     rebuilding.set(organizationId, running)
     return running
   }
@@ -84,11 +89,20 @@ export function openLimitEpochs(deps: { readonly database: Database; readonly li
   }
 }
 
-async function countFromReservations(client: Queryable, organizationId: string, epoch: number): Promise<RebuiltCounters> {
+async function countFromReservations(
+  client: Queryable,
+  organizationId: string,
+  epoch: number,
+): Promise<RebuiltCounters> {
   const used = await readUsed(client, organizationId)
   const recent = await readRecentOrOpen(client, organizationId)
   const served = await readServedInWindow(client, organizationId)
-  const scopeOf = (row: { entitlement_id: string; client_id: string; environment: string; knowledge_base_id: string }): LimitScope => ({
+  const scopeOf = (row: {
+    entitlement_id: string
+    client_id: string
+    environment: string
+    knowledge_base_id: string
+  }): LimitScope => ({
     organizationId,
     epoch,
     entitlementId: row.entitlement_id,

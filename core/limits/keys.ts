@@ -1,6 +1,7 @@
 /**
- * Names of the limit counters in Redis. The organization is the hash tag, so that one script may touch all of them on a cluster; the
- * epoch is part of every counter's name, so that counters of an earlier epoch can never be read again and vanish by their own expiry.
+ * Names of the limit counters in Redis. The organization is the hash tag, so that one script may touch all of them on a
+ * cluster; the epoch is part of every counter's name, so that counters of an earlier epoch can never be read again and
+ * vanish by their own expiry.
  */
 export interface LimitScope {
   readonly organizationId: string
@@ -41,6 +42,7 @@ export function limitKeys(scope: LimitScope): LimitKeys {
     flags: `${exposure}:flags`,
     documentPrefix: `${exposure}:document:`,
     charge: (requestId) => `${entitlement}:charge:${requestId}`,
-    idempotency: (digest) => `${root}:idempotency:${scope.clientId}:${scope.environment}:${digest.toString('base64url')}`,
+    idempotency: (digest) =>
+      `${root}:idempotency:${scope.clientId}:${scope.environment}:${digest.toString('base64url')}`,
   }
 }

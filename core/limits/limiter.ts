@@ -73,7 +73,10 @@ export interface RebuiltCounters {
 
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
 export interface Limiter {
-  /** Identity of the Redis process behind the connection; undefined while it is not known, and then nothing may be admitted. */
+  /**
+   * Identity of the Redis process behind the connection; undefined while it is not known, and then nothing may be
+   * admitted.
+   */
   runId(): string | undefined
   admit(scope: LimitScope, request: AdmissionRequest): Promise<AdmissionDecision>
   /** Takes the whole charge back, by request id. */
@@ -82,7 +85,10 @@ export interface Limiter {
   refund(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
   /** Ends the lease and nothing else: the request stays charged. */
   end(scope: LimitScope, requestId: string): Promise<void>
-  /** Ends the lease and adds what was served to the exposure. @returns false, nothing done, when the epoch is not in force any more. */
+  /**
+   * Ends the lease and adds what was served to the exposure. @returns false, nothing done, when the epoch is not in
+   * force any more.
+   */
   settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<boolean>
   isReady(organizationId: string, epoch: number): Promise<boolean>
   /** No epoch of the organization is in force from now on, until `install`. */
@@ -99,7 +105,8 @@ export function openLimiter(url: string, log: Log): Limiter {
     enableOfflineQueue: false,
     commandTimeout: BOUNDS.redisCommandTimeoutMs,
     connectTimeout: BOUNDS.redisCommandTimeoutMs,
-    // A connection that went silent without an end is made anew; otherwise every command would time out until the system gives it up.
+    // A connection that went silent without an end is made anew; otherwise every command would time out until the
+    // system gives it up.
     socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
     enableAutoPipelining: false,
     retryStrategy: (attempt) => Math.min(1_000, attempt * 50),
@@ -142,13 +149,20 @@ export function openLimiter(url: string, log: Log): Limiter {
 async function identityOf(redis: Redis): Promise<string | undefined> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
   if (policy !== 'noeviction')
-    throw new Error(`Redis may evict limit counters (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction".`)
+    throw new Error(
+      `Redis may evict limit counters (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction".`,
+    )
   return /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]
 }
 
 type Scripted = Record<string, (numberOfKeys: number, ...rest: (string | number)[]) => Promise<unknown>>
 
-async function run(redis: Redis, name: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+async function run(
+  redis: Redis,
+  name: string,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
   const call = (redis as unknown as Scripted)[name]
   if (call === undefined) throw new Error(`script ${name} is not defined`)
   return call.call(redis, keys.length, ...keys, ...args)
@@ -208,13 +222,31 @@ async function admit(redis: Redis, scope: LimitScope, request: AdmissionRequest)
   return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, originalRequestId }
 }
 
-async function release(redis: Redis, mode: 'undo' | 'refund' | 'end', scope: LimitScope, requestId: string, digest: Buffer | undefined): Promise<void> {
+async function release(
+  redis: Redis,
+  mode: 'undo' | 'refund' | 'end',
+  scope: LimitScope,
+  requestId: string,
+  digest: Buffer | undefined,
+): Promise<void> {
   const keys = limitKeys(scope)
-  const named = [keys.minute, keys.leases, keys.counts, keys.charge(requestId), ...(digest === undefined ? [] : [keys.idempotency(digest)])]
+  const named = [
+    keys.minute,
+    keys.leases,
+    keys.counts,
+    keys.charge(requestId),
+    ...(digest === undefined ? [] : [keys.idempotency(digest)]),
+  ]
   await run(redis, 'releaseRequest', named, [requestId, mode])
 }
 
-async function settle(redis: Redis, scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<boolean> {
+async function settle(
+  redis: Redis,
+  scope: LimitScope,
+  requestId: string,
+  limits: PlanLimits,
+  served: readonly ServedPassage[],
+): Promise<boolean> {
   const keys = limitKeys(scope)
   const { exposure } = limits
   const reply = await run(
@@ -229,7 +261,13 @@ async function settle(redis: Redis, scope: LimitScope, requestId: string, limits
       exposure.floors.document,
       runMark(limits),
       keys.documentPrefix,
-      ...served.flatMap((passage) => [passage.chunk, passage.document, passage.revision, passage.ordinal, passage.total]),
+      ...served.flatMap((passage) => [
+        passage.chunk,
+        passage.document,
+        passage.revision,
+        passage.ordinal,
+        passage.total,
+      ]),
     ],
   )
   return reply === 1
@@ -261,7 +299,8 @@ async function install(redis: Redis, organizationId: string, epoch: number, coun
         'PX',
         600_000,
       ])
-      if (open.idempotencyDigest !== undefined) commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', 600_000])
+      if (open.idempotencyDigest !== undefined)
+        commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', 600_000])
     }
     commands.push(['pexpire', keys.leases, BOUNDS.hardDeadlineMs + 1_000])
   }
@@ -279,7 +318,9 @@ async function install(redis: Redis, organizationId: string, epoch: number, coun
     commands.push(['pexpire', keys.exposure, windowMs], ['pexpire', keys.flags, windowMs])
   }
   for (let start = 0; start < commands.length; start += INSTALL_CHUNK) {
-    const results = await redis.pipeline(commands.slice(start, start + INSTALL_CHUNK).map((command) => [...command])).exec()
+    const results = await redis
+      .pipeline(commands.slice(start, start + INSTALL_CHUNK).map((command) => [...command]))
+      .exec()
     const failed = results?.find(([error]) => error !== null)?.[0]
     if (results === null || failed) throw failed ?? new Error('the limit store took no counters')
   }

@@ -6,8 +6,8 @@ import type { Outcome } from '#core/db/reservations.ts'
 import type { Limiter } from './limiter.ts'
 
 /**
- * Settles an admitted request that delivered nothing. Postgres decides (the cap of refunds per day, and only while still open), Redis
- * follows: day, month and the idempotency key are given back, the minute slot never.
+ * Settles an admitted request that delivered nothing. Postgres decides (the cap of refunds per day, and only while
+ * still open), Redis follows: day, month and the idempotency key are given back, the minute slot never.
  * @returns "failed" when the cap was reached and the request stays charged; "not-open" when somebody else settled it.
  */
 export async function settleRefund(

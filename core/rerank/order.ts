@@ -1,9 +1,9 @@
 import type { FoundPassage } from '#core/rpc/search-node.ts'
 
 /**
- * Passages in the order of a re-ranker's scores; those beyond the scores stay behind. What the query names by its reference stays in front, and ties
- * keep their places. A re-ranker's scores have no common scale, so a passage's score becomes the reciprocal of its place: it orders the reply, strictly,
- * and means nothing more.
+ * Passages in the order of a re-ranker's scores; those beyond the scores stay behind. What the query names by its
+ * reference stays in front, and ties keep their places. A re-ranker's scores have no common scale, so a passage's score
+ * becomes the reciprocal of its place: it orders the reply, strictly, and means nothing more.
  * @param scores of the first passages, in their order.
  */
 export function reordered(passages: readonly FoundPassage[], scores: readonly number[]): readonly FoundPassage[] {

@@ -21,17 +21,29 @@ export class RerankError extends Error {
 
 const REPLY_BYTES_MAX = 1024 * 1024
 
-const replySchema = z.object({ results: z.array(z.object({ index: z.int().nonnegative(), relevance_score: z.number() })) })
+const replySchema = z.object({
+  results: z.array(z.object({ index: z.int().nonnegative(), relevance_score: z.number() })),
+})
 
 /**
- * An endpoint of the shape that Cohere, Jina and the servers that follow them have: `POST {base}/rerank` with `model`, `query`, `documents`
- * and `top_n`. One attempt: a second one would not fit the time of a request.
+ * An endpoint of the shape that Cohere, Jina and the servers that follow them have: `POST {base}/rerank` with `model`,
+ * `query`, `documents` and `top_n`. One attempt: a second one would not fit the time of a request.
  * @throws OperatorError without RERANK_BASE_URL.
  */
-export function openReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: apiKey, RERANK_TIMEOUT_MS: timeoutMs }: RerankSettings): Reranker {
-  if (baseUrl === undefined) throw new OperatorError('This profile re-ranks its passages: set RERANK_BASE_URL, or use a profile without a re-ranker.')
+export function openReranker({
+  RERANK_BASE_URL: baseUrl,
+  RERANK_API_KEY: apiKey,
+  RERANK_TIMEOUT_MS: timeoutMs,
+}: RerankSettings): Reranker {
+  if (baseUrl === undefined)
+    throw new OperatorError(
+      'This profile re-ranks its passages: set RERANK_BASE_URL, or use a profile without a re-ranker.',
+    )
   const url = `${baseUrl.replace(/\/+$/, '')}/rerank`
-  const headers = { 'content-type': 'application/json', ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }) }
+  const headers = {
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  }
   return {
     async score(model, query, texts, signal) {
       const body = JSON.stringify({ model, query, documents: texts, top_n: texts.length })
@@ -78,6 +90,7 @@ function scoresOf(body: string, texts: number): readonly number[] {
   if (!parsed.success) throw new RerankError('the re-ranker sent something else than scores')
   const scores = new Map(parsed.data.results.map(({ index, relevance_score: score }) => [index, score]))
   const inOrder = Array.from({ length: texts }, (_, index) => scores.get(index) ?? Number.NaN)
-  if (parsed.data.results.length !== texts || !inOrder.every(Number.isFinite)) throw new RerankError('the re-ranker did not score every text once')
+  if (parsed.data.results.length !== texts || !inOrder.every(Number.isFinite))
+    throw new RerankError('the re-ranker did not score every text once')
   return inOrder
 }

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { clientCredentials } from './transport.ts'
 
 /**
- * Asks the standard gRPC health service, for a container's health check: ends with 0 when it is serving, else with 1 and a sentence.
+ * Asks the standard gRPC health service, for a container's health check: ends with 0 when it is serving, else with 1
+ * and a sentence.
  *
  *   node core/rpc/probe.ts host:port [ca.pem cert.pem key.pem]
  */
@@ -14,7 +15,15 @@ const replySchema = z.object({ status: z.string() })
 /** The status of the whole server, e.g. `SERVING`. */
 function askHealth(address: string, tlsFiles: readonly string[]): Promise<string> {
   const [ca, cert, key] = tlsFiles
-  const client = new Client(address, clientCredentials(address, { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key, SEARCH_PLAINTEXT: 'refuse' }))
+  const client = new Client(
+    address,
+    clientCredentials(address, {
+      SEARCH_TLS_CA: ca,
+      SEARCH_TLS_CERT: cert,
+      SEARCH_TLS_KEY: key,
+      SEARCH_PLAINTEXT: 'refuse',
+    }),
+  )
   return new Promise((resolve, reject) => {
     const check = service['Check']
     if (check === undefined) throw new Error('the health service names no method Check')
@@ -36,7 +45,8 @@ function askHealth(address: string, tlsFiles: readonly string[]): Promise<string
 
 const [address, ...tlsFiles] = process.argv.slice(2)
 try {
-  if (address === undefined) throw new Error('name the address to ask: node core/rpc/probe.ts host:port [ca.pem cert.pem key.pem]')
+  if (address === undefined)
+    throw new Error('name the address to ask: node core/rpc/probe.ts host:port [ca.pem cert.pem key.pem]')
   const status = await askHealth(address, tlsFiles)
   if (status !== 'SERVING') throw new Error(`the server answered ${status}`)
 } catch (error) {

@@ -1,6 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { Metadata, loadPackageDefinition, status } from '@grpc/grpc-js'
-import type { ChannelCredentials, Client, ClientUnaryCall, ServiceClientConstructor, ServiceDefinition, ServiceError as GrpcError } from '@grpc/grpc-js'
+import type {
+  ChannelCredentials,
+  Client,
+  ClientUnaryCall,
+  ServiceClientConstructor,
+  ServiceDefinition,
+  ServiceError as GrpcError,
+} from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { BOUNDS } from '#core/bounds.ts'
 
@@ -81,7 +88,12 @@ export interface ReleaseVersionReply {
   readonly was_loaded: boolean
 }
 export interface GetStatusReply {
-  readonly loaded: readonly { readonly projection_id: string; readonly manifest_digest: Buffer; readonly leases: number; readonly state: string }[]
+  readonly loaded: readonly {
+    readonly projection_id: string
+    readonly manifest_digest: Buffer
+    readonly leases: number
+    readonly state: string
+  }[]
   readonly threads: number
   readonly queued: number
   readonly queue_max: number
@@ -97,7 +109,14 @@ interface Methods {
 const protoFile = fileURLToPath(new URL('../../proto/search/v1/search.proto', import.meta.url))
 
 function constructor(): ServiceClientConstructor {
-  const definition = loadSync(protoFile, { keepCase: true, longs: Number, enums: String, defaults: true, arrays: true, objects: true })
+  const definition = loadSync(protoFile, {
+    keepCase: true,
+    longs: Number,
+    enums: String,
+    defaults: true,
+    arrays: true,
+    objects: true,
+  })
   let node: unknown = loadPackageDefinition(definition)
   for (const part of ['evidence', 'search', 'v1', 'SearchNode']) node = (node as Record<string, unknown>)[part]
   return node as ServiceClientConstructor
@@ -108,7 +127,12 @@ export const searchNodeService: ServiceDefinition = SearchNodeConstructor.servic
 /** One channel to one search node. Every call takes a deadline; a call without one could hang for good. */
 export interface SearchNodeClient {
   readonly address: string
-  call<M extends keyof Methods>(method: M, request: Methods[M]['request'], timeoutMs: number, signal?: AbortSignal): Promise<Methods[M]['reply']>
+  call<M extends keyof Methods>(
+    method: M,
+    request: Methods[M]['request'],
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<Methods[M]['reply']>
   close(): void
 }
 

@@ -13,20 +13,23 @@ export interface TransportSettings {
 const TLS_VARIABLES = ['SEARCH_TLS_CA', 'SEARCH_TLS_CERT', 'SEARCH_TLS_KEY'] as const
 
 /**
- * What of a configuration does not go together: one sentence a fault. Plaintext is refused on anything but loopback unless it was allowed in so many words.
+ * What of a configuration does not go together: one sentence a fault. Plaintext is refused on anything but loopback
+ * unless it was allowed in so many words.
  * @param settings without those that are not valid by themselves.
  */
 export function transportFaults(addresses: readonly string[], settings: Partial<TransportSettings>): string[] {
   if (TLS_VARIABLES.some((name) => !(name in settings))) return []
   const given = TLS_VARIABLES.filter((name) => settings[name] !== undefined)
   if (given.length === TLS_VARIABLES.length) return []
-  if (given.length > 0) return ['Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.']
+  if (given.length > 0)
+    return ['Mutual TLS needs SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together; set all three or none.']
   if (settings.SEARCH_PLAINTEXT === 'allow') return []
   return addresses
     .filter((address) => !isLoopback(address))
     .map(
       (address) =>
-        `${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.`,
+        `${address} is not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and ` +
+        'SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow on a network that you trust.',
     )
 }
 
@@ -44,7 +47,9 @@ export function clientCredentials(address: string, settings: TransportSettings):
 /** @throws Error where the settings do not go together (`transportFaults`). */
 export function serverCredentials(address: string, settings: TransportSettings): ServerCredentials {
   const tls = tlsFiles(address, settings)
-  return tls === undefined ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
+  return tls === undefined
+    ? ServerCredentials.createInsecure()
+    : ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
 }
 
 interface TlsFiles {
@@ -57,5 +62,7 @@ function tlsFiles(address: string, settings: TransportSettings): TlsFiles | unde
   const [fault] = transportFaults([address], settings)
   if (fault !== undefined) throw new Error(fault)
   const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings
-  return ca === undefined || cert === undefined || key === undefined ? undefined : { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
+  return ca === undefined || cert === undefined || key === undefined
+    ? undefined
+    : { ca: readFileSync(ca), cert: readFileSync(cert), key: readFileSync(key) }
 }

@@ -8,7 +8,8 @@ const TERM_UNITS_MAX = 64
 const QUERY_WORDS_MAX = 256
 
 /** Scripts that do not part words by spaces: their runs are indexed as pairs of neighbouring characters. */
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const PRIMARY_SUBTAG_UNITS_MAX = 8
 /** Words whose terms are remembered, of each language; forgotten all at once. */
 const MEMORY_WORDS_MAX = 50_000
@@ -38,7 +39,9 @@ export interface AnalyzedQuestion {
 }
 
 const functionWordLists = FUNCTION_WORDS.trim().split('\n\n')
-const functionWords = new Map(['en', 'de', 'fr'].map((language, place) => [language, new Set(words(functionWordLists[place] ?? ''))]))
+const functionWords = new Map(
+  ['en', 'de', 'fr'].map((language, place) => [language, new Set(words(functionWordLists[place] ?? ''))]),
+)
 
 /** Primary subtag of a BCP 47 language tag, lower case: `de` of `de-AT`. Texts are indexed by it. */
 export function primaryLanguage(tag: string): string {
@@ -47,8 +50,9 @@ export function primaryLanguage(tag: string): string {
 }
 
 /**
- * The terms of one folded word, in one language: none of a function word, the stem of any other; numbers and legal tokens stay whole and give the provision
- * around them besides (`words` gives `33(1)(a)` and `33`; the first gives `33(1)(a)` and `33(1)`). The same on every machine.
+ * The terms of one folded word, in one language: none of a function word, the stem of any other; numbers and legal
+ * tokens stay whole and give the provision around them besides (`words` gives `33(1)(a)` and `33`; the first gives
+ * `33(1)(a)` and `33(1)`). The same on every machine.
  * @param language BCP 47; without a stemmer of its own, words are only folded.
  */
 function termsOfWordIn(language: string): TermsOfWord {
@@ -58,7 +62,10 @@ function termsOfWordIn(language: string): TermsOfWord {
   return (word) => (dropped?.has(word) === true ? [] : termsOfWord(word, stem))
 }
 
-/** The folded words of a text (`words`), and after them its identifiers that `words` takes apart: `32024R1689`, `2019L0944`. */
+/**
+ * The folded words of a text (`words`), and after them its identifiers that `words` takes apart: `32024R1689`,
+ * `2019L0944`.
+ */
 function indexedWords(text: string): string[] {
   const found = words(text)
   if (MIXED.test(text)) for (const [identifier] of fold(text).matchAll(MIXED_WORD)) found.push(identifier)
@@ -106,10 +113,15 @@ function termsOfText(text: string, termsOf: TermsOfWord): string[] {
 
 /** The words of a question, by first appearance, each once; function words of every given language are left out. */
 export function analyzeQuestion(text: string, languages: readonly string[]): AnalyzedQuestion {
-  const analyzers = [...new Set(languages.map(primaryLanguage))].map((language) => ({ language, termsOf: termsOfWordIn(language), inOrder: [] as string[] }))
+  const analyzers = [...new Set(languages.map(primaryLanguage))].map((language) => ({
+    language,
+    termsOf: termsOfWordIn(language),
+    inOrder: [] as string[],
+  }))
   const found = new Map<string, QueryWord>()
   for (const word of indexedWords(text)) {
-    // A word gives several terms in a row (pairs of characters, enclosing provisions), as many in every language that keeps it.
+    // A word gives several terms in a row (pairs of characters, enclosing provisions), as many in every language that
+    // keeps it.
     const places: { language: string; term: string }[][] = []
     for (const { language, termsOf, inOrder } of analyzers) {
       for (const [place, term] of termsOf(word).entries()) {
@@ -121,7 +133,8 @@ export function analyzeQuestion(text: string, languages: readonly string[]): Ana
       const key = JSON.stringify(terms)
       const known = found.get(key)
       if (known !== undefined) found.set(key, { ...known, count: known.count + 1 })
-      else if (found.size < QUERY_WORDS_MAX) found.set(key, { word: place === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
+      else if (found.size < QUERY_WORDS_MAX)
+        found.set(key, { word: place === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
     }
   }
   return { words: [...found.values()], terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])) }
@@ -141,7 +154,9 @@ function enclosing(word: string): string[] {
 
 function characterPairs(word: string): readonly string[] {
   const characters = [...word]
-  return characters.length < 2 ? [word] : characters.slice(1).map((character, before) => `${characters[before] ?? ''}${character}`)
+  return characters.length < 2
+    ? [word]
+    : characters.slice(1).map((character, before) => `${characters[before] ?? ''}${character}`)
 }
 
 /** Never through the middle of a surrogate pair. */

@@ -1,47 +1,73 @@
 /** Words with grammar but no topic: English, German, French. Spelt as usual; `words()` folds them. */
 export const FUNCTION_WORDS = `
-a an the and or nor but if then else than that this these those there here it its itself he him his himself she her hers they them their theirs themselves we us our ours you your yours i me my
+a an the and or nor but if then else than that this these those there here it its itself he him his himself she her hers
+they them their theirs themselves we us our ours you your yours i me my
 who whom whose which what when where why how whether while until unless although though because since
-is are was were be been being am do does did done doing has have had having can could may might must shall should will would cannot not no
-as at by for from in into of off on onto out over to up with within without under upon about above below after before again against between through throughout during per via
-so also any all both each either neither every few more most much many other others another some such own same only very too just even still yet ever never thereof therein thereto hereby herein etc ie eg
+is are was were be been being am do does did done doing has have had having can could may might must shall should will
+would cannot not no
+as at by for from in into of off on onto out over to up with within without under upon about above below after before
+again against between through throughout during per via
+so also any all both each either neither every few more most much many other others another some such own same only very
+too just even still yet ever never thereof therein thereto hereby herein etc ie eg
 long soon often able become becomes get gets give given gives go goes let make makes made making take takes taken taking
 
-der die das den dem des ein eine einer eines einem einen kein keine keiner keines keinem keinen und oder aber auch als an am auf aus bei beim bis da dabei dadurch dafür dagegen daher damit danach daran darauf daraus
-darf dürfen darin darüber davon dazu dass denn deren dessen doch dort durch er es etwa für gegen hat haben hatte hatten habe hier hin hinter ich ihm ihn ihnen ihr ihre ihrer ihres ihrem ihren im in ins ist
-sind sein seine seiner seines seinem seinen sei seien war waren wäre wird werden wurde wurden worden jede jeder jedes jedem jeden jene jener jenes kann können könnte konnte man mehr mit muss müssen müsste nach
-nicht nichts noch nun nur ob ohne seit sich sie so sofern soweit solche solcher solches solchen solchem soll sollen sollte sonst sowie um unter vom von vor während wann warum was weil welche welcher welches
-welchem welchen wenn wer wem wen wessen wie wieder wieviel viel viele vielen wo wobei wodurch zu zum zur zwischen zwar über diese dieser dieses diesem diesen derselbe dieselbe dasselbe derselben desselben denselben
-jedoch bereits einander allen aller alle alles andere anderen anderer anderes lange oft hoch groß mein meine meiner meinem meinen meines wir uns unser dein gibt
+der die das den dem des ein eine einer eines einem einen kein keine keiner keines keinem keinen und oder aber auch als
+an am auf aus bei beim bis da dabei dadurch dafür dagegen daher damit danach daran darauf daraus
+darf dürfen darin darüber davon dazu dass denn deren dessen doch dort durch er es etwa für gegen hat haben hatte hatten
+habe hier hin hinter ich ihm ihn ihnen ihr ihre ihrer ihres ihrem ihren im in ins ist
+sind sein seine seiner seines seinem seinen sei seien war waren wäre wird werden wurde wurden worden jede jeder jedes
+jedem jeden jene jener jenes kann können könnte konnte man mehr mit muss müssen müsste nach
+nicht nichts noch nun nur ob ohne seit sich sie so sofern soweit solche solcher solches solchen solchem soll sollen
+sollte sonst sowie um unter vom von vor während wann warum was weil welche welcher welches
+welchem welchen wenn wer wem wen wessen wie wieder wieviel viel viele vielen wo wobei wodurch zu zum zur zwischen zwar
+über diese dieser dieses diesem diesen derselbe dieselbe dasselbe derselben desselben denselben
+jedoch bereits einander allen aller alle alles andere anderen anderer anderes lange oft hoch groß mein meine meiner
+meinem meinen meines wir uns unser dein gibt
 
-le la les l un une des du de d et ou mais donc or ni car que qu qui quoi dont où quel quelle quels quelles quand comment pourquoi combien lequel laquelle lesquels lesquelles duquel auquel
-ce cet cette ces cela ceci celui celle ceux celles ci ça il elle ils elles on nous vous je tu me te se soi lui eux leur leurs son sa ses notre nos votre vos mon ma mes ton ta tes en y
-à au aux avec sans sous sur dans par pour pas ne plus moins très trop peu peut peuvent pouvoir pourra doit doivent devoir devra est sont être été étaient était soit soient sera seront serait fut
-a ont avoir ait aient avait avaient eu fait faire font faut si comme ainsi alors lorsque puisque quoique jusque entre vers chez depuis pendant avant après contre selon malgré parmi
-tout toute tous toutes aucun aucune même mêmes autre autres chaque tel telle tels telles non aussi encore déjà jamais toujours quelque quelques plusieurs certain certaine certains certaines
+le la les l un une des du de d et ou mais donc or ni car que qu qui quoi dont où quel quelle quels quelles quand comment
+pourquoi combien lequel laquelle lesquels lesquelles duquel auquel
+ce cet cette ces cela ceci celui celle ceux celles ci ça il elle ils elles on nous vous je tu me te se soi lui eux leur
+leurs son sa ses notre nos votre vos mon ma mes ton ta tes en y
+à au aux avec sans sous sur dans par pour pas ne plus moins très trop peu peut peuvent pouvoir pourra doit doivent
+devoir devra est sont être été étaient était soit soient sera seront serait fut
+a ont avoir ait aient avait avaient eu fait faire font faut si comme ainsi alors lorsque puisque quoique jusque entre
+vers chez depuis pendant avant après contre selon malgré parmi
+tout toute tous toutes aucun aucune même mêmes autre autres chaque tel telle tels telles non aussi encore déjà jamais
+toujours quelque quelques plusieurs certain certaine certains certaines
 `
 
 /** Content words that stand in a large share of all provisions, whatever these are about. */
 export const VERY_COMMON_WORDS = `
-person article paragraph section subsection subparagraph chapter part annex schedule title point clause rule regulation act law directive provision
-apply applicable application accordance according pursuant refer referred set out following follow mention subject respect relation relevant appropriate necessary specific particular respective
-provide require requirement include ensure case purpose mean meaning define definition order way manner matter time period date day month year
-information member state union authority competent commission use used carry establish one two three first second third new different certain general
+person article paragraph section subsection subparagraph chapter part annex schedule title point clause rule regulation
+act law directive provision
+apply applicable application accordance according pursuant refer referred set out following follow mention subject
+respect relation relevant appropriate necessary specific particular respective
+provide require requirement include ensure case purpose mean meaning define definition order way manner matter time
+period date day month year
+information member state union authority competent commission use used carry establish one two three first second third
+new different certain general
 
-Absatz Abs Satz Nummer Nr Paragraph Paragraf Artikel Buchstabe Gesetz Vorschrift Bestimmung Abschnitt Kapitel Teil Titel Fall Fälle Sinne entsprechend entsprechende gelten gilt anwenden anzuwenden Anwendung
-insbesondere erforderlich bestimmen bestimmt jeweils jeweilig genannt bezeichnet zuständig Person Recht Tag Monat Jahr Zeit gemäß ersten zweiten erste zweite eins zwei drei
+Absatz Abs Satz Nummer Nr Paragraph Paragraf Artikel Buchstabe Gesetz Vorschrift Bestimmung Abschnitt Kapitel Teil Titel
+Fall Fälle Sinne entsprechend entsprechende gelten gilt anwenden anzuwenden Anwendung
+insbesondere erforderlich bestimmen bestimmt jeweils jeweilig genannt bezeichnet zuständig Person Recht Tag Monat Jahr
+Zeit gemäß ersten zweiten erste zweite eins zwei drei
 
-loi code alinéa disposition cas effet présent présente applicable appliquer prévu prévue prévoir condition droit personne acte an année mois jour date lieu sens conformément dit dite chapitre titre partie
+loi code alinéa disposition cas effet présent présente applicable appliquer prévu prévue prévoir condition droit
+personne acte an année mois jour date lieu sens conformément dit dite chapitre titre partie
 premier première deuxième second deux trois
 `
 
 /** Content words common enough in regulation to say less than the rest. */
 export const COMMON_WORDS = `
-authorised authorized entity undertaking firm company institution service activity business financial measure condition obligation right regulator party report reporting notice notify notification
-document procedure policy system process management control risk amount number value least level basis rate total type kind form term result effect account client customer product public national European
-decision request consider determine determined determination review assess assessment approval approve specify specified prescribe prescribed relate related place conduct operate operation operator need want keep kept hold held
+authorised authorized entity undertaking firm company institution service activity business financial measure condition
+obligation right regulator party report reporting notice notify notification
+document procedure policy system process management control risk amount number value least level basis rate total type
+kind form term result effect account client customer product public national European
+decision request consider determine determined determination review assess assessment approval approve specify specified
+prescribe prescribed relate related place conduct operate operation operator need want keep kept hold held
 
-Behörde Antrag Vertrag Vertrages Verträge Verpflichtung verpflichtet Pflicht Frist Unternehmen Leistung Verfahren Entscheidung Angabe Information Daten Mitteilung Nachweis Kosten Anspruch Umfang Maßnahme Voraussetzung verlangen
+Behörde Antrag Vertrag Vertrages Verträge Verpflichtung verpflichtet Pflicht Frist Unternehmen Leistung Verfahren
+Entscheidung Angabe Information Daten Mitteilung Nachweis Kosten Anspruch Umfang Maßnahme Voraussetzung verlangen
 
 contrat demande juge tribunal bien obligation délai somme chose qualité intérêt
 `

@@ -1,6 +1,9 @@
 const STEM_LENGTH_MIN = 3
 
-/** Inflections of English, German and French, tried in this order; at most one falls off, and never so that fewer than the given letters are left. */
+/**
+ * Inflections of English, German and French, tried in this order; at most one falls off, and never so that fewer than
+ * the given letters are left.
+ */
 const INFLECTIONS: readonly (readonly [suffix: string, lettersLeftMin: number])[] = [
   ['ed', 3],
   ['ing', 3],
@@ -14,8 +17,9 @@ const INFLECTIONS: readonly (readonly [suffix: string, lettersLeftMin: number])[
 ]
 
 /**
- * Folds the inflections of one word of `words()` together, whatever its language: `notifies`, `notified`, `notify`; `Vertrag`, `Verträge`, `Vertrages`;
- * `demande`, `demandés`. Deliberately light, since query and passage pass through the same rules and a rule too many joins strangers.
+ * Folds the inflections of one word of `words()` together, whatever its language: `notifies`, `notified`, `notify`;
+ * `Vertrag`, `Verträge`, `Vertrages`; `demande`, `demandés`. Deliberately light, since query and passage pass through
+ * the same rules and a rule too many joins strangers.
  */
 export function stem(word: string): string {
   if (word.length <= STEM_LENGTH_MIN || /[^a-z]/.test(word)) return word

@@ -12,8 +12,9 @@ import { stemmer as swedish } from '@orama/stemmers/swedish'
 type Stemmer = (word: string) => string
 
 /**
- * Snowball's algorithms (https://snowballstem.org/algorithms; English by Porter, 1980) by primary language subtag. Words come folded, without diacritics,
- * because questions are often typed so; where an algorithm knows an ending only with its accent, the accent is put back first.
+ * Snowball's algorithms (https://snowballstem.org/algorithms; English by Porter, 1980) by primary language subtag.
+ * Words come folded, without diacritics, because questions are often typed so; where an algorithm knows an ending only
+ * with its accent, the accent is put back first.
  */
 const STEMMERS: ReadonlyMap<string, Stemmer> = new Map<string, Stemmer>([
   ['da', danish],
@@ -30,7 +31,10 @@ const STEMMERS: ReadonlyMap<string, Stemmer> = new Map<string, Stemmer>([
   ['sv', swedish],
 ])
 
-/** The stem of a folded word of letters only; the word itself in a language without a stemmer. @param language primary subtag, lower case. */
+/**
+ * The stem of a folded word of letters only; the word itself in a language without a stemmer. @param language primary
+ * subtag, lower case.
+ */
 export function stemmerFor(language: string): Stemmer {
   return STEMMERS.get(language) ?? ((word) => word)
 }

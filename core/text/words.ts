@@ -2,16 +2,20 @@
 const ELIDED = new Set(['l', 'd', 'c', 'j', 'm', 'n', 's', 't', 'qu', 'jusqu', 'lorsqu', 'puisqu', 'quoiqu', 'presqu'])
 
 /**
- * A number with the parts that make it a legal reference (`1005.34(a)(1)`, `2016/679`, `5a`, `72`), or a word with its inner apostrophes and hyphens.
- * Everything else separates.
+ * A number with the parts that make it a legal reference (`1005.34(a)(1)`, `2016/679`, `5a`, `72`), or a word with its
+ * inner apostrophes and hyphens. Everything else separates.
  */
-const TOKEN = /\p{N}+\p{L}*(?:[./:,-]\p{N}+\p{L}*)*(?:\([\p{L}\p{N}]{1,4}\))*|[\p{L}\p{M}][\p{L}\p{N}\p{M}]*(?:['’-][\p{L}\p{N}\p{M}]+)*/gu
+const TOKEN =
+  /\p{N}+\p{L}*(?:[./:,-]\p{N}+\p{L}*)*(?:\([\p{L}\p{N}]{1,4}\))*|[\p{L}\p{M}][\p{L}\p{N}\p{M}]*(?:['’-][\p{L}\p{N}\p{M}]+)*/gu
 
 const ASCII_ONLY = /^[\0-\x7f]*$/
 const MARKS_AND_INVISIBLES = /[\u0300-\u036f\u00ad\u200b-\u200d\ufeff]/g
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+$/
 
-/** Compatibility form, lower case, without diacritics and invisible characters: `Verträge`, `VERTRAGE` and `vertrage` are one. Independent of the machine's locale. */
+/**
+ * Compatibility form, lower case, without diacritics and invisible characters: `Verträge`, `VERTRAGE` and `vertrage`
+ * are one. Independent of the machine's locale.
+ */
 export function fold(text: string): string {
   if (ASCII_ONLY.test(text)) return text.toLowerCase()
   return text
@@ -26,8 +30,9 @@ export function fold(text: string): string {
 }
 
 /**
- * The folded words of a text in order. Hyphenated words give their parts, possessives and elisions fall off (`firm's` → `firm`, `l'article` → `article`),
- * a number with brackets gives itself and the number before them (`33(1)` → `33(1)`, `33`), thousands lose their commas.
+ * The folded words of a text in order. Hyphenated words give their parts, possessives and elisions fall off (`firm's` →
+ * `firm`, `l'article` → `article`), a number with brackets gives itself and the number before them (`33(1)` → `33(1)`,
+ * `33`), thousands lose their commas.
  */
 export function words(text: string): string[] {
   const found: string[] = []

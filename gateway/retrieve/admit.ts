@@ -33,9 +33,10 @@ const ATTEMPT_PAUSE_MS = 25
 const HOLDER_WAITS_MAX = 3
 
 /**
- * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before anything is said.
- * `onDecision` learns how full the windows are, whatever comes of it.
- * @throws ServiceError REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits cannot be decided.
+ * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before
+ * anything is said. `onDecision` learns how full the windows are, whatever comes of it.
+ * @throws ServiceError REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits
+ * cannot be decided.
  */
 export async function admit(
   deps: AdmitDeps,
@@ -45,11 +46,16 @@ export async function admit(
   onDecision: (decision: AdmissionDecision) => void,
 ): Promise<Admission> {
   const { timings } = exchange
-  const digest = idempotencyKey === undefined ? undefined : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
+  const digest =
+    idempotencyKey === undefined
+      ? undefined
+      : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
   const fingerprint = fingerprintOf(deps, pinned)
   for (let [attempt, waits] = [1, 0]; attempt <= ATTEMPTS_MAX;) {
     const original =
-      digest === undefined ? undefined : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
+      digest === undefined
+        ? undefined
+        : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
     const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
     const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
     if (decision.status === 'epoch') {
@@ -57,7 +63,8 @@ export async function admit(
       attempt += 1
       continue
     }
-    // The request that holds the key may still give it back: it is named as the original once it is on record, or after a while.
+    // The request that holds the key may still give it back: it is named as the original once it is on record, or after
+    // a while.
     if (decision.status === 'conflict' && original === undefined && waits < HOLDER_WAITS_MAX) {
       waits += 1
       await sleep(ATTEMPT_PAUSE_MS * waits, undefined, { signal: exchange.signal })
@@ -68,7 +75,8 @@ export async function admit(
     const reserved = await reserve(deps, exchange, pinned, { scope, digest, fingerprint, decision })
     if (reserved.status === 'inserted') return { scope, decision }
     await takeBack(deps, exchange, scope, digest)
-    if (reserved.status === 'conflict') throw new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${reserved.originalRequestId}` })
+    if (reserved.status === 'conflict')
+      throw new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${reserved.originalRequestId}` })
     deps.epochs.forget(pinned.organizationId)
     await sleep(ATTEMPT_PAUSE_MS * attempt)
     attempt += 1
@@ -76,7 +84,10 @@ export async function admit(
   throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the epoch of the limit counters did not settle') })
 }
 
-/** An answer of Redis that was lost says nothing: what it may have charged is taken back, or the caller's retry would be its own duplicate. */
+/**
+ * An answer of Redis that was lost says nothing: what it may have charged is taken back, or the caller's retry would be
+ * its own duplicate.
+ */
 async function chargeLimits(
   deps: AdmitDeps,
   exchange: Exchange,
@@ -86,7 +97,13 @@ async function chargeLimits(
   original: string | undefined,
 ): Promise<AdmissionDecision> {
   const { requestId, timings } = exchange
-  const request = { requestId, limits: pinned.limits, corpusPassages: pinned.profile.passages, idempotencyDigest: digest, originalRequestId: original }
+  const request = {
+    requestId,
+    limits: pinned.limits,
+    corpusPassages: pinned.profile.passages,
+    idempotencyDigest: digest,
+    originalRequestId: original,
+  }
   try {
     return await timings.wait('redis', deps.limiter.admit(scope, request))
   } catch (error) {
@@ -102,7 +119,12 @@ interface Charge {
   readonly decision: AdmissionDecision
 }
 
-async function reserve(deps: AdmitDeps, exchange: Exchange, pinned: PinnedRequest, charge: Charge): Promise<ReservationInserted> {
+async function reserve(
+  deps: AdmitDeps,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  charge: Charge,
+): Promise<ReservationInserted> {
   const reservation = {
     ...pinned,
     id: exchange.requestId,
@@ -123,8 +145,16 @@ async function reserve(deps: AdmitDeps, exchange: Exchange, pinned: PinnedReques
   }
 }
 
-/** A charge that cannot be taken back makes the organization's counters doubtful: they are counted anew before the next admission. */
-async function takeBack(deps: AdmitDeps, exchange: Exchange, scope: LimitScope, digest: Buffer | undefined): Promise<void> {
+/**
+ * A charge that cannot be taken back makes the organization's counters doubtful: they are counted anew before the next
+ * admission.
+ */
+async function takeBack(
+  deps: AdmitDeps,
+  exchange: Exchange,
+  scope: LimitScope,
+  digest: Buffer | undefined,
+): Promise<void> {
   try {
     await exchange.timings.wait('redis', deps.limiter.undo(scope, exchange.requestId, digest))
   } catch {
@@ -158,9 +188,13 @@ const unwrapped = new WeakMap<Buffer, KeyObject>()
 function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerprint'] {
   const { fingerprintKey, organizationId } = pinned
   if (fingerprintKey === undefined)
-    throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"') })
+    throw new ServiceError('INTERNAL_UNAVAILABLE', {
+      cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"'),
+    })
   const { wrapped, epoch } = fingerprintKey
-  const key = unwrapped.get(wrapped) ?? createSecretKey(unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret))
+  const key =
+    unwrapped.get(wrapped) ??
+    createSecretKey(unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret))
   unwrapped.set(wrapped, key)
   return { value: queryFingerprint(key, pinned.query), epoch }
 }

@@ -23,10 +23,12 @@ export type KeyDigests = readonly Buffer[]
  */
 export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): Promise<KeyDigests> {
   const key = bearerKey(exchange.incoming.headers.authorization)
-  if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`)) throw new ServiceError('INVALID_API_KEY')
+  if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`))
+    throw new ServiceError('INVALID_API_KEY')
   const digests = deps.peppers.map((pepper) => keyDigest(key, pepper))
   const { timings } = exchange
-  if (deps.failures.isSpent(exchange.address) && !(await timings.wait('postgres', deps.access.isKnown(digests)))) throw new ServiceError('INVALID_API_KEY')
+  if (deps.failures.isSpent(exchange.address) && !(await timings.wait('postgres', deps.access.isKnown(digests))))
+    throw new ServiceError('INVALID_API_KEY')
   if ((await timings.wait('postgres', deps.access.read(digests))) === undefined) deps.failures.count(exchange.address)
   await accessNow(deps, exchange, digests)
   return digests
@@ -38,7 +40,12 @@ export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): 
  */
 export async function accessNow(deps: AuthenticateDeps, exchange: Exchange, digests: KeyDigests): Promise<Access> {
   const access = await exchange.timings.wait('postgres', deps.access.read(digests))
-  if (access === undefined || access.environment !== deps.environment || access.revoked_at !== null || access.expires_at.getTime() <= Date.now())
+  if (
+    access === undefined ||
+    access.environment !== deps.environment ||
+    access.revoked_at !== null ||
+    access.expires_at.getTime() <= Date.now()
+  )
     throw new ServiceError('INVALID_API_KEY')
   if (!access.scopes.includes(RETRIEVAL_SCOPE)) throw new ServiceError('SCOPE_FORBIDDEN')
   return access
@@ -48,7 +55,10 @@ function bearerKey(header: string | undefined): string | undefined {
   return /^Bearer ([\w-]{1,128})$/i.exec(header ?? '')?.[1]
 }
 
-/** Unknown keys per address and minute. Past the budget, unknown keys no longer reach the database; known ones keep passing. */
+/**
+ * Unknown keys per address and minute. Past the budget, unknown keys no longer reach the database; known ones keep
+ * passing.
+ */
 export interface FailureBudget {
   isSpent(address: string): boolean
   count(address: string): void

@@ -19,7 +19,13 @@ interface ReplyIds {
  * The reply's bytes. Whole passages are dropped from the end until it fits the plan; none is cut.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when not even one passage of an answer fits.
  */
-export function bound(ids: ReplyIds, pinned: PinnedRequest, query: EmbeddedQuery, passages: readonly FoundPassage[], abstention: Abstention): BoundedReply {
+export function bound(
+  ids: ReplyIds,
+  pinned: PinnedRequest,
+  query: EmbeddedQuery,
+  passages: readonly FoundPassage[],
+  abstention: Abstention,
+): BoundedReply {
   const { max_response_bytes: bytesMax } = pinned.limits
   const candidates = abstention.decision === 'answer' ? passages : []
   const texts = candidates.map((passage) => JSON.stringify(resultOf(passage)))
@@ -27,7 +33,9 @@ export function bound(ids: ReplyIds, pinned: PinnedRequest, query: EmbeddedQuery
     const body = encode(ids, pinned, query, abstention, texts.slice(0, count))
     if (body.length <= bytesMax) return { body, served: candidates.slice(0, count) }
   }
-  throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause: new Error('the smallest reply exceeds the response bound of the plan') })
+  throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
+    cause: new Error('the smallest reply exceeds the response bound of the plan'),
+  })
 }
 
 /** Exactly the contract's fields: nothing the search node may add reaches a caller. */
@@ -46,7 +54,11 @@ function resultOf(passage: FoundPassage): Result {
       published_at: document.published_at,
       effective_at: document.effective_at,
     },
-    citation: { label: citation.label, source_anchor: citation.source_anchor, source_snapshot_id: citation.source_snapshot_id },
+    citation: {
+      label: citation.label,
+      source_anchor: citation.source_anchor,
+      source_snapshot_id: citation.source_snapshot_id,
+    },
     metadata: {
       language: metadata.language,
       jurisdiction: metadata.jurisdiction,
@@ -55,7 +67,13 @@ function resultOf(passage: FoundPassage): Result {
   }
 }
 
-function encode(ids: ReplyIds, pinned: PinnedRequest, query: EmbeddedQuery, abstention: Abstention, results: readonly string[]): Buffer {
+function encode(
+  ids: ReplyIds,
+  pinned: PinnedRequest,
+  query: EmbeddedQuery,
+  abstention: Abstention,
+  results: readonly string[],
+): Buffer {
   const head = JSON.stringify({
     request_id: ids.requestId,
     knowledge_base: pinned.knowledgeBase,

@@ -6,13 +6,16 @@ import type { Abstention } from './schema.ts'
 import type { Evidence } from './search.ts'
 
 /**
- * answer iff a passage remains, no explicit reference is unsupported, and the observed value reaches the profile's threshold.
+ * answer iff a passage remains, no explicit reference is unsupported, and the observed value reaches the profile's
+ * threshold.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node measured other features than the profile was calibrated on.
  */
 export function decide(pinned: PinnedRequest, { passages, evidence, unsupported }: Evidence): Abstention {
   const { threshold, signal, parameters } = pinned.profile
   if (evidence.length !== EVIDENCE_FEATURES.length || !evidence.every(Number.isFinite))
-    throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause: new Error('the search node measured other features than this gateway knows') })
+    throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
+      cause: new Error('the search node measured other features than this gateway knows'),
+    })
   const observed = passages.length === 0 ? 0 : probability(parameters.calibration, EVIDENCE_FEATURES, evidence)
   const answers = passages.length > 0 && unsupported.length === 0 && observed >= threshold
   return {

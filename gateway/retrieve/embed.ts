@@ -32,7 +32,10 @@ export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
  */
 export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {
   try {
-    const { vectors, tokens } = await exchange.timings.wait('provider', embedderOf(pinned.profile.embedding).embed([pinned.query], exchange.signal))
+    const { vectors, tokens } = await exchange.timings.wait(
+      'provider',
+      embedderOf(pinned.profile.embedding).embed([pinned.query], exchange.signal),
+    )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
     return { vector, tokens }

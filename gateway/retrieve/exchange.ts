@@ -4,7 +4,21 @@ import { newRequestId } from '#core/ids.ts'
 import type { RequestId } from '#core/ids.ts'
 
 /** The stages of a request, in their order. */
-export const STAGES = ['authenticate', 'parse', 'entitle', 'narrow', 'pin', 'admit', 'embed', 'search', 'rerank', 'decide', 'bound', 'record', 'reply'] as const
+export const STAGES = [
+  'authenticate',
+  'parse',
+  'entitle',
+  'narrow',
+  'pin',
+  'admit',
+  'embed',
+  'search',
+  'rerank',
+  'decide',
+  'bound',
+  'record',
+  'reply',
+] as const
 export type Stage = (typeof STAGES)[number]
 
 /** Outside parties whose time is not the gateway's own. */
@@ -62,6 +76,19 @@ function newTimings(): Timings {
   }
 }
 
-export function newExchange(incoming: IncomingMessage, address: string, signal: AbortSignal, callerGone: () => boolean): Exchange {
-  return { requestId: newRequestId(), traceId: randomUUID(), incoming, address, signal, callerGone, timings: newTimings() }
+export function newExchange(
+  incoming: IncomingMessage,
+  address: string,
+  signal: AbortSignal,
+  callerGone: () => boolean,
+): Exchange {
+  return {
+    requestId: newRequestId(),
+    traceId: randomUUID(),
+    incoming,
+    address,
+    signal,
+    callerGone,
+    timings: newTimings(),
+  }
 }

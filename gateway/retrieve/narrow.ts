@@ -19,7 +19,8 @@ export interface Narrowed extends Values {
 }
 
 /**
- * Applies the request's own filters to the entitlement. A value outside it is refused whether or not the knowledge base holds it.
+ * Applies the request's own filters to the entitlement. A value outside it is refused whether or not the knowledge base
+ * holds it.
  * @throws ServiceError FILTER_FORBIDDEN.
  */
 export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest): Narrowed {
@@ -35,7 +36,10 @@ export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest
     entitled,
     languages: within(entitled.languages, filters?.language?.map(canonicalLanguage)),
     jurisdictions: within(entitled.jurisdictions, filters?.jurisdiction?.map(canonicalJurisdiction)),
-    subjects: filters?.subject === undefined ? (entitlement.subjects ?? undefined) : within(entitlement.subjects ?? profile.facets.subjects, filters.subject),
+    subjects:
+      filters?.subject === undefined
+        ? (entitlement.subjects ?? undefined)
+        : within(entitlement.subjects ?? profile.facets.subjects, filters.subject),
   }
 }
 

@@ -11,7 +11,9 @@ export interface ParsedRequest {
 }
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
-const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{${BOUNDS.idempotencyKeyCharactersMin},${BOUNDS.idempotencyKeyCharactersMax}}$`)
+const IDEMPOTENCY_KEY = new RegExp(
+  `^[\\x21-\\x7e]{${BOUNDS.idempotencyKeyCharactersMin},${BOUNDS.idempotencyKeyCharactersMax}}$`,
+)
 
 /**
  * Reads the body, which nobody has touched before, and makes a request of it.
@@ -23,7 +25,10 @@ export async function parse(exchange: Exchange): Promise<ParsedRequest> {
   if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) throw invalid('Content-Type', 'must be application/json')
   const idempotencyKey = headers['idempotency-key']
   if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !IDEMPOTENCY_KEY.test(idempotencyKey)))
-    throw invalid('Idempotency-Key', `must be ${BOUNDS.idempotencyKeyCharactersMin} to ${BOUNDS.idempotencyKeyCharactersMax} visible ASCII characters`)
+    throw invalid(
+      'Idempotency-Key',
+      `must be ${BOUNDS.idempotencyKeyCharactersMin} to ${BOUNDS.idempotencyKeyCharactersMax} visible ASCII characters`,
+    )
   const parsed = retrievalRequestSchema.safeParse(parseJson(body))
   if (!parsed.success) throw new ServiceError('INVALID_REQUEST', { details: detailsOf(parsed.error) })
   return { request: parsed.data, idempotencyKey }
@@ -34,7 +39,10 @@ function invalid(path: string, message: string): ServiceError {
 }
 
 function tooLarge(): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { status: 413, details: [{ path: '(body)', message: `must be at most ${BOUNDS.bodyBytesMax} bytes` }] })
+  return new ServiceError('INVALID_REQUEST', {
+    status: 413,
+    details: [{ path: '(body)', message: `must be at most ${BOUNDS.bodyBytesMax} bytes` }],
+  })
 }
 
 /** Declared too large is refused unread; streamed too large as soon as it is; too slow after a time of its own. */

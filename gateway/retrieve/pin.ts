@@ -7,7 +7,10 @@ import type { RetrievalRequest } from './schema.ts'
 
 declare const pinned: unique symbol
 
-/** A request about which nothing can change any more, whatever is activated meanwhile. Only `pin` makes one; only this can be searched. */
+/**
+ * A request about which nothing can change any more, whatever is activated meanwhile. Only `pin` makes one; only this
+ * can be searched.
+ */
 export interface PinnedRequest {
   readonly [pinned]: true
   readonly query: string
@@ -30,7 +33,13 @@ export interface PinnedRequest {
   readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
 }
 
-export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Narrowed, request: RetrievalRequest, now: Date): PinnedRequest {
+export function pin(
+  access: Access,
+  entitlement: ActiveEntitlement,
+  narrowed: Narrowed,
+  request: RetrievalRequest,
+  now: Date,
+): PinnedRequest {
   const { limits } = entitlement
   const { profile } = narrowed
   const inForceOn = now.toISOString().slice(0, 10)
@@ -63,6 +72,10 @@ export function pin(access: Access, entitlement: ActiveEntitlement, narrowed: Na
   return Object.freeze(facts) as PinnedRequest
 }
 
-function valuesOf({ languages, jurisdictions, subjects }: Values): Pick<Filters, 'languages' | 'jurisdictions' | 'subjects' | 'any_subject'> {
+function valuesOf({
+  languages,
+  jurisdictions,
+  subjects,
+}: Values): Pick<Filters, 'languages' | 'jurisdictions' | 'subjects' | 'any_subject'> {
   return { languages, jurisdictions, subjects: subjects ?? [], any_subject: subjects === undefined }
 }

@@ -41,7 +41,10 @@ export interface Finished {
   readonly decision: string | undefined
 }
 
-/** One request, from its headers to its reply. The first stage that refuses answers; a refusal after `admit` is refunded. */
+/**
+ * One request, from its headers to its reply. The first stage that refuses answers; a refusal after `admit` is
+ * refunded.
+ */
 export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<Finished> {
   const { stage } = exchange.timings
   const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
@@ -54,7 +57,9 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
     const entitlement = await stage('entitle', () => entitle(access, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
-    const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey, (decision) => (windows = { pinned, decision })))
+    const admission = await stage('admit', () =>
+      admit(deps, exchange, pinned, idempotencyKey, (decision) => (windows = { pinned, decision })),
+    )
     return await settling(deps, exchange, pinned, async () => {
       const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned))
       const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
@@ -62,7 +67,9 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
       const abstention = await stage('decide', () => decide(pinned, evidence))
       const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
       await stage('record', () => record(deps, exchange, pinned, admission, query, abstention, bounded))
-      const reply = await stage('reply', () => deliveredReply(ids, bounded.body, { pinned, decision: admission.decision }))
+      const reply = await stage('reply', () =>
+        deliveredReply(ids, bounded.body, { pinned, decision: admission.decision }),
+      )
       return { reply, error: undefined, decision: abstention.decision }
     })
   } catch (thrown) {
@@ -71,14 +78,24 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   }
 }
 
-/** Whatever happens to an admitted request, its reservation is settled and its ledger entry asked for; what fails here the sweeper makes good. */
-async function settling(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRequest, work: () => Promise<Finished>): Promise<Finished> {
+/**
+ * Whatever happens to an admitted request, its reservation is settled and its ledger entry asked for; what fails here
+ * the sweeper makes good.
+ */
+async function settling(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  work: () => Promise<Finished>,
+): Promise<Finished> {
   try {
     return await work()
   } catch (thrown) {
     const error = toServiceError(thrown)
     try {
-      await (exchange.callerGone() ? abandon(deps, exchange, pinned) : settleRefund(deps, exchange.requestId, undelivered(error.code, pinned.topK)))
+      await (exchange.callerGone()
+        ? abandon(deps, exchange, pinned)
+        : settleRefund(deps, exchange.requestId, undelivered(error.code, pinned.topK)))
     } catch (failure) {
       deps.epochs.distrust(pinned.organizationId)
       deps.log.warn('settlement is left to the sweeper', { request_id: exchange.requestId }, failure)

@@ -15,7 +15,8 @@ export interface RecordDeps {
 }
 
 /**
- * Commits the outcome to the reservation, then ends the lease and counts the exposure. After this, and only then, may the reply go out.
+ * Commits the outcome to the reservation, then ends the lease and counts the exposure. After this, and only then, may
+ * the reply go out.
  * @throws ServiceError INTERNAL_UNAVAILABLE when the reservation is no longer open: it was refunded as overdue.
  */
 export async function record(
@@ -48,7 +49,8 @@ export async function record(
     reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
   }
   const commit = (): Promise<boolean> => deps.reservations.recordDelivered(exchange.requestId, outcome, served)
-  // Once more if it failed in time: when only Postgres's answer was lost, the caller is charged and must get what was committed.
+  // Once more if it failed in time: when only Postgres's answer was lost, the caller is charged and must get what was
+  // committed.
   const recorded = await exchange.timings.wait(
     'postgres',
     commit().catch((error: unknown) => {
@@ -56,7 +58,10 @@ export async function record(
       return commit()
     }),
   )
-  if (!recorded) throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the reservation was settled before its reply was ready') })
+  if (!recorded)
+    throw new ServiceError('INTERNAL_UNAVAILABLE', {
+      cause: new Error('the reservation was settled before its reply was ready'),
+    })
   try {
     await exchange.timings.wait('redis', deps.epochs.settle(admission.scope, exchange.requestId, pinned.limits, served))
   } catch {

@@ -61,7 +61,10 @@ export function errorReply(ids: PublicIds, error: ServiceError, windows: Windows
   }
 }
 
-/** RateLimit-Policy and RateLimit as structured fields (draft-ietf-httpapi-ratelimit-headers): quota q, window w, remaining r, reset t, in seconds. */
+/**
+ * RateLimit-Policy and RateLimit as structured fields (draft-ietf-httpapi-ratelimit-headers): quota q, window w,
+ * remaining r, reset t, in seconds.
+ */
 function rateLimitHeaders({ pinned, decision }: Windows): Record<string, string> {
   const { limits } = pinned
   const now = new Date(decision.nowMs)
@@ -71,7 +74,12 @@ function rateLimitHeaders({ pinned, decision }: Windows): Record<string, string>
   const left = (quota: number, used: number): number => Math.max(0, quota - used)
   const until = (endMs: number): number => Math.ceil((endMs - decision.nowMs) / 1_000)
   return {
-    'ratelimit-policy': `"minute";q=${decision.rateInForce};w=60, "day";q=${limits.requests_per_day};w=86400, "month";q=${limits.requests_per_month};w=${(monthEndMs - monthBeganMs) / 1_000}`,
-    ratelimit: `"minute";r=${left(decision.rateInForce, decision.minuteUsed)};t=60, "day";r=${left(limits.requests_per_day, decision.dayUsed)};t=${until(dayEndMs)}, "month";r=${left(limits.requests_per_month, decision.monthUsed)};t=${until(monthEndMs)}`,
+    'ratelimit-policy':
+      `"minute";q=${decision.rateInForce};w=60, "day";q=${limits.requests_per_day};w=86400, ` +
+      `"month";q=${limits.requests_per_month};w=${(monthEndMs - monthBeganMs) / 1_000}`,
+    ratelimit:
+      `"minute";r=${left(decision.rateInForce, decision.minuteUsed)};t=60, ` +
+      `"day";r=${left(limits.requests_per_day, decision.dayUsed)};t=${until(dayEndMs)}, ` +
+      `"month";r=${left(limits.requests_per_month, decision.monthUsed)};t=${until(monthEndMs)}`,
   }
 }

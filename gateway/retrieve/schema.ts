@@ -9,25 +9,42 @@ export function countCharacters(text: string): number {
   return count
 }
 
-/** No form of a value is wrong in itself: what is not in the entitlement is outside it, and refused as that. The body's limit bounds them all. */
+/**
+ * No form of a value is wrong in itself: what is not in the entitlement is outside it, and refused as that. The body's
+ * limit bounds them all.
+ */
 const filterValues = z.array(z.string()).min(1)
 
 export const retrievalRequestSchema = z.strictObject({
   query: z
     .string()
-    .refine((text) => countCharacters(text) <= BOUNDS.queryCharactersMax, `must hold at most ${BOUNDS.queryCharactersMax} characters`)
+    .refine(
+      (text) => countCharacters(text) <= BOUNDS.queryCharactersMax,
+      `must hold at most ${BOUNDS.queryCharactersMax} characters`,
+    )
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL')
-    .meta({ description: 'The question, in Unicode code points at most the plan allows; not stored.', maxLength: BOUNDS.queryCharactersMax, minLength: 1 }),
+    .meta({
+      description: 'The question, in Unicode code points at most the plan allows; not stored.',
+      maxLength: BOUNDS.queryCharactersMax,
+      minLength: 1,
+    }),
   knowledge_base: z.string().meta({ description: 'Slug of an entitled knowledge base.' }),
   filters: z
     .strictObject({
       language: filterValues.optional().meta({ description: 'BCP 47 codes within the entitlement; alternatives.' }),
-      jurisdiction: filterValues.optional().meta({ description: 'Jurisdiction codes within the entitlement; alternatives.' }),
+      jurisdiction: filterValues
+        .optional()
+        .meta({ description: 'Jurisdiction codes within the entitlement; alternatives.' }),
       subject: filterValues.optional().meta({ description: 'Subject slugs of the knowledge base; alternatives.' }),
     })
     .optional(),
-  top_k: z.int().min(1).max(BOUNDS.topKSchemaMax).optional().meta({ description: 'Clamped to the cap of the plan; absent means the cap.' }),
+  top_k: z
+    .int()
+    .min(1)
+    .max(BOUNDS.topKSchemaMax)
+    .optional()
+    .meta({ description: 'Clamped to the cap of the plan; absent means the cap.' }),
   profile: z
     .union([z.literal('active'), z.uuid()])
     .optional()
@@ -37,7 +54,9 @@ export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
 
 /** Zod's issues as details: where and what, without a word that the caller sent (field names included). */
 export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
-  return error.issues.slice(0, 20).map((issue) => ({ path: issue.path.map(String).join('.') || '(body)', message: messageOf(issue) }))
+  return error.issues
+    .slice(0, 20)
+    .map((issue) => ({ path: issue.path.map(String).join('.') || '(body)', message: messageOf(issue) }))
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {
@@ -75,18 +94,25 @@ export const resultSchema = z.strictObject({
     effective_at: timestamp,
   }),
   citation: z.strictObject({ label: z.string(), source_anchor: z.url(), source_snapshot_id: z.uuid() }),
-  metadata: z.strictObject({ language: z.string(), jurisdiction: z.string(), verification_status: z.enum(['verified', 'provisional', 'withdrawn']) }),
+  metadata: z.strictObject({
+    language: z.string(),
+    jurisdiction: z.string(),
+    verification_status: z.enum(['verified', 'provisional', 'withdrawn']),
+  }),
 })
 export type Result = z.infer<typeof resultSchema>
 
 export const abstentionSchema = z.strictObject({
-  decision: z
-    .enum(['answer', 'abstain'])
-    .meta({ description: 'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.' }),
+  decision: z.enum(['answer', 'abstain']).meta({
+    description:
+      'answer iff a passage remains, unsupported_explicit_references is empty and observed_value >= threshold.',
+  }),
   signal: z.string(),
   threshold: z.number(),
   observed_value: z.number().meta({ description: '0 when no passage remains.' }),
-  unsupported_explicit_references: z.array(z.strictObject({ text: z.string(), normalized: z.string(), reason: z.enum(['not_in_corpus', 'outside_filters']) })),
+  unsupported_explicit_references: z.array(
+    z.strictObject({ text: z.string(), normalized: z.string(), reason: z.enum(['not_in_corpus', 'outside_filters']) }),
+  ),
 })
 export type Abstention = z.infer<typeof abstentionSchema>
 
@@ -99,7 +125,11 @@ export const retrievalResponseSchema = z.strictObject({
   trace_id: traceId,
   abstention: abstentionSchema,
   usage: z.strictObject({
-    query_embedding_tokens: z.int().nonnegative().nullable().meta({ description: 'As the provider reported them; null when it does not.' }),
+    query_embedding_tokens: z
+      .int()
+      .nonnegative()
+      .nullable()
+      .meta({ description: 'As the provider reported them; null when it does not.' }),
     result_count: z.int().nonnegative(),
     response_bytes: z.int().positive().meta({ description: 'Exact length of this body in bytes.' }),
   }),

@@ -11,10 +11,16 @@ import type { PinnedRequest } from './pin.ts'
 export type Evidence = Pick<SearchReply, 'passages' | 'evidence' | 'unsupported'>
 
 /**
- * The best passages of the pinned projection within the pinned filters, best first; as many as the caller or the re-ranker needs.
+ * The best passages of the pinned projection within the pinned filters, best first; as many as the caller or the
+ * re-ranker needs.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or one answers what was not asked for.
  */
-export async function search(tier: SearchTier, exchange: Exchange, pinned: PinnedRequest, query: EmbeddedQuery): Promise<Evidence> {
+export async function search(
+  tier: SearchTier,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  query: EmbeddedQuery,
+): Promise<Evidence> {
   const { parameters } = pinned.profile
   const limit = Math.max(pinned.topK, parameters.reranker?.candidates ?? 0)
   const request = {

@@ -1,4 +1,12 @@
-import { finishActivation, holdOffReleases, lockActivation, lockVersion, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
+import {
+  finishActivation,
+  holdOffReleases,
+  lockActivation,
+  lockVersion,
+  movePointer,
+  readActivation,
+  setVersionState,
+} from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { appendAudit } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
@@ -20,10 +28,15 @@ export interface ActivateDeps {
 export type ActivationOutcome = 'done' | 'refused' | 'finished before'
 
 /**
- * Check → load on every live search node → flip. Until the flip nothing has changed, and the flip is one transaction: a run that dies,
- * repeats or races another never does anything twice. A refusal is an outcome, recorded with what to do next; only faults are thrown.
+ * Check → load on every live search node → flip. Until the flip nothing has changed, and the flip is one transaction: a
+ * run that dies, repeats or races another never does anything twice. A refusal is an outcome, recorded with what to do
+ * next; only faults are thrown.
  */
-export async function activate(deps: ActivateDeps, activationId: string, signal?: AbortSignal): Promise<ActivationOutcome> {
+export async function activate(
+  deps: ActivateDeps,
+  activationId: string,
+  signal?: AbortSignal,
+): Promise<ActivationOutcome> {
   const activation = await readActivation(deps.database, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   try {
@@ -38,7 +51,11 @@ export async function activate(deps: ActivateDeps, activationId: string, signal?
   } catch (error) {
     if (!(error instanceof ActivationRefused)) throw error
     const recorded = await finishActivation(deps.database, activationId, 'refused', error.message)
-    deps.log.warn('activation refused', { activation_id: activationId, version_id: activation.version_id, reason: error.message })
+    deps.log.warn('activation refused', {
+      activation_id: activationId,
+      version_id: activation.version_id,
+      reason: error.message,
+    })
     return recorded ? 'refused' : 'finished before'
   }
 }
@@ -51,15 +68,26 @@ async function check(deps: ActivateDeps, activation: ActivationRow): Promise<Ver
 
 /** @returns how many nodes have it. A node that does not answer is not live; one that answers must load it. */
 async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSignal): Promise<number> {
-  const prepared = await prepareOnLiveNodes(deps.nodes, { projectionId: version.projection_id, manifestDigest: version.manifest_digest }, signal)
+  const prepared = await prepareOnLiveNodes(
+    deps.nodes,
+    { projectionId: version.projection_id, manifestDigest: version.manifest_digest },
+    signal,
+  )
   signal?.throwIfAborted()
   if (prepared.failed.length > 0) {
     const reasons = prepared.failed.map(({ address, reason }) => `${address} (${reason})`).join(', ')
-    throw new ActivationRefused(`The version could not be loaded on ${reasons}: repair the search node or its copy of the artifact, then activate again.`)
+    throw new ActivationRefused(
+      `The version could not be loaded on ${reasons}: repair the search node or its copy of the ` +
+        'artifact, then activate again.',
+    )
   }
-  if (prepared.loaded.length === 0) throw new ActivationRefused('No search node answers: start one of SEARCH_NODES, then activate again.')
+  if (prepared.loaded.length === 0)
+    throw new ActivationRefused('No search node answers: start one of SEARCH_NODES, then activate again.')
   if (prepared.unreachable.length > 0)
-    deps.log.warn('activating without a search node', { version_id: version.id, unreachable: prepared.unreachable.join(',') })
+    deps.log.warn('activating without a search node', {
+      version_id: version.id,
+      unreachable: prepared.unreachable.join(','),
+    })
   return prepared.loaded.length
 }
 
@@ -73,11 +101,14 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
   assertActivatable(activation, before)
   if (!(await movePointer(client, activation, before.profile_id))) {
     throw new ActivationRefused(
-      'Another version became active since this was asked for: look at "operator versions list" and activate again if it is still wanted.',
+      'Another version became active since this was asked for: look at "operator versions list" and ' +
+        'activate again if it is still wanted.',
     )
   }
   if (!(await setVersionState(client, versionId, before.state, 'active')))
-    throw new ActivationRefused('The version changed its state meanwhile: look at "operator versions show" and try again.')
+    throw new ActivationRefused(
+      'The version changed its state meanwhile: look at "operator versions show" and try again.',
+    )
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')
   const detail = {
     knowledge_base_id: activation.knowledge_base_id,

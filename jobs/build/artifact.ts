@@ -18,7 +18,12 @@ export interface BuiltArtifact {
 }
 
 /** Writes the projection's artifact, or keeps the one that an earlier run of this build put in place. */
-export async function buildArtifact(context: BuildContext, corpus: Corpus, vectors: VectorFiles, embedder: Embedder): Promise<BuiltArtifact> {
+export async function buildArtifact(
+  context: BuildContext,
+  corpus: Corpus,
+  vectors: VectorFiles,
+  embedder: Embedder,
+): Promise<BuiltArtifact> {
   const { buildId } = context.fence
   const projectionId = projectionIdOf(buildId)
   const folder = context.store.artifactFolder(projectionId)
@@ -50,7 +55,8 @@ export async function removeArtifact(folder: string): Promise<void> {
 export async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(dirname(folder)).catch(() => [])
   for (const name of names)
-    if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp')) await rm(join(dirname(folder), name), { recursive: true, force: true })
+    if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp'))
+      await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
 /** Reads back what was written: signature, sizes, hashes and that the files fit each other. */

@@ -11,16 +11,22 @@ import { StaleBuild } from './progress.ts'
 import type { Corpus } from './sort.ts'
 
 /**
- * Makes the version visible: documents, revisions, version, projection, profile, the build's success and the audit row in one transaction.
- * The first statement takes the build's row under the fence, so two runs can never both commit.
+ * Makes the version visible: documents, revisions, version, projection, profile, the build's success and the audit row
+ * in one transaction. The first statement takes the build's row under the fence, so two runs can never both commit.
  * @throws StaleBuild
  */
-export async function publishCandidate(context: CandidateContext, corpus: Corpus, artifact: BuiltArtifact, { report, profile }: Evaluated): Promise<string> {
+export async function publishCandidate(
+  context: CandidateContext,
+  corpus: Corpus,
+  artifact: BuiltArtifact,
+  { report, profile }: Evaluated,
+): Promise<string> {
   const { fence, knowledgeBaseId } = context
   const versionId = versionIdOf(fence.buildId)
   await context.progress.begin('candidate', 0)
   await inTransaction(context.database, async (client) => {
-    if (!(await succeedBuild(client, fence))) throw new StaleBuild(`build ${fence.buildId} was taken over by another run`)
+    if (!(await succeedBuild(client, fence)))
+      throw new StaleBuild(`build ${fence.buildId} was taken over by another run`)
     await insertDocuments(client, knowledgeBaseId, corpus.documents)
     await insertRevisions(client, corpus.revisions)
     await insertVersion(client, {
@@ -32,8 +38,17 @@ export async function publishCandidate(context: CandidateContext, corpus: Corpus
       facets: corpus.facets,
       evaluation: report,
       passed: report.passed,
-      projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
-      profile: { id: profileIdOf(fence.buildId), parameters: profile, signal: EVIDENCE_SIGNAL, threshold: profile.calibration.threshold },
+      projection: {
+        id: artifact.projectionId,
+        embedding: artifact.manifest.embedding,
+        manifestDigest: artifact.manifestDigest,
+      },
+      profile: {
+        id: profileIdOf(fence.buildId),
+        parameters: profile,
+        signal: EVIDENCE_SIGNAL,
+        threshold: profile.calibration.threshold,
+      },
     })
     const detail = {
       build_id: fence.buildId,

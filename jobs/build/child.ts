@@ -45,12 +45,20 @@ async function attempt(buildId: string, config: JobsConfig, database: Database, 
     const outcome = failed(error, log, buildId)
     if (outcome.outcome === 'overtaken') return outcome
     // A run that takes over removes what this one works on, which then fails for that reason alone.
-    return (await noteFailedRun(database, fence, outcome.message)) ? { ...outcome, attempt: fence.attempt } : { outcome: 'overtaken' }
+    return (await noteFailedRun(database, fence, outcome.message))
+      ? { ...outcome, attempt: fence.attempt }
+      : { outcome: 'overtaken' }
   }
 }
 
 /** @returns the id of the candidate. */
-async function run(fence: BuildFence, build: BuildRow, config: JobsConfig, database: Database, log: Log): Promise<string> {
+async function run(
+  fence: BuildFence,
+  build: BuildRow,
+  config: JobsConfig,
+  database: Database,
+  log: Log,
+): Promise<string> {
   const { buildId } = fence
   const overtaken = new AbortController()
   const store = openArtifactStore(config.ARTIFACT_STORE)

@@ -18,8 +18,8 @@ export interface VectorFiles {
 }
 
 /**
- * Embeds every passage, a file of rows at a time. A killed build goes on at the first file that is missing; a run that was overtaken can
- * only rename an equal file over an equal one.
+ * Embeds every passage, a file of rows at a time. A killed build goes on at the first file that is missing; a run that
+ * was overtaken can only rename an equal file over an equal one.
  */
 export async function embedPassages(context: BuildContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
   const { provider, model, dimensions } = embedder.space
@@ -33,7 +33,8 @@ export async function embedPassages(context: BuildContext, rows: number, embedde
   for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BOUNDS.vectorFileRows)) {
     context.signal.throwIfAborted()
     const path = vectorFile(files, row)
-    if (!(await hasBytes(path, passages.length * dimensions * 4))) await writeDurably(path, await vectorsOf(passages, embedder, context.signal))
+    if (!(await hasBytes(path, passages.length * dimensions * 4)))
+      await writeDurably(path, await vectorsOf(passages, embedder, context.signal))
     row += passages.length
     context.progress.at(row, rows)
   }
@@ -45,7 +46,11 @@ function embeddedText({ heading, text }: PassageRecord): string {
   return heading === '' ? text : `${heading}\n${text}`
 }
 
-async function vectorsOf(passages: readonly PassageRecord[], embedder: Embedder, signal: AbortSignal): Promise<Uint8Array> {
+async function vectorsOf(
+  passages: readonly PassageRecord[],
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const { dimensions } = embedder.space
   const vectors = new Float32Array(passages.length * dimensions)
   for (let from = 0; from < passages.length; from += BOUNDS.embedBatchTexts) {
@@ -62,7 +67,8 @@ export async function* embeddedRows(workFolder: string, files: VectorFiles): Asy
   for await (const passages of inGroups(passagesIn(passagesFile(workFolder)), BOUNDS.vectorFileRows)) {
     const bytes = await readFile(vectorFile(files, row))
     const vectors = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))
-    for (const [at, record] of passages.entries()) yield { record, vector: vectors.subarray(at * files.dimensions, (at + 1) * files.dimensions) }
+    for (const [at, record] of passages.entries())
+      yield { record, vector: vectors.subarray(at * files.dimensions, (at + 1) * files.dimensions) }
     row += passages.length
   }
 }

@@ -5,7 +5,9 @@ import type { ProfileParameters } from '#core/profile.ts'
 
 /** What a build was asked to do; stored with its row. */
 export const buildParametersSchema = z.strictObject({
-  /** SHA-256 (hex) of a question set that lies in the artifact store as a snapshot does; absent: known-item evaluation. */
+  /**
+   * SHA-256 (hex) of a question set that lies in the artifact store as a snapshot does; absent: known-item evaluation.
+   */
   questions_sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -21,13 +23,17 @@ export const buildParametersSchema = z.strictObject({
 export type BuildParameters = z.infer<typeof buildParametersSchema>
 
 /**
- * The vectors' share of the ranking, unless a question set fits another. Hashed words say nothing that words do not, and so only order what shares no word with the
- * question: 0.05 gains up to 0.004 nDCG@10 on one set and loses 0.003 on another (decision 0008). A trained model says more.
+ * The vectors' share of the ranking, unless a question set fits another. Hashed words say nothing that words do not,
+ * and so only order what shares no word with the question: 0.05 gains up to 0.004 nDCG@10 on one set and loses 0.003 on
+ * another (decision 0008). A trained model says more.
  */
 const DENSE_WEIGHT: Readonly<Record<BuildParameters['embedding'], number>> = { local: 0.005, openai: 0.3 }
 
 /** What a version is ranked with before anything is fitted to it. */
-export function defaultProfile({ embedding, expansion }: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
+export function defaultProfile({
+  embedding,
+  expansion,
+}: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
   return profileParametersSchema.parse({
     expansion: expansion ?? BOUNDS.searchExpansionDefault,
     fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding] },

@@ -20,8 +20,9 @@ import { preparePassages } from './sort.ts'
 import type { Corpus } from './sort.ts'
 
 /**
- * One run of a build, from its import to a candidate: import → sort → embed → artifact → verify → evaluate → candidate. Each stage leaves
- * its output whole or not at all, and what an earlier run left whole is used again; nothing is visible before the last stage commits.
+ * One run of a build, from its import to a candidate: import → sort → embed → artifact → verify → evaluate → candidate.
+ * Each stage leaves its output whole or not at all, and what an earlier run left whole is used again; nothing is
+ * visible before the last stage commits.
  * @returns the id of the candidate.
  */
 export async function runBuild(context: CandidateContext): Promise<string> {
@@ -65,7 +66,10 @@ async function evaluateBuilt(context: CandidateContext, corpus: Corpus, artifact
     store: context.store,
     // An artifact kept from an earlier run may lie in another space than this run is configured for.
     embedder: openEmbedder(artifact.manifest.embedding, context.embedding),
-    reranker: context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined ? undefined : openReranker(context.embedding),
+    reranker:
+      context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
+        ? undefined
+        : openReranker(context.embedding),
     rerankerToTry: context.parameters.reranker ?? null,
     nodes: context.nodes,
     day: new Date().toISOString().slice(0, 10),
@@ -78,10 +82,18 @@ async function evaluateBuilt(context: CandidateContext, corpus: Corpus, artifact
   return evaluated
 }
 
-/** What the candidate would replace; undefined as well where this worker can no longer embed questions for it or re-rank as it does. */
-async function activeVersion({ database, knowledgeBaseId, embedding }: CandidateContext): Promise<ActiveVersion | undefined> {
+/**
+ * What the candidate would replace; undefined as well where this worker can no longer embed questions for it or re-rank
+ * as it does.
+ */
+async function activeVersion({
+  database,
+  knowledgeBaseId,
+  embedding,
+}: CandidateContext): Promise<ActiveVersion | undefined> {
   const active = await readServing(database, knowledgeBaseId)
-  if (active === undefined || (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined)) return undefined
+  if (active === undefined || (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined))
+    return undefined
   try {
     return { ...active, embedder: openEmbedder(active.embedding, embedding) }
   } catch (error) {

@@ -46,7 +46,12 @@ async function settle(deps: BuildJobDeps, job: BuildJob, outcome: BuildOutcome):
       return outcome.outcome
     case 'failed':
       if (!outcome.permanent && !isLastAttempt(job)) throw new Error(outcome.message)
-      await abandonBuild(deps, job.data.id, outcome.permanent ? outcome.message : triedTooOften(outcome.message), outcome.attempt)
+      await abandonBuild(
+        deps,
+        job.data.id,
+        outcome.permanent ? outcome.message : triedTooOften(outcome.message),
+        outcome.attempt,
+      )
       throw new UnrecoverableError(outcome.message)
     case 'died':
       if (!isLastAttempt(job)) throw new Error(`the build's process ended with ${outcome.reason}`)
@@ -62,11 +67,22 @@ function isLastAttempt(job: BuildJob): boolean {
 }
 
 function triedTooOften(reason: string): string {
-  return `The build was tried several times and failed, at last because ${reason}. Look at the log of the job worker, remove the cause, then build again.`
+  return (
+    `The build was tried several times and failed, at last because ${reason}. Look at the log of the ` +
+    'job worker, remove the cause, then build again.'
+  )
 }
 
-/** Ends a build for good and removes what it left on disk; a build that somebody else finished, or holds by now, is left alone. */
-export async function abandonBuild(deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>, buildId: string, reason: string, attempt?: number): Promise<void> {
+/**
+ * Ends a build for good and removes what it left on disk; a build that somebody else finished, or holds by now, is left
+ * alone.
+ */
+export async function abandonBuild(
+  deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>,
+  buildId: string,
+  reason: string,
+  attempt?: number,
+): Promise<void> {
   if (!(await failBuild(deps.database, buildId, reason, attempt))) return
   deps.log.warn('build failed', { build_id: buildId, reason })
   await rm(deps.store.workFolder(buildId), { recursive: true, force: true })

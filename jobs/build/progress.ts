@@ -23,10 +23,15 @@ export interface Progress {
 }
 
 /**
- * Tells the build's row and the worker how far a run is. Each write holds the fence, so a run that was overtaken learns it within a
- * second and aborts `overtaken`.
+ * Tells the build's row and the worker how far a run is. Each write holds the fence, so a run that was overtaken learns
+ * it within a second and aborts `overtaken`.
  */
-export function createProgress(database: Database, fence: BuildFence, overtaken: AbortController, tell: (mark: ProgressMark) => void): Progress {
+export function createProgress(
+  database: Database,
+  fence: BuildFence,
+  overtaken: AbortController,
+  tell: (mark: ProgressMark) => void,
+): Progress {
   let stage: BuildStage = 'import'
   let writtenAtMs = 0
   let writing = false

@@ -44,13 +44,18 @@ interface OpenRevision {
 }
 
 /**
- * Reads the import again from its snapshots, each checked against its SHA-256 first, and spools the passages to disk in the order of the
- * sources. Only where each lies and how it sorts stays in memory.
+ * Reads the import again from its snapshots, each checked against its SHA-256 first, and spools the passages to disk in
+ * the order of the sources. Only where each lies and how it sorts stays in memory.
  */
 export async function readImportedCorpus(context: BuildContext): Promise<ImportedCorpus> {
   const snapshots = await verifiedSnapshots(context)
   const spool = join(context.workFolder, `drafts.${context.fence.attempt}.jsonl`)
-  const drafts = importSnapshots({ knowledgeBaseId: context.knowledgeBaseId, mapping: parseMapping(context.source.mapping), snapshots, signal: context.signal })
+  const drafts = importSnapshots({
+    knowledgeBaseId: context.knowledgeBaseId,
+    mapping: parseMapping(context.source.mapping),
+    snapshots,
+    signal: context.signal,
+  })
   const revisions = new Map<string, OpenRevision>()
   const documents = new Map<string, DocumentRow>()
   const documentPassages = new Map<string, number>()
@@ -87,7 +92,10 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
     }
     await flush()
     if (passages.length === 0)
-      throw new OperatorError('The import holds no passage: read its report, correct the sources or the mapping, import again and build from that.')
+      throw new OperatorError(
+        'The import holds no passage: read its report, correct the sources or the mapping, import ' +
+          'again and build from that.',
+      )
     return {
       spool,
       passages,
@@ -103,15 +111,23 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
   }
 }
 
-async function verifiedSnapshots({ source, store }: BuildContext): Promise<readonly { id: string; sourceName: string; mediaType: string; path: string }[]> {
+async function verifiedSnapshots({
+  source,
+  store,
+}: BuildContext): Promise<readonly { id: string; sourceName: string; mediaType: string; path: string }[]> {
   const verified = []
   for (const { id, sourceName, mediaType, sha256: expected } of source.snapshots) {
     const path = store.snapshotFile(expected)
     const found = await digestFile(path).catch((cause: unknown) => {
-      throw new OperatorError(`The snapshot of ${sourceName} is not in the artifact store: import the source again and build from that.`, { cause })
+      throw new OperatorError(
+        `The snapshot of ${sourceName} is not in the artifact store: import the source again and build from that.`,
+        { cause },
+      )
     })
     if (found.sha256 !== expected)
-      throw new OperatorError(`The snapshot of ${sourceName} was changed after it was captured: import the source again and build from that.`)
+      throw new OperatorError(
+        `The snapshot of ${sourceName} was changed after it was captured: import the source again and build from that.`,
+      )
     verified.push({ id, sourceName, mediaType, path })
   }
   return verified
@@ -126,7 +142,9 @@ function revisionOf(revisions: Map<string, OpenRevision>, draft: DraftPassage): 
   const { revision_id, title, authority, canonical_url } = draft.document
   const known = revisions.get(revision_id)
   if (known !== undefined) return known
-  const content = createHash('sha256').update(JSON.stringify([title, authority, canonical_url, draft.effective_to, draft.lineage]))
+  const content = createHash('sha256').update(
+    JSON.stringify([title, authority, canonical_url, draft.effective_to, draft.lineage]),
+  )
   const made = { first: draft, content, document: { ...draft.document } }
   revisions.set(revision_id, made)
   return made
@@ -134,7 +152,14 @@ function revisionOf(revisions: Map<string, OpenRevision>, draft: DraftPassage): 
 
 /** What makes a revision's text what it is; a passage's id already follows from its text and place. */
 function contentOf(draft: DraftPassage): string {
-  return JSON.stringify([draft.ordinal, draft.chunk_id, draft.citation.label, draft.metadata, draft.subjects, draft.references])
+  return JSON.stringify([
+    draft.ordinal,
+    draft.chunk_id,
+    draft.citation.label,
+    draft.metadata,
+    draft.subjects,
+    draft.references,
+  ])
 }
 
 /** Passages that agree in these fields share one object: millions of rows have few combinations. */
@@ -149,8 +174,8 @@ function sharedFields(
 }
 
 /**
- * The id of a revision follows from its content too: a corrected text under the same dates is another revision, an unchanged one the
- * same. The passages share their revision's object, so they all get it here.
+ * The id of a revision follows from its content too: a corrected text under the same dates is another revision, an
+ * unchanged one the same. The passages share their revision's object, so they all get it here.
  */
 function closeRevisions(revisions: ReadonlyMap<string, OpenRevision>): readonly RevisionRow[] {
   return [...revisions].map(([importedId, revision]) => {

@@ -9,7 +9,12 @@ const outcomeSchema = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.literal('finished before') }),
   z.strictObject({ outcome: z.literal('overtaken') }),
   /** `attempt`: the run's fence; absent when it had none yet. */
-  z.strictObject({ outcome: z.literal('failed'), permanent: z.boolean(), message: z.string(), attempt: z.int().optional() }),
+  z.strictObject({
+    outcome: z.literal('failed'),
+    permanent: z.boolean(),
+    message: z.string(),
+    attempt: z.int().optional(),
+  }),
 ])
 const messageSchema = z.union([markSchema, outcomeSchema])
 /** What a build's process tells the worker: how far it is, and how it ended. */
@@ -28,7 +33,10 @@ export interface RunChildOptions {
 
 const program = fileURLToPath(new URL('./child.ts', import.meta.url))
 
-/** Runs a build in a process of its own, so that a blocked event loop or a crash of a native library is not the worker's. */
+/**
+ * Runs a build in a process of its own, so that a blocked event loop or a crash of a native library is not the
+ * worker's.
+ */
 export function runBuildChild(buildId: string, options: RunChildOptions = {}): Promise<BuildOutcome> {
   return new Promise((resolve) => {
     const child = fork(program, [buildId], {

@@ -42,7 +42,10 @@ export function passagesFile(workFolder: string): string {
   return join(workFolder, 'passages.jsonl')
 }
 
-/** Import and sort, unless an earlier run of this build has done them: leaves every passage on disk in the artifact's row order. */
+/**
+ * Import and sort, unless an earlier run of this build has done them: leaves every passage on disk in the artifact's
+ * row order.
+ */
 export async function preparePassages(context: BuildContext): Promise<Corpus> {
   const marker = join(context.workFolder, 'corpus.json')
   await context.progress.begin('import', 0)
@@ -69,7 +72,8 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
 
 /** What killed runs left half done. */
 async function removeSpools(workFolder: string): Promise<void> {
-  for (const name of await readdir(workFolder)) if (/^(drafts|passages)\.\d+\.jsonl$/.test(name)) await rm(join(workFolder, name), { force: true })
+  for (const name of await readdir(workFolder))
+    if (/^(drafts|passages)\.\d+\.jsonl$/.test(name)) await rm(join(workFolder, name), { force: true })
 }
 
 async function writeSorted(context: BuildContext, imported: ImportedCorpus): Promise<void> {

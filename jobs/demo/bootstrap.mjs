@@ -1,6 +1,7 @@
 /**
  * Runs a TypeScript entry point on any machine that has npm and some Node of at least 20: installs the packages of
- * package-lock.json where they are missing or differ, then hands over to the Node 24 that one of those packages carries.
+ * package-lock.json where they are missing or differ, then hands over to the Node 24 that one of those packages
+ * carries.
  *
  *   node jobs/demo/bootstrap.mjs <script.ts> [arguments…]
  *
@@ -45,7 +46,8 @@ function readJson(path) {
 
 function packagesAreCurrent() {
   const lock = readJson(join(root, 'package-lock.json'))
-  if (lock === undefined) throw new BootstrapError('package-lock.json is missing or damaged: check out the repository again.')
+  if (lock === undefined)
+    throw new BootstrapError('package-lock.json is missing or damaged: check out the repository again.')
   const installed = readJson(join(modules, '.package-lock.json'))
   return installed !== undefined && packagesMatch(lock, installed)
 }
@@ -68,7 +70,10 @@ function installPackages() {
     env: { ...process.env, PATH: pathWithoutPackages() },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
-  if (npm.error !== undefined) throw new BootstrapError(`npm could not be started (${npm.error.code}): install Node 20 or newer together with npm.`)
+  if (npm.error !== undefined)
+    throw new BootstrapError(
+      `npm could not be started (${npm.error.code}): install Node 20 or newer together with npm.`,
+    )
   if (npm.status !== 0)
     throw new BootstrapError(
       'npm could not install the packages: read its message above, check the connection to the package registry, and run the command again.',
@@ -85,7 +90,9 @@ function carriedNode() {
       `Node ${NODE_MIN.join('.')} did not arrive with the package "node": allow npm to run its install script, delete node_modules and run the command again.`,
     )
   if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
-    throw new BootstrapError(`The package "node" carries ${stdout.trim()}, but ${NODE_MIN.join('.')} is needed: delete node_modules and run the command again.`)
+    throw new BootstrapError(
+      `The package "node" carries ${stdout.trim()}, but ${NODE_MIN.join('.')} is needed: delete node_modules and run the command again.`,
+    )
   return node
 }
 

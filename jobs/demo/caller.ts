@@ -29,19 +29,25 @@ export interface CallerWanted {
 }
 
 /** A knowledge base of that slug exists afterwards. */
-export async function ensureKnowledgeBase(operator: Operator, slug: string, title: string): Promise<{ readonly id: string }> {
+export async function ensureKnowledgeBase(
+  operator: Operator,
+  slug: string,
+  title: string,
+): Promise<{ readonly id: string }> {
   return (await findKnowledgeBase(operator.database, slug)) ?? (await createKnowledgeBase(operator, { slug, title }))
 }
 
 /**
- * One organization with one application, a plan, an entitlement to the knowledge base, a second one that is inactive, and keys: one that
- * works and four that must not. Taken up where it exists already; the keys are kept in `state`.
+ * One organization with one application, a plan, an entitlement to the knowledge base, a second one that is inactive,
+ * and keys: one that works and four that must not. Taken up where it exists already; the keys are kept in `state`.
  */
 export async function ensureCaller(operator: Operator, state: DemoState, wanted: CallerWanted): Promise<DemoKeys> {
   const serviceSecret = Buffer.from(state.secrets.SERVICE_SECRET, 'base64')
   const client = `${wanted.application}-${wanted.knowledgeBase}`
-  if ((await findOrganization(operator.database, client)) === undefined) await createOrganization(operator, { name: client, serviceSecret })
-  if ((await findClients(operator.database, client)).length === 0) await createClient(operator, { organization: client, name: client })
+  if ((await findOrganization(operator.database, client)) === undefined)
+    await createOrganization(operator, { name: client, serviceSecret })
+  if ((await findClients(operator.database, client)).length === 0)
+    await createClient(operator, { organization: client, name: client })
   const plan = await ensurePlan(operator, wanted.limits)
   const lists = { languages: wanted.languages, jurisdictions: wanted.jurisdictions, subjects: null }
   await ensureEntitlement(operator, client, 'live', wanted.knowledgeBase, plan, lists, true)
@@ -76,15 +82,22 @@ async function ensurePlan(operator: Operator, limits: unknown): Promise<string> 
   return name
 }
 
-/** @throws OperatorError when the file is not JSON, or holds what no plan may say: before anything is started or built. */
+/**
+ * @throws OperatorError when the file is not JSON, or holds what no plan may say: before anything is started or built.
+ */
 export function readPlan(path: string): unknown {
   try {
     const limits: unknown = JSON.parse(readFileSync(path, 'utf8'))
     planLimitsSchema.parse(limits)
     return limits
   } catch (cause) {
-    if (cause instanceof z.ZodError) throw new OperatorError(`The plan ${path} does not fit: ${z.prettifyError(cause).replaceAll(/\s*\n\s*/g, ' ')}`, { cause })
-    throw new OperatorError(`The plan ${path} cannot be read as JSON: give a file like {"requests_per_minute": 600}.`, { cause })
+    if (cause instanceof z.ZodError)
+      throw new OperatorError(`The plan ${path} does not fit: ${z.prettifyError(cause).replaceAll(/\s*\n\s*/g, ' ')}`, {
+        cause,
+      })
+    throw new OperatorError(`The plan ${path} cannot be read as JSON: give a file like {"requests_per_minute": 600}.`, {
+      cause,
+    })
   }
 }
 
@@ -102,5 +115,11 @@ async function issueKeys(operator: Operator, client: string, state: DemoState): 
   // Replaced without an overlap, a key expires at once; nobody needs its successor.
   const { id: successor } = await rotateKey(operator, { key: expired.id, overlapHours: 0, peppers })
   for (const id of [successor, revoked.id]) await revokeKeyNow(operator, id)
-  return { valid: valid.key, no_scope: noScope.key, expired: expired.key, revoked: revoked.key, wrong_environment: wrongEnvironment.key }
+  return {
+    valid: valid.key,
+    no_scope: noScope.key,
+    expired: expired.key,
+    revoked: revoked.key,
+    wrong_environment: wrongEnvironment.key,
+  }
 }

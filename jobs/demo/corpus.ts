@@ -33,12 +33,14 @@ export function builtInCorpus(): DemoCorpus {
 }
 
 /**
- * A folder of one's own. Its mapping is `mapping.json` in it, else, for `corpus.jsonl`, the built-in one named like the folder; Markdown needs none.
+ * A folder of one's own. Its mapping is `mapping.json` in it, else, for `corpus.jsonl`, the built-in one named like the
+ * folder; Markdown needs none.
  * @throws OperatorError naming what is missing.
  */
 export function corpusAt(path: string): DemoCorpus {
   const source = resolve(path)
-  if (!existsSync(source)) throw new OperatorError(`There is no corpus at ${path}: name a folder with corpus.jsonl or Markdown files.`)
+  if (!existsSync(source))
+    throw new OperatorError(`There is no corpus at ${path}: name a folder with corpus.jsonl or Markdown files.`)
   const folder = statSync(source).isDirectory() ? source : resolve(source, '..')
   const name = basename(folder)
   const own = join(folder, 'mapping.json')
@@ -47,7 +49,8 @@ export function corpusAt(path: string): DemoCorpus {
   const mappingFile = existsSync(own) ? own : isJsonl && existsSync(builtIn) ? builtIn : undefined
   if (mappingFile === undefined && (folder !== source || isJsonl))
     throw new OperatorError(
-      `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, language and jurisdiction are (jobs/mappings has examples).`,
+      `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, ` +
+        'language and jurisdiction are (jobs/mappings has examples).',
     )
   const named = mappingFile === undefined ? undefined : namedIn(mappingFile)
   const questions = join(folder, 'questions.jsonl')
@@ -69,7 +72,10 @@ function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowl
   try {
     return namedKnowledgeBase.parse(JSON.parse(readFileSync(mappingFile, 'utf8'))).knowledge_base
   } catch (cause) {
-    throw new OperatorError(`The mapping ${mappingFile} cannot be read: make it a JSON object like those in jobs/mappings.`, { cause })
+    throw new OperatorError(
+      `The mapping ${mappingFile} cannot be read: make it a JSON object like those in jobs/mappings.`,
+      { cause },
+    )
   }
 }
 
@@ -84,6 +90,7 @@ export function corpusDigest(corpus: DemoCorpus): string {
     : [corpus.source]
   const hash = createHash('sha256')
   for (const file of [...sources, corpus.mappingFile, corpus.questionsFile])
-    if (file !== undefined && statSync(file).isFile()) hash.update(createHash('sha256').update(readFileSync(file)).digest())
+    if (file !== undefined && statSync(file).isFile())
+      hash.update(createHash('sha256').update(readFileSync(file)).digest())
   return hash.digest('hex')
 }

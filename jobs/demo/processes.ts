@@ -37,9 +37,9 @@ export interface LocalService {
 }
 
 /**
- * Starts one service as production does: its `main.ts` under this Node, with only the given environment. It has a session
- * of its own, so that Ctrl-C reaches the parent alone, which stops its services in order; and an IPC channel whose end
- * tells the service that its parent is gone.
+ * Starts one service as production does: its `main.ts` under this Node, with only the given environment. It has a
+ * session of its own, so that Ctrl-C reaches the parent alone, which stops its services in order; and an IPC channel
+ * whose end tells the service that its parent is gone.
  * @throws LocalProcessError with the last lines of its log when it ends early or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
@@ -67,11 +67,13 @@ function spawnService({ name, script, args = [], environment, logFile }: Service
   closeSync(log)
   child.on('error', () => undefined)
   const { pid } = child
-  if (pid === undefined) throw new LocalProcessError(`${name} could not be started: Node is missing at ${process.execPath}.`)
+  if (pid === undefined)
+    throw new LocalProcessError(`${name} could not be started: Node is missing at ${process.execPath}.`)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const ended = exited.then((): never => {
     throw new LocalProcessError(
-      `${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(logFile, logStart)}`,
+      `${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last ` +
+        `lines:\n${lastLines(logFile, logStart)}`,
     )
   })
   ended.catch(() => undefined)

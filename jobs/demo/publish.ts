@@ -29,7 +29,10 @@ export interface Publication {
 
 const WAIT_SECONDS = 1_800
 
-/** Import → build → evaluate → review → activate: the road of a corpus version, walked over the queues as an operator would. */
+/**
+ * Import → build → evaluate → review → activate: the road of a corpus version, walked over the queues as an operator
+ * would.
+ */
 export async function publish(
   { operator, store, redisUrl }: PublishDeps,
   publication: Publication,
@@ -44,13 +47,27 @@ export async function publish(
     onProgress: (stage, done, total) => progress.update(stage, done, total),
   })
   return withQueues(redisUrl, async (open) => {
-    const started = await startBuild(operator, { import: imported.id, questions: questionsFile, embedding, store }, (id) => enqueueBuild(open('build'), id))
+    const started = await startBuild(
+      operator,
+      { import: imported.id, questions: questionsFile, embedding, store },
+      (id) => enqueueBuild(open('build'), id),
+    )
     const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)
     const { version_id: versionId } = built
     if (versionId === null || built.passed !== true)
-      throw new OperatorError(`The candidate did not pass its evaluation, so it was not activated: see "operator review show ${versionId ?? ''}".`)
-    await reviewVersion(operator, { version: versionId, verdict: 'approved', reviewer: operator.actor, note: 'The evaluation passed; approved for local use.' })
-    const asked = await requestActivation(operator, { version: versionId }, (id) => enqueueActivation(open('activate'), id))
+      throw new OperatorError(
+        'The candidate did not pass its evaluation, so it was not activated: see "operator review ' +
+          `show ${versionId ?? ''}".`,
+      )
+    await reviewVersion(operator, {
+      version: versionId,
+      verdict: 'approved',
+      reviewer: operator.actor,
+      note: 'The evaluation passed; approved for local use.',
+    })
+    const asked = await requestActivation(operator, { version: versionId }, (id) =>
+      enqueueActivation(open('activate'), id),
+    )
     await waitForActivation(operator.database, asked.id, WAIT_SECONDS, progress)
     return { versionId, report: imported.report }
   })

@@ -34,8 +34,9 @@ export interface LocalRedis {
 }
 
 /**
- * Starts Redis or Valkey on a free port of 127.0.0.1 with its append-only file in `folder`, installing it where it is missing.
- * The settings are those production needs: nothing is evicted, and at most one second of writes is lost in a crash.
+ * Starts Redis or Valkey on a free port of 127.0.0.1 with its append-only file in `folder`, installing it where it is
+ * missing. The settings are those production needs: nothing is evicted, and at most one second of writes is lost in a
+ * crash.
  * @throws LocalProcessError naming what to install.
  */
 export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
@@ -64,7 +65,13 @@ function urlOf(port: number, database: number): string {
   return `redis://127.0.0.1:${port}/${database}`
 }
 
-async function launchRedis(program: string, folder: string, port: number, logFile: string, onSpawn: OnSpawn | undefined): Promise<Tethered> {
+async function launchRedis(
+  program: string,
+  folder: string,
+  port: number,
+  logFile: string,
+  onSpawn: OnSpawn | undefined,
+): Promise<Tethered> {
   const settings = {
     bind: '127.0.0.1',
     port: String(port),
@@ -77,7 +84,14 @@ async function launchRedis(program: string, folder: string, port: number, logFil
     daemonize: 'no',
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-  const server = startTethered({ name: 'Redis', command: [program, ...flags], environment: ENVIRONMENT, folder, logFile, stopSignal: 'TERM' })
+  const server = startTethered({
+    name: 'Redis',
+    command: [program, ...flags],
+    environment: ENVIRONMENT,
+    folder,
+    logFile,
+    stopSignal: 'TERM',
+  })
   onSpawn?.(() => server.stop(STOP_TIMEOUT_MS))
   try {
     await untilReady('Redis', server, START_TIMEOUT_MS, logFile, () => pings(urlOf(port, 0)))
@@ -89,7 +103,13 @@ async function launchRedis(program: string, folder: string, port: number, logFil
 }
 
 async function pings(url: string): Promise<boolean> {
-  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, connectTimeout: 1_000, commandTimeout: 1_000 })
+  const client = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1_000,
+    commandTimeout: 1_000,
+  })
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -134,12 +154,27 @@ function installFallback(folder: string, say?: (line: string) => void): string {
   const home = join(folder, 'server')
   say?.(`Redis is missing: building it with ${FALLBACK_PACKAGE} (several minutes).`)
   mkdirSync(home, { recursive: true })
-  spawnSync('npm', ['install', '--prefix', home, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', FALLBACK_PACKAGE], {
-    stdio: 'ignore',
-    timeout: INSTALL_TIMEOUT_MS,
-  })
+  spawnSync(
+    'npm',
+    [
+      'install',
+      '--prefix',
+      home,
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      '--loglevel=error',
+      FALLBACK_PACKAGE,
+    ],
+    {
+      stdio: 'ignore',
+      timeout: INSTALL_TIMEOUT_MS,
+    },
+  )
   const script =
-    "const { RedisBinary } = require('redis-memory-server'); RedisBinary.getPath({ downloadDir: process.argv[1] }).then((path) => console.log(path), () => process.exit(1))"
+    "const { RedisBinary } = require('redis-memory-server'); RedisBinary.getPath({ downloadDir: " +
+    'process.argv[1] }).then((path) => console.log(path), () => process.exit(1))'
   const { status, stdout } = spawnSync(process.execPath, ['-e', script, join(home, 'binaries')], {
     cwd: home,
     encoding: 'utf8',
@@ -149,7 +184,8 @@ function installFallback(folder: string, say?: (line: string) => void): string {
   const program = stdout?.trim().split('\n').at(-1) ?? ''
   if (status !== 0 || !existsSync(program))
     throw new LocalProcessError(
-      'Redis is missing and could not be installed: install redis-server or valkey-server (version 7 or newer) so that it is in the PATH, and run the command again.',
+      'Redis is missing and could not be installed: install redis-server or valkey-server (version 7 ' +
+        'or newer) so that it is in the PATH, and run the command again.',
     )
   return program
 }

@@ -42,41 +42,62 @@ const BUILT_IN_FIRST = {
 }
 const CANDIDATES_MAX = 5
 
-/** Asks the real gateway, prints each exchange with the line that repeats it, and returns questions that are decided as they say. */
+/**
+ * Asks the real gateway, prints each exchange with the line that repeats it, and returns questions that are decided as
+ * they say.
+ */
 export async function showExchanges(input: ShowInput, print: (text: string) => void): Promise<Shown> {
   const body = (query: string, filters?: RetrieveBody['filters']): RetrieveBody => ({
     query,
     knowledge_base: input.corpus.slug,
     ...(filters === undefined ? {} : { filters }),
   })
-  const ask = (query: string, filters?: RetrieveBody['filters']): Promise<Exchanged> => exchange(input.baseUrl, input.ownKey, body(query, filters))
+  const ask = (query: string, filters?: RetrieveBody['filters']): Promise<Exchanged> =>
+    exchange(input.baseUrl, input.ownKey, body(query, filters))
   const questions = candidates(input.corpus)
   const answerQuery = await firstDecided(
     'answer',
     [...input.queries, ...questions.answerable, ...input.sampleTexts].slice(0, CANDIDATES_MAX + input.queries.length),
     ask,
   )
-  const abstainQuery = await firstDecided('abstain', [...questions.unanswerable, ...OFF_TOPIC].slice(0, CANDIDATES_MAX), ask)
+  const abstainQuery = await firstDecided(
+    'abstain',
+    [...questions.unanswerable, ...OFF_TOPIC].slice(0, CANDIDATES_MAX),
+    ask,
+  )
   const forbidden = {
     language: ['fr', 'de', 'en'].find((code) => !input.facets.languages.includes(code)) ?? 'la',
     jurisdiction: ['GB', 'ZZ'].find((code) => !input.facets.jurisdictions.includes(code)) ?? 'QQ',
   }
 
   async function show(title: string, query: string, filters?: RetrieveBody['filters']): Promise<void> {
-    print(`${title}\n   ${curlLine(input.baseUrl, input.apiKey, body(query, filters))}\n${describeExchange(await ask(query, filters))}`)
+    print(
+      `${title}\n   ` +
+        `${curlLine(input.baseUrl, input.apiKey, body(query, filters))}\n${describeExchange(await ask(query, filters))}`,
+    )
   }
   for (const query of input.queries) await show(`You asked: ${query}`, query)
   const answered = answerQuery ?? input.queries[0] ?? questions.answerable[0]
   if (answered === undefined || abstainQuery === undefined)
-    throw new OperatorError('No question of the corpus was decided as expected: look at the evaluation with "operator review show".')
+    throw new OperatorError(
+      'No question of the corpus was decided as expected: look at the evaluation with "operator review show".',
+    )
   if (input.queries.length === 0) await show('1. An answer', answered)
   await show('2. An abstention', abstainQuery)
   await show('3. A refused filter', answered, { jurisdiction: [forbidden.jurisdiction] })
-  return { answerQuery: answered, abstainQuery, forbiddenLanguage: forbidden.language, forbiddenJurisdiction: forbidden.jurisdiction }
+  return {
+    answerQuery: answered,
+    abstainQuery,
+    forbiddenLanguage: forbidden.language,
+    forbiddenJurisdiction: forbidden.jurisdiction,
+  }
 }
 
 /** From the question set where there is one; a corpus without one brings only what the user asks. */
-function candidates(corpus: DemoCorpus): { readonly answerable: readonly string[]; readonly unanswerable: readonly string[] } {
+function candidates(corpus: DemoCorpus): {
+  readonly answerable: readonly string[]
+  readonly unanswerable: readonly string[]
+} {
   if (corpus.questionsFile === undefined) return { answerable: [], unanswerable: [] }
   const questions = parseQuestions(readFileSync(corpus.questionsFile, 'utf8'))
   const pick = (first: string | undefined, wanted: boolean): readonly string[] => {
@@ -96,7 +117,11 @@ export async function firstTexts(passagesFile: string): Promise<readonly string[
   for await (const text of createInterface({ input: createReadStream(passagesFile) })) {
     if (line++ >= SAMPLE_LINES || texts.length >= CANDIDATES_MAX) break
     const passage = passageRecordSchema.parse(JSON.parse(text))
-    if (passage.text.length >= SAMPLE_CHARACTERS && passage.in_force_to === null && passage.metadata.verification_status === 'verified')
+    if (
+      passage.text.length >= SAMPLE_CHARACTERS &&
+      passage.in_force_to === null &&
+      passage.metadata.verification_status === 'verified'
+    )
       texts.push([...passage.text].slice(0, SAMPLE_CHARACTERS).join('').replaceAll(/\s+/gu, ' '))
   }
   return texts

@@ -47,7 +47,11 @@ function logFileOf(settings: StackSettings, name: string): string {
 }
 
 /** A search node on a free port of loopback, or on the given one. */
-export async function startSearchNode(settings: StackSettings, name = 'search-node', port?: number): Promise<LocalSearchNode> {
+export async function startSearchNode(
+  settings: StackSettings,
+  name = 'search-node',
+  port?: number,
+): Promise<LocalSearchNode> {
   const address = `127.0.0.1:${port ?? (await freePort())}`
   const client = connectSearchNode(address, credentials.createInsecure())
   try {
@@ -72,7 +76,11 @@ export async function startSearchNode(settings: StackSettings, name = 'search-no
 }
 
 /** A job worker; ready once it said so in its log. */
-export async function startJobs(settings: StackSettings, searchNodes: readonly string[], name = 'jobs'): Promise<LocalService> {
+export async function startJobs(
+  settings: StackSettings,
+  searchNodes: readonly string[],
+  name = 'jobs',
+): Promise<LocalService> {
   const logFile = logFileOf(settings, name)
   const linesBefore = readyLines(logFile)
   return startService({
@@ -102,7 +110,12 @@ function readyLines(logFile: string): number {
 }
 
 /** A gateway on free ports of loopback, or with its public side on the given one. */
-export async function startGateway(settings: StackSettings, searchNodes: readonly string[], name = 'gateway', port?: number): Promise<LocalGateway> {
+export async function startGateway(
+  settings: StackSettings,
+  searchNodes: readonly string[],
+  name = 'gateway',
+  port?: number,
+): Promise<LocalGateway> {
   const listen = `127.0.0.1:${port ?? (await freePort())}`
   const internalListen = `127.0.0.1:${await freePort()}`
   const service = await startService({
@@ -122,7 +135,9 @@ export async function startGateway(settings: StackSettings, searchNodes: readonl
     },
     logFile: logFileOf(settings, name),
     onSpawn: settings.onSpawn,
-    ready: async () => (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status === 200,
+    ready: async () =>
+      (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status ===
+      200,
   })
   return { ...service, baseUrl: `http://${listen}`, internalUrl: `http://${internalListen}` }
 }

@@ -3,10 +3,21 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname } from 'node:path'
 import { z } from 'zod'
 
-const keysSchema = z.strictObject({ valid: z.string(), no_scope: z.string(), expired: z.string(), revoked: z.string(), wrong_environment: z.string() })
+const keysSchema = z.strictObject({
+  valid: z.string(),
+  no_scope: z.string(),
+  expired: z.string(),
+  revoked: z.string(),
+  wrong_environment: z.string(),
+})
 
 const stateSchema = z.strictObject({
-  secrets: z.strictObject({ KEY_PEPPERS: z.string(), SERVICE_SECRET: z.string(), MANIFEST_PUBLIC_KEY: z.string(), MANIFEST_PRIVATE_KEY: z.string() }),
+  secrets: z.strictObject({
+    KEY_PEPPERS: z.string(),
+    SERVICE_SECRET: z.string(),
+    MANIFEST_PUBLIC_KEY: z.string(),
+    MANIFEST_PRIVATE_KEY: z.string(),
+  }),
   /** Keys by knowledge base: a key is shown once by the service, so the demo keeps its own. */
   keys: z.record(z.string(), keysSchema),
   /** SHA-256 of what each knowledge base was built from: the same source is not built twice. */

@@ -22,7 +22,9 @@ export function newSteps(output: { write(text: string): unknown }): Steps {
   async function stopAll(exitCode: number): Promise<never> {
     // What is registered while this runs is undone too.
     for (let undo = undos.pop(); undo !== undefined; undo = undos.pop())
-      await undo().catch((error: unknown) => output.write(`${error instanceof Error ? error.message : 'a process did not stop'}\n`))
+      await undo().catch((error: unknown) =>
+        output.write(`${error instanceof Error ? error.message : 'a process did not stop'}\n`),
+      )
     process.exit(exitCode)
   }
   const steps: Steps = {

@@ -44,9 +44,13 @@ export interface SystemUser {
  * the first one yet. Nothing started here can outlive its parent.
  */
 const TETHER =
-  'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; while kill -s "$signal" "$child"; do sleep 1; done) 2>/dev/null & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; exit "$code"'
+  'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; while kill -s "$signal" "$child"; do ' +
+  'sleep 1; done) 2>/dev/null & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; ' +
+  'exit "$code"'
 
-/** Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`. */
+/**
+ * Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`.
+ */
 export function startTethered(options: TetherOptions): Tethered {
   const log = openSync(options.logFile, 'a', 0o600)
   const logStart = statSync(options.logFile).size
@@ -68,7 +72,8 @@ export function startTethered(options: TetherOptions): Tethered {
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const ended = exited.then((): never => {
     throw new LocalProcessError(
-      `${options.name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last lines:\n${lastLines(options.logFile, logStart)}`,
+      `${options.name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its ` +
+        `last lines:\n${lastLines(options.logFile, logStart)}`,
     )
   })
   ended.catch(() => undefined)
@@ -121,7 +126,9 @@ export async function untilReady(
     if (ready) return
     await Promise.race([sleep(25), process.ended])
   }
-  throw new LocalProcessError(`${name} was not ready after ${timeoutMs / 1000} s. Its last lines:\n${lastLines(logFile)}`)
+  throw new LocalProcessError(
+    `${name} was not ready after ${timeoutMs / 1000} s. Its last lines:\n${lastLines(logFile)}`,
+  )
 }
 
 /** The last lines of a log from byte `from` on, indented. */
@@ -141,7 +148,9 @@ export function freePort(): Promise<number> {
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
       server.close(() =>
-        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new LocalProcessError('No free port was found on 127.0.0.1.')),
+        address !== null && typeof address === 'object'
+          ? resolve(address.port)
+          : reject(new LocalProcessError('No free port was found on 127.0.0.1.')),
       )
     })
   })
@@ -151,13 +160,20 @@ export function freePort(): Promise<number> {
 export function assertPortFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', () => reject(new LocalProcessError(`Port ${port} is taken, or not for this account: choose another with --port.`)))
+    server.once('error', () =>
+      reject(new LocalProcessError(`Port ${port} is taken, or not for this account: choose another with --port.`)),
+    )
     server.listen(port, '127.0.0.1', () => server.close(() => resolve()))
   })
 }
 
 /** Output of a short command, or undefined when it is missing or fails. */
 export function outputOf(command: string, args: readonly string[], user?: SystemUser): string | undefined {
-  const { status, stdout } = spawnSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000, ...user })
+  const { status, stdout } = spawnSync(command, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: 60_000,
+    ...user,
+  })
   return status === 0 ? stdout.trim() : undefined
 }

@@ -20,8 +20,10 @@ export interface ActiveVersion {
 }
 
 /**
- * The candidate's ranking beside that of the active version on the same questions; null without one that search nodes can be asked for.
- * @param limit passages that the candidate was asked for: recall@100 and the candidates that are looked at depend on it.
+ * The candidate's ranking beside that of the active version on the same questions; null without one that search nodes
+ * can be asked for.
+ * @param limit passages that the candidate was asked for: recall@100 and the candidates that are looked at depend on
+ * it.
  */
 export async function compareWithActive(
   active: ActiveVersion | undefined,
@@ -34,8 +36,20 @@ export async function compareWithActive(
   const { loaded } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
   if (loaded.length === 0) return null
   const { facets, profile, embedder, projection } = active
-  const before = await rankingUnder(profile, questions, limit, { ...context, facets, embedder, nodes: loaded, projectionId: projection.projectionId })
-  const after = new Map(questions.flatMap(({ id }, at) => (candidate[at]?.figures === undefined ? [] : [[id, candidate[at].figures] as const])))
+  const before = await rankingUnder(profile, questions, limit, {
+    ...context,
+    facets,
+    embedder,
+    nodes: loaded,
+    projectionId: projection.projectionId,
+  })
+  const after = new Map(
+    questions.flatMap(({ id }, at) =>
+      candidate[at]?.figures === undefined ? [] : [[id, candidate[at].figures] as const],
+    ),
+  )
   const comparison = compareRankings(after, before)
-  return comparison === undefined ? null : { version_id: active.versionId, ...comparison, worse_on: [...comparison.worse_on] }
+  return comparison === undefined
+    ? null
+    : { version_id: active.versionId, ...comparison, worse_on: [...comparison.worse_on] }
 }

@@ -43,7 +43,8 @@ export interface AskSystemsContext extends AskContext {
 }
 
 /**
- * Asks every question of every system. Replies are handed on as they come and held by nobody here, so that memory does not grow with them.
+ * Asks every question of every system. Replies are handed on as they come and held by nobody here, so that memory does
+ * not grow with them.
  * @param take gets the question's place, the system and what the node sent.
  */
 export async function askSystems<Q extends AskedFor>(
@@ -62,7 +63,8 @@ export async function askSystems<Q extends AskedFor>(
       for (const [at, question] of waiting) {
         const vector = vectors[at]
         if (vector === undefined) throw new Error('the embedder sent too few vectors')
-        for (const system of context.systems) take(from + at, system, await askOne(question, system, vector, from + at, context), question)
+        for (const system of context.systems)
+          take(from + at, system, await askOne(question, system, vector, from + at, context), question)
       }
     }
     await Promise.all(Array.from({ length: ASK_CONCURRENCY }, askOnward))
@@ -94,17 +96,28 @@ async function reranked(request: SearchRequest, turn: number, context: AskContex
   const { reranker: parameters } = context.profile
   if (parameters === null) return await search(request, turn, context)
   if (context.reranker === undefined) throw new Error('the profile re-ranks and no re-ranker was opened')
-  const reply = await search({ ...request, limit: Math.max(request.limit, parameters.candidates), without_text: false }, turn, context)
+  const reply = await search(
+    { ...request, limit: Math.max(request.limit, parameters.candidates), without_text: false },
+    turn,
+    context,
+  )
   const texts = reply.passages.slice(0, parameters.candidates).map(rerankedText)
-  const scores = texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.query_text, texts, context.signal)
+  const scores =
+    texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.query_text, texts, context.signal)
   return { ...reply, passages: reordered(reply.passages, scores).slice(0, request.limit) }
 }
 
 /**
- * What exact search is compared with: the rows of the artifact that the vector alone finds among some of them, best first.
+ * What exact search is compared with: the rows of the artifact that the vector alone finds among some of them, best
+ * first.
  * @param onlyRows bit row % 8 of byte row / 8.
  */
-export async function findRows(vector: Float32Array, onlyRows: Buffer, limit: number, context: AskContext): Promise<readonly number[]> {
+export async function findRows(
+  vector: Float32Array,
+  onlyRows: Buffer,
+  limit: number,
+  context: AskContext,
+): Promise<readonly number[]> {
   const filters = filtersOf(UNFILTERED, context)
   const { passages } = await search(
     {
@@ -138,9 +151,14 @@ async function search(request: SearchRequest, turn: number, context: AskContext)
 }
 
 /** The one place that says how each system is asked for: a search node ranks by what it is given. */
-function evidenceFor(system: System, text: string, vector: Float32Array): { readonly query_vector: Buffer; readonly query_text: string } {
+function evidenceFor(
+  system: System,
+  text: string,
+  vector: Float32Array,
+): { readonly query_vector: Buffer; readonly query_text: string } {
   return {
-    query_vector: system === 'lexical' ? Buffer.alloc(0) : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength),
+    query_vector:
+      system === 'lexical' ? Buffer.alloc(0) : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength),
     query_text: system === 'dense' ? '' : text,
   }
 }

@@ -12,7 +12,8 @@ import type { JudgedQuestion } from './judged-question.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
 export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFigures>> {
-  const figuresOf = (asked: readonly Outcome[]): SystemFigures => systemFigures(asked.flatMap(({ figures }) => figures ?? []))
+  const figuresOf = (asked: readonly Outcome[]): SystemFigures =>
+    systemFigures(asked.flatMap(({ figures }) => figures ?? []))
   return { lexical: figuresOf(outcomes.lexical), dense: figuresOf(outcomes.dense), hybrid: figuresOf(outcomes.hybrid) }
 }
 
@@ -20,7 +21,11 @@ export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFi
  * Fits the decision on the labelled questions, with cross-validation.
  * @returns undefined where the labels are too few or of one kind.
  */
-export function fitDecision(questions: readonly JudgedQuestion[], outcomes: readonly Outcome[], targetRisk: number): Fitted | undefined {
+export function fitDecision(
+  questions: readonly JudgedQuestion[],
+  outcomes: readonly Outcome[],
+  targetRisk: number,
+): Fitted | undefined {
   const samples = questions.flatMap(({ id, answerable, group }, at) => {
     const features = outcomes[at]?.evidence
     return answerable === undefined || features === undefined ? [] : [{ id, sufficient: answerable, group, features }]
@@ -28,24 +33,37 @@ export function fitDecision(questions: readonly JudgedQuestion[], outcomes: read
   return fitCalibration(samples, { features: EVIDENCE_FEATURES, targetRisk })
 }
 
-/** The decision of a profile, and what it observes on the labelled questions: from models that had not seen them, where it was fitted on them. */
+/**
+ * The decision of a profile, and what it observes on the labelled questions: from models that had not seen them, where
+ * it was fitted on them.
+ */
 export interface Decision {
   readonly calibration: Calibration
   readonly scored: Fitted['outOfFold']
 }
 
 /** The decision that is fitted, or the default where there is too little to fit one. */
-export function decisionOf(questions: readonly JudgedQuestion[], outcomes: readonly Outcome[], targetRisk: number): Decision {
+export function decisionOf(
+  questions: readonly JudgedQuestion[],
+  outcomes: readonly Outcome[],
+  targetRisk: number,
+): Decision {
   const fitted = fitDecision(questions, outcomes, targetRisk)
   if (fitted !== undefined) return { calibration: fitted.calibration, scored: fitted.outOfFold }
   return { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, questions, outcomes) }
 }
 
 /** The labelled questions under a decision that was not fitted on them. */
-export function scoredBy(calibration: Calibration, questions: readonly JudgedQuestion[], outcomes: readonly Outcome[]): Fitted['outOfFold'] {
+export function scoredBy(
+  calibration: Calibration,
+  questions: readonly JudgedQuestion[],
+  outcomes: readonly Outcome[],
+): Fitted['outOfFold'] {
   return questions.flatMap(({ id, answerable }, at) => {
     const outcome = outcomes[at]
-    return answerable === undefined || outcome === undefined ? [] : [{ id, sufficient: answerable, score: observedValue(calibration, outcome) }]
+    return answerable === undefined || outcome === undefined
+      ? []
+      : [{ id, sufficient: answerable, score: observedValue(calibration, outcome) }]
   })
 }
 

@@ -14,7 +14,10 @@ export async function filteredRecallOf(
   context: AskContext,
 ): Promise<FilteredRecall> {
   const count = Math.min(questions.length, QUESTIONS_MAX)
-  const texts = Array.from({ length: count }, (_, at) => questions[Math.floor((at * questions.length) / count)]?.text ?? '')
+  const texts = Array.from(
+    { length: count },
+    (_, at) => questions[Math.floor((at * questions.length) / count)]?.text ?? '',
+  )
   const { vectors } = await context.embedder.embed(texts, context.signal)
   return await measureFilteredRecall({
     artifactFolder: artifact.folder,

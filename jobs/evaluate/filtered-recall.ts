@@ -8,8 +8,9 @@ import { mulberry32 } from './metrics/random.ts'
 /** Shares of the passages that a filter allows, in percent. */
 export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const
 /**
- * How a filter stands to the query: it keeps rows whatever they say; it keeps those nearest to the query; it keeps those farthest from it,
- * so that the query's own neighbourhood is excluded, which is where filtered graph search fails.
+ * How a filter stands to the query: it keeps rows whatever they say; it keeps those nearest to the query; it keeps
+ * those farthest from it, so that the query's own neighbourhood is excluded, which is where filtered graph search
+ * fails.
  */
 export const FILTER_KINDS = ['random', 'near', 'far'] as const
 export type FilterKind = (typeof FILTER_KINDS)[number]
@@ -27,25 +28,30 @@ export interface FilteredRecallInput {
   readonly dimensions: number
   /** Unit length. */
   readonly queries: readonly Float32Array[]
-  /** The rows that a search node finds among those of a bitset (bit row % 8 of byte row / 8), by the vector alone, best first. */
+  /**
+   * The rows that a search node finds among those of a bitset (bit row % 8 of byte row / 8), by the vector alone, best
+   * first.
+   */
   readonly find: (query: Float32Array, onlyRows: Buffer, limit: number) => Promise<readonly number[]>
   readonly signal: AbortSignal
   readonly onProgress: (done: number, total: number) => void
 }
 
 /**
- * Recall@10 of the search as it is served against exact scoring of every allowed row from float32, the mean over the queries, for filters of
- * every kind and selectivity. Where fewer than ten rows are allowed, of those. The filters follow from query number and rows alone.
+ * Recall@10 of the search as it is served against exact scoring of every allowed row from float32, the mean over the
+ * queries, for filters of every kind and selectivity. Where fewer than ten rows are allowed, of those. The filters
+ * follow from query number and rows alone.
  */
 export async function measureFilteredRecall(input: FilteredRecallInput): Promise<FilteredRecall> {
   const { queries, rows, signal } = input
-  const sums = Object.fromEntries(FILTER_KINDS.map((kind) => [kind, Object.fromEntries(SELECTIVITIES.map((name) => [name, 0]))])) as Record<
-    FilterKind,
-    Record<string, number>
-  >
+  const sums = Object.fromEntries(
+    FILTER_KINDS.map((kind) => [kind, Object.fromEntries(SELECTIVITIES.map((name) => [name, 0]))]),
+  ) as Record<FilterKind, Record<string, number>>
   for (const [number, query] of queries.entries()) {
     const similarities = await similaritiesOf(input, query)
-    const nearestFirst = Uint32Array.from(similarities.keys()).sort((a, b) => (similarities[b] ?? 0) - (similarities[a] ?? 0) || a - b)
+    const nearestFirst = Uint32Array.from(similarities.keys()).sort(
+      (a, b) => (similarities[b] ?? 0) - (similarities[a] ?? 0) || a - b,
+    )
     const shuffled = shuffledRows(rows, number)
     for (const selectivity of SELECTIVITIES) {
       const count = Math.max(1, Math.round((rows * Number(selectivity)) / 100))
@@ -57,22 +63,30 @@ export async function measureFilteredRecall(input: FilteredRecallInput): Promise
       for (const kind of FILTER_KINDS) {
         signal.throwIfAborted()
         const bits = bitsetOf(allowed[kind], rows)
-        const found = (await input.find(query, bits, TOP_K)).filter((row) => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0)
+        const found = (await input.find(query, bits, TOP_K)).filter(
+          (row) => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0,
+        )
         sums[kind][selectivity] = (sums[kind][selectivity] ?? 0) + recallOf(found, allowed[kind], similarities)
       }
     }
     input.onProgress(number + 1, queries.length)
   }
-  for (const kind of FILTER_KINDS) for (const name of SELECTIVITIES) sums[kind][name] = (sums[kind][name] ?? 0) / Math.max(1, queries.length)
+  for (const kind of FILTER_KINDS)
+    for (const name of SELECTIVITIES) sums[kind][name] = (sums[kind][name] ?? 0) / Math.max(1, queries.length)
   return sums
 }
 
 /** The least recall over the kinds of filter, by selectivity. */
 export function leastRecall(recall: FilteredRecall): Readonly<Record<string, number>> {
-  return Object.fromEntries(SELECTIVITIES.map((name) => [name, Math.min(...FILTER_KINDS.map((kind) => recall[kind][name] ?? 0))]))
+  return Object.fromEntries(
+    SELECTIVITIES.map((name) => [name, Math.min(...FILTER_KINDS.map((kind) => recall[kind][name] ?? 0))]),
+  )
 }
 
-async function similaritiesOf({ artifactFolder, rows, dimensions, signal }: FilteredRecallInput, query: Float32Array): Promise<Float64Array> {
+async function similaritiesOf(
+  { artifactFolder, rows, dimensions, signal }: FilteredRecallInput,
+  query: Float32Array,
+): Promise<Float64Array> {
   const similarities = new Float64Array(rows)
   const file = openSized(join(artifactFolder, 'vectors.f32'), rows * dimensions * 4)
   try {
@@ -90,7 +104,10 @@ async function similaritiesOf({ artifactFolder, rows, dimensions, signal }: Filt
   return similarities
 }
 
-/** Of the ten best allowed rows (all, where there are fewer) the share that was found; a row as similar as the tenth is as good as it. */
+/**
+ * Of the ten best allowed rows (all, where there are fewer) the share that was found; a row as similar as the tenth is
+ * as good as it.
+ */
 function recallOf(found: readonly number[], allowed: Uint32Array, similarities: Float64Array): number {
   const wanted = Math.min(TOP_K, allowed.length)
   const best = new Float64Array(wanted).fill(-Infinity)

@@ -11,8 +11,9 @@ const LIMIT = 10
 const QUESTIONS_MIN = 50
 
 /**
- * The profile with the share of the vectors that ranks a question set best, if that is better than the profile's own beyond the interval of the difference
- * in nDCG@10. Weights that fit one corpus ruin another (decision 0008), so nothing is changed on little evidence.
+ * The profile with the share of the vectors that ranks a question set best, if that is better than the profile's own
+ * beyond the interval of the difference in nDCG@10. Weights that fit one corpus ruin another (decision 0008), so
+ * nothing is changed on little evidence.
  */
 export async function fitFusion(questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
@@ -23,14 +24,15 @@ export async function fitFusion(questions: readonly JudgedQuestion[], context: A
   for (const weight of WEIGHTS) {
     const tried = { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
     const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, context), own)?.metrics['ndcg@10']
-    if (difference !== undefined && difference.candidate > best.mean) best = { profile: tried, mean: difference.candidate, better: difference.ci[0] > 0 }
+    if (difference !== undefined && difference.candidate > best.mean)
+      best = { profile: tried, mean: difference.candidate, better: difference.ci[0] > 0 }
   }
   return best.better ? best.profile : profile
 }
 
 /**
- * The profile with a re-ranker, if it ranks the question set better beyond the interval of the difference in nDCG@10: published results show re-rankers
- * wrecking regulatory search, so it has to show that it helps on this one.
+ * The profile with a re-ranker, if it ranks the question set better beyond the interval of the difference in nDCG@10:
+ * published results show re-rankers wrecking regulatory search, so it has to show that it helps on this one.
  */
 export async function tryReranker(
   reranker: ProfileParameters['reranker'],

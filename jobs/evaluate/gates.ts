@@ -8,15 +8,31 @@ import type { Gate } from './page/evaluation-report.ts'
 export const RECALL_MIN = 0.9
 
 /** What a candidate must reach before it may be activated. Its files were verified before it was asked anything. */
-export function gatesOf(hybrid: SystemFigures, decision: DecisionFigures | undefined, filteredRecall: FilteredRecall): readonly Gate[] {
+export function gatesOf(
+  hybrid: SystemFigures,
+  decision: DecisionFigures | undefined,
+  filteredRecall: FilteredRecall,
+): readonly Gate[] {
   const least = leastRecall(filteredRecall)
   return [
     atLeast('ranking', 'recall@5, hybrid', hybrid['recall@5'], RECALL_MIN),
     ...(decision?.answered_insufficient === undefined || decision.answered_insufficient === null
       ? []
-      : [atMost('decision', 'unanswerable questions answered', decision.answered_insufficient, INSUFFICIENT_ANSWERED_MAX)]),
+      : [
+          atMost(
+            'decision',
+            'unanswerable questions answered',
+            decision.answered_insufficient,
+            INSUFFICIENT_ANSWERED_MAX,
+          ),
+        ]),
     ...SELECTIVITIES.map((selectivity) =>
-      atLeast('filtered recall', `recall@10 against exact, filter keeps ${selectivity} %`, least[selectivity] ?? 0, FILTERED_RECALL_MIN),
+      atLeast(
+        'filtered recall',
+        `recall@10 against exact, filter keeps ${selectivity} %`,
+        least[selectivity] ?? 0,
+        FILTERED_RECALL_MIN,
+      ),
     ),
   ]
 }

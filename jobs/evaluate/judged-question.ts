@@ -19,5 +19,13 @@ export interface JudgedQuestion {
 
 /** Of a question set: a question without a relevant passage is one that the corpus does not answer. */
 export function judgedQuestion({ id, text, relevant, filters }: Question): JudgedQuestion {
-  return { id, text, judgments: new Map(relevant.map((source) => [source, 1])), answerable: relevant.length > 0, group: undefined, quoted: false, filters }
+  return {
+    id,
+    text,
+    judgments: new Map(relevant.map((source) => [source, 1])),
+    answerable: relevant.length > 0,
+    group: undefined,
+    quoted: false,
+    filters,
+  }
 }

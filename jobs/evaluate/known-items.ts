@@ -6,17 +6,25 @@ const EXTRACT_CHARACTERS_MIN = 40
 const EXTRACT_CHARACTERS_MAX = 300
 
 /**
- * Known-item questions for a version without a question set: a sample of at most 200 passages in force, each asked for by its heading and
- * the opening words of its own text. This tells whether the version finds what it holds, not how well it understands questions. The sample
- * follows from the passages alone: those with the smallest ids, which are hashes of their content, less those whose text another passage repeats.
+ * Known-item questions for a version without a question set: a sample of at most 200 passages in force, each asked for
+ * by its heading and the opening words of its own text. This tells whether the version finds what it holds, not how
+ * well it understands questions. The sample follows from the passages alone: those with the smallest ids, which are
+ * hashes of their content, less those whose text another passage repeats.
  * @param passages reads them once more each time it is called.
  */
-export async function sampleKnownItems(passages: () => AsyncIterable<PassageRecord>, day: string): Promise<readonly JudgedQuestion[]> {
+export async function sampleKnownItems(
+  passages: () => AsyncIterable<PassageRecord>,
+  day: string,
+): Promise<readonly JudgedQuestion[]> {
   const chosen: KnownItem[] = []
   for await (const passage of passages()) {
     const { chunk_id: id, heading, text } = passage
     const last = chosen.at(-1)
-    if (!isServed(passage, day) || (chosen.length === BOUNDS.evaluationSampleMax && last !== undefined && id >= last.id)) continue
+    if (
+      !isServed(passage, day) ||
+      (chosen.length === BOUNDS.evaluationSampleMax && last !== undefined && id >= last.id)
+    )
+      continue
     const extract = extractOf(text)
     if (extract === undefined) continue
     const at = chosen.findIndex((other) => id < other.id)
@@ -27,7 +35,17 @@ export async function sampleKnownItems(passages: () => AsyncIterable<PassageReco
   return chosen.flatMap(({ id, question, text }) => {
     const [source, ...others] = sources.get(text) ?? []
     if (source === undefined || others.length > 0) return []
-    return [{ id, text: question, judgments: new Map([[source, 1]]), answerable: undefined, group: undefined, quoted: true, filters: undefined }]
+    return [
+      {
+        id,
+        text: question,
+        judgments: new Map([[source, 1]]),
+        answerable: undefined,
+        group: undefined,
+        quoted: true,
+        filters: undefined,
+      },
+    ]
   })
 }
 
@@ -37,7 +55,10 @@ interface KnownItem {
   readonly text: string
 }
 
-async function sourcesByText(texts: ReadonlySet<string>, passages: AsyncIterable<PassageRecord>): Promise<ReadonlyMap<string, readonly string[]>> {
+async function sourcesByText(
+  texts: ReadonlySet<string>,
+  passages: AsyncIterable<PassageRecord>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const sources = new Map<string, string[]>()
   for await (const { text, source_id: source } of passages) {
     if (!texts.has(text)) continue
@@ -49,7 +70,11 @@ async function sourcesByText(texts: ReadonlySet<string>, passages: AsyncIterable
 }
 
 function isServed(passage: PassageRecord, day: string): boolean {
-  return passage.metadata.verification_status === 'verified' && passage.in_force_from <= day && (passage.in_force_to === null || day < passage.in_force_to)
+  return (
+    passage.metadata.verification_status === 'verified' &&
+    passage.in_force_from <= day &&
+    (passage.in_force_to === null || day < passage.in_force_to)
+  )
 }
 
 /** Heading first, as people name what they look for; cut to the length a caller may send. */

@@ -12,12 +12,20 @@ export interface Misses {
 }
 
 /**
- * Questions whose evidence is not among the first ten records, and questions that were wrongly answered or not answered. Where the decision was
- * fitted on the questions, the observed value is the one from cross-validation.
+ * Questions whose evidence is not among the first ten records, and questions that were wrongly answered or not
+ * answered. Where the decision was fitted on the questions, the observed value is the one from cross-validation.
  */
-export function missesOf(questions: readonly JudgedQuestion[], outcomes: readonly Outcome[], { calibration, scored }: Decision): Misses {
+export function missesOf(
+  questions: readonly JudgedQuestion[],
+  outcomes: readonly Outcome[],
+  { calibration, scored }: Decision,
+): Misses {
   const probabilities = new Map(scored.map(({ id, score }) => [id, score]))
-  const byProblem: Record<Miss['problem'], Miss[]> = { not_found: [], answered_without_evidence: [], abstained_with_evidence: [] }
+  const byProblem: Record<Miss['problem'], Miss[]> = {
+    not_found: [],
+    answered_without_evidence: [],
+    abstained_with_evidence: [],
+  }
   for (const [at, question] of questions.entries()) {
     const outcome = outcomes[at]
     if (outcome === undefined) continue
@@ -35,14 +43,23 @@ export function missesOf(questions: readonly JudgedQuestion[], outcomes: readonl
 }
 
 /** @param answered undefined where no decision was taken. */
-function problemOf({ answerable }: JudgedQuestion, { figures }: Outcome, answered: boolean | undefined): Miss['problem'] | undefined {
+function problemOf(
+  { answerable }: JudgedQuestion,
+  { figures }: Outcome,
+  answered: boolean | undefined,
+): Miss['problem'] | undefined {
   if (answerable === false) return answered === true ? 'answered_without_evidence' : undefined
   if (figures === undefined) return undefined
   if (figures['recall@10'] === 0) return 'not_found'
   return answered === false ? 'abstained_with_evidence' : undefined
 }
 
-function missOf(problem: Miss['problem'], { id, text, judgments }: JudgedQuestion, { top }: Outcome, observed: number): Miss {
+function missOf(
+  problem: Miss['problem'],
+  { id, text, judgments }: JudgedQuestion,
+  { top }: Outcome,
+  observed: number,
+): Miss {
   return {
     problem,
     id,
@@ -54,6 +71,7 @@ function missOf(problem: Miss['problem'], { id, text, judgments }: JudgedQuestio
 }
 
 function worstFirst(a: Miss, b: Miss): number {
-  const surestFirst = a.problem === 'abstained_with_evidence' ? a.observed_value - b.observed_value : b.observed_value - a.observed_value
+  const surestFirst =
+    a.problem === 'abstained_with_evidence' ? a.observed_value - b.observed_value : b.observed_value - a.observed_value
   return surestFirst || (a.id < b.id ? -1 : 1)
 }

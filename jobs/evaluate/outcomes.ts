@@ -29,17 +29,25 @@ export type Outcomes = Readonly<Record<System, readonly Outcome[]>>
  * Asks every question of every system, to the depth of recall@100.
  * @param limit passages asked for: more than 100 where records were cut into several.
  */
-export async function askQuestions(questions: readonly JudgedQuestion[], limit: number, context: AskContext): Promise<Outcomes> {
+export async function askQuestions(
+  questions: readonly JudgedQuestion[],
+  limit: number,
+  context: AskContext,
+): Promise<Outcomes> {
   const outcomes: Record<System, Outcome[]> = { lexical: [], dense: [], hybrid: [] }
-  await askSystems(questions, { ...context, systems: SYSTEMS, limit, withoutText: true }, (at, system, reply, question) => {
-    outcomes[system][at] = outcomeOf(question, reply)
-  })
+  await askSystems(
+    questions,
+    { ...context, systems: SYSTEMS, limit, withoutText: true },
+    (at, system, reply, question) => {
+      outcomes[system][at] = outcomeOf(question, reply)
+    },
+  )
   return outcomes
 }
 
 /**
- * Judges at the level of records: one that was cut into several passages counts once, at its best place. A record that has the question's own
- * id is passed over, as BEIR's evaluation does: some of its sets ask with the text of a record.
+ * Judges at the level of records: one that was cut into several passages counts once, at its best place. A record that
+ * has the question's own id is passed over, as BEIR's evaluation does: some of its sets ask with the text of a record.
  */
 export function outcomeOf(
   { id, judgments, quoted }: Pick<JudgedQuestion, 'id' | 'judgments' | 'quoted'>,
@@ -60,12 +68,19 @@ export interface Latency {
   readonly p99: number
 }
 
-/** Milliseconds from a question's text to its passages, embedding included, one question at a time; a sample spread evenly over the questions. */
-export async function timeSystems(questions: readonly JudgedQuestion[], context: AskContext): Promise<Readonly<Record<System, Latency>>> {
+/**
+ * Milliseconds from a question's text to its passages, embedding included, one question at a time; a sample spread
+ * evenly over the questions.
+ */
+export async function timeSystems(
+  questions: readonly JudgedQuestion[],
+  context: AskContext,
+): Promise<Readonly<Record<System, Latency>>> {
   const step = Math.max(1, questions.length / TIMED_QUESTIONS_MAX)
-  const sample = Array.from({ length: Math.min(questions.length, TIMED_QUESTIONS_MAX) }, (_, at) => questions[Math.floor(at * step)]).filter(
-    (question) => question !== undefined,
-  )
+  const sample = Array.from(
+    { length: Math.min(questions.length, TIMED_QUESTIONS_MAX) },
+    (_, at) => questions[Math.floor(at * step)],
+  ).filter((question) => question !== undefined)
   const timed: Record<System, number[]> = { lexical: [], dense: [], hybrid: [] }
   for (const [done, question] of [...sample.slice(0, WARM_UP_QUESTIONS), ...sample].entries()) {
     for (const system of SYSTEMS) {

@@ -62,17 +62,20 @@ export interface Evaluated {
 const DEPTH = BOUNDS.searchLimitMax
 
 /**
- * Loads the candidate on the search nodes and asks it as a caller would be answered: real search, real vectors, mandatory filters. In order: fit the
- * fusion → try a re-ranker → ask → fit the decision → time → recall under filters → compare with what is active → judge.
- * The artifact's integrity has been verified before, and each node verifies it again when it loads.
+ * Loads the candidate on the search nodes and asks it as a caller would be answered: real search, real vectors,
+ * mandatory filters. In order: fit the fusion → try a re-ranker → ask → fit the decision → time → recall under filters
+ * → compare with what is active → judge. The artifact's integrity has been verified before, and each node verifies it
+ * again when it loads.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const prepared = await prepareOnLiveNodes(input.nodes, input.projection, input.signal)
-  if (prepared.loaded.length === 0) throw new NoSearchNodeError(prepared.failed.map(({ address, reason }) => `${address} ${reason}`))
+  if (prepared.loaded.length === 0)
+    throw new NoSearchNodeError(prepared.failed.map(({ address, reason }) => `${address} ${reason}`))
   const { questions, missing } = await questionsOf(input)
   const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
-  const profile = input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
+  const profile =
+    input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, DEPTH, context)
   const decision = decisionOf(questions, outcomes.hybrid, input.targetRisk)
@@ -87,14 +90,21 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
     decision,
     latency: await timeSystems(questions, context),
     filteredRecall: await filteredRecallOf(input.artifact, questions, context),
-    comparison: input.questionsSha256 === undefined ? null : await compareWithActive(input.active, questions, outcomes.hybrid, DEPTH, context),
+    comparison:
+      input.questionsSha256 === undefined
+        ? null
+        : await compareWithActive(input.active, questions, outcomes.hybrid, DEPTH, context),
     missing,
   })
   return { report, profile: { ...profile, calibration: decision.calibration } }
 }
 
 /** Known items are found by their own words: nothing can be fitted to them. */
-async function fitRanking(reranker: EvaluationInput['rerankerToTry'], questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
+async function fitRanking(
+  reranker: EvaluationInput['rerankerToTry'],
+  questions: readonly JudgedQuestion[],
+  context: AskContext,
+): Promise<ProfileParameters> {
   const profile = await fitFusion(questions, context)
   return await tryReranker(reranker, questions, { ...context, profile })
 }
@@ -104,7 +114,9 @@ class NoSearchNodeError extends Error {
   override readonly name = 'NoSearchNodeError'
   constructor(reasons: readonly string[]) {
     super(
-      `No search node could load the candidate (${reasons.length === 0 ? 'none of SEARCH_NODES answers' : reasons.join('; ')}): start or repair a search node, then build again.`,
+      'No search node could load the candidate ' +
+        `(${reasons.length === 0 ? 'none of SEARCH_NODES answers' : reasons.join('; ')}): start or ` +
+        'repair a search node, then build again.',
     )
   }
 }
@@ -121,7 +133,8 @@ async function questionsOf({ questionsSha256, artifact, store, day }: Evaluation
     const questions = await sampleKnownItems(passages, day)
     if (questions.length === 0)
       throw new OperatorError(
-        'No passage is verified and in force today, so there is nothing to evaluate: check the dates and statuses of the import, or build with a question set.',
+        'No passage is verified and in force today, so there is nothing to evaluate: check the dates ' +
+          'and statuses of the import, or build with a question set.',
       )
     return { questions, missing: [] }
   }
@@ -137,11 +150,16 @@ async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise
     (found) => found.size,
     () => undefined,
   )
-  if (size === undefined) throw new OperatorError('The question set is not in the artifact store: import it again and build with it.')
+  if (size === undefined)
+    throw new OperatorError('The question set is not in the artifact store: import it again and build with it.')
   if (size > BOUNDS.evaluationQuestionsBytesMax)
-    throw new OperatorError(`The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`)
+    throw new OperatorError(
+      `The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`,
+    )
   const bytes = await readFile(path)
   if (sha256(bytes).toString('hex') !== sha256Hex)
-    throw new OperatorError('The question set in the artifact store was changed after it was captured: import it again and build with it.')
+    throw new OperatorError(
+      'The question set in the artifact store was changed after it was captured: import it again and build with it.',
+    )
   return parseQuestions(bytes.toString('utf8')).map(judgedQuestion)
 }

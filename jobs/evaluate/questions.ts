@@ -5,15 +5,22 @@ import { OperatorError } from '#core/errors.ts'
 const list = z.array(z.string().min(1)).min(1).max(BOUNDS.filterValuesMax)
 
 /**
- * One line of a question set. `relevant` names the passages that answer it by their `source_id`; empty: the corpus has no answer.
- * `filters` narrows this question, as a caller would; `in_force_on` asks as of another UTC day than today.
+ * One line of a question set. `relevant` names the passages that answer it by their `source_id`; empty: the corpus has
+ * no answer. `filters` narrows this question, as a caller would; `in_force_on` asks as of another UTC day than today.
  */
 const questionSchema = z.object({
   id: z.string().min(1).max(200),
-  text: z.string().refine((text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= BOUNDS.queryCharactersMax),
+  text: z
+    .string()
+    .refine((text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= BOUNDS.queryCharactersMax),
   relevant: z.array(z.string().min(1)).transform((ids) => [...new Set(ids)]),
   filters: z
-    .strictObject({ language: list.optional(), jurisdiction: list.optional(), subject: list.optional(), in_force_on: z.iso.date().optional() })
+    .strictObject({
+      language: list.optional(),
+      jurisdiction: list.optional(),
+      subject: list.optional(),
+      in_force_on: z.iso.date().optional(),
+    })
     .optional(),
 })
 export type Question = z.infer<typeof questionSchema>
@@ -28,10 +35,15 @@ export function parseQuestions(jsonl: string): readonly Question[] {
   for (const [index, line] of jsonl.split('\n').entries()) {
     if (line.trim() === '') continue
     if (questions.length >= BOUNDS.evaluationQuestionsMax)
-      throw new OperatorError(`The question set has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`)
+      throw new OperatorError(
+        `The question set has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`,
+      )
     const question = parseLine(line, index + 1)
     if (ids.has(question.id))
-      throw new OperatorError(`Line ${index + 1} of the question set repeats the id of an earlier line: give each question its own and build again.`)
+      throw new OperatorError(
+        `Line ${index + 1} of the question set repeats the id of an earlier line: give each question ` +
+          'its own and build again.',
+      )
     ids.add(question.id)
     questions.push(question)
   }

@@ -7,11 +7,16 @@ import { outcomeOf } from './outcomes.ts'
 
 const QUESTIONS_MAX = 300
 
-/** At most 300 of the questions that something is judged relevant to, spread evenly: enough to tell one ranking from another. */
+/**
+ * At most 300 of the questions that something is judged relevant to, spread evenly: enough to tell one ranking from
+ * another.
+ */
 export function sampleJudged(questions: readonly JudgedQuestion[]): readonly JudgedQuestion[] {
   const judged = questions.filter(({ judgments }) => judgments.size > 0)
   const count = Math.min(judged.length, QUESTIONS_MAX)
-  return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter((question) => question !== undefined)
+  return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter(
+    (question) => question !== undefined,
+  )
 }
 
 /** Figures by question id when passages are ranked under a profile. @param limit passages of each list. */
@@ -22,9 +27,13 @@ export async function rankingUnder(
   context: AskContext,
 ): Promise<ReadonlyMap<string, RankingFigures>> {
   const found = new Map<string, RankingFigures>()
-  await askSystems(questions, { ...context, profile, systems: ['hybrid'], limit, withoutText: true }, (_, _system, reply, question) => {
-    const { figures } = outcomeOf(question, reply)
-    if (figures !== undefined) found.set(question.id, figures)
-  })
+  await askSystems(
+    questions,
+    { ...context, profile, systems: ['hybrid'], limit, withoutText: true },
+    (_, _system, reply, question) => {
+      const { figures } = outcomeOf(question, reply)
+      if (figures !== undefined) found.set(question.id, figures)
+    },
+  )
   return found
 }

@@ -35,7 +35,10 @@ export function reportOf(input: ReportInput): EvaluationReport {
   const { questions, outcomes, decision, latency, filteredRecall, missing } = input
   const unanswerable = questions.filter(({ answerable }) => answerable === false).length
   const { threshold, target_risk, folds } = decision.calibration
-  const abstention = decision.scored.length === 0 ? undefined : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNAL, threshold, target_risk, folds })
+  const abstention =
+    decision.scored.length === 0
+      ? undefined
+      : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNAL, threshold, target_risk, folds })
   const systems = rankingsOf(outcomes)
   const gates = input.versionId === null ? [] : gatesOf(systems.hybrid, abstention, filteredRecall)
   return evaluationReportSchema.parse({
@@ -63,9 +66,28 @@ export function reportOf(input: ReportInput): EvaluationReport {
   })
 }
 
-/** What `--json` writes: the figures alone, whose names and meanings stay. `abstention` is null without labels to take it from. */
-export function figuresOf({ dataset, passages, queries, systems, abstention, filtered_recall, latency_ms }: EvaluationReport): object {
-  return { dataset, passages, queries, systems, abstention: abstention === null ? null : abstentionFigures(abstention), filtered_recall, latency_ms }
+/**
+ * What `--json` writes: the figures alone, whose names and meanings stay. `abstention` is null without labels to take
+ * it from.
+ */
+export function figuresOf({
+  dataset,
+  passages,
+  queries,
+  systems,
+  abstention,
+  filtered_recall,
+  latency_ms,
+}: EvaluationReport): object {
+  return {
+    dataset,
+    passages,
+    queries,
+    systems,
+    abstention: abstention === null ? null : abstentionFigures(abstention),
+    filtered_recall,
+    latency_ms,
+  }
 }
 
 function abstentionFigures(abstention: NonNullable<EvaluationReport['abstention']>): object {

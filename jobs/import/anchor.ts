@@ -2,11 +2,17 @@ const WORDS_MAX = 10
 const WORDS_ENOUGH = 4
 
 /**
- * URL of a cited part: the canonical URL plus a fragment, the publisher's own where it has one, else a text fragment of the first words
- * (WICG Scroll to Text Fragment, `#:~:text=`). A later part of a split passage carries both, so that the link leads to the part.
+ * URL of a cited part: the canonical URL plus a fragment, the publisher's own where it has one, else a text fragment of
+ * the first words (WICG Scroll to Text Fragment, `#:~:text=`). A later part of a split passage carries both, so that
+ * the link leads to the part.
  * @param canonicalUrl without a fragment.
  */
-export function sourceAnchor(canonicalUrl: string, publisherFragment: string | undefined, text: string, part: number): string {
+export function sourceAnchor(
+  canonicalUrl: string,
+  publisherFragment: string | undefined,
+  text: string,
+  part: number,
+): string {
   const directive = `:~:text=${encodedText(firstWords(text))}`
   if (publisherFragment === undefined) return `${canonicalUrl}#${directive}`
   return `${canonicalUrl}#${encodedFragment(publisherFragment)}${part > 1 ? directive : ''}`
@@ -15,17 +21,25 @@ export function sourceAnchor(canonicalUrl: string, publisherFragment: string | u
 /** The URL before its fragment, and the fragment it came with. */
 export function withoutFragment(url: string): { readonly base: string; readonly fragment: string | undefined } {
   const hash = url.indexOf('#')
-  return hash === -1 ? { base: url, fragment: undefined } : { base: url.slice(0, hash), fragment: url.slice(hash + 1) || undefined }
+  return hash === -1
+    ? { base: url, fragment: undefined }
+    : { base: url.slice(0, hash), fragment: url.slice(hash + 1) || undefined }
 }
 
-/** The first words of the first line that holds more than its number: a browser finds a text fragment only within one block of the page. */
+/**
+ * The first words of the first line that holds more than its number: a browser finds a text fragment only within one
+ * block of the page.
+ */
 function firstWords(text: string): string {
   const lines = text.split(/\r?\n/).map(wordsOf)
   const enough = lines
     .find((words) => words.length >= WORDS_ENOUGH)
     ?.slice(0, WORDS_MAX)
     .join(' ')
-  return enough ?? lines.map((words) => words.join(' ')).reduce((longest, line) => (line.length > longest.length ? line : longest), '')
+  return (
+    enough ??
+    lines.map((words) => words.join(' ')).reduce((longest, line) => (line.length > longest.length ? line : longest), '')
+  )
 }
 
 /** Words as a page shows them: without the marks of Markdown. */
@@ -37,7 +51,10 @@ function wordsOf(line: string): readonly string[] {
   return shown.split(/\s+/).filter((word) => word !== '')
 }
 
-/** Percent-encoded for a text directive: `encodeURIComponent` encodes `&` and `,` but leaves `-`, which separates prefix and suffix there. */
+/**
+ * Percent-encoded for a text directive: `encodeURIComponent` encodes `&` and `,` but leaves `-`, which separates prefix
+ * and suffix there.
+ */
 function encodedText(words: string): string {
   return encodeURIComponent(words).replaceAll('-', '%2D')
 }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 const SLOTS_AT_START = 1024
 
 /**
- * Counts how often each key was seen, keeping 64 bits of its SHA-256 and a 32-bit count instead of the key: at most 48 bytes a key.
- * Two of a million different keys are taken for one with a probability below 10⁻⁷.
+ * Counts how often each key was seen, keeping 64 bits of its SHA-256 and a 32-bit count instead of the key: at most 48
+ * bytes a key. Two of a million different keys are taken for one with a probability below 10⁻⁷.
  */
 export class CompactCounter {
   #high = new Uint32Array(SLOTS_AT_START)

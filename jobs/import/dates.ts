@@ -1,7 +1,10 @@
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
-/** ISO 8601 UTC with milliseconds of a day (its first instant, UTC) or of an instant with a zone; undefined for anything else, impossible days included. */
+/**
+ * ISO 8601 UTC with milliseconds of a day (its first instant, UTC) or of an instant with a zone; undefined for anything
+ * else, impossible days included.
+ */
 export function instantOf(written: string): string | undefined {
   if (!DAY.test(written) && !INSTANT.test(written)) return undefined
   const day = written.slice(0, 10)
@@ -18,13 +21,29 @@ export function dayOf(instant: string): string {
 }
 
 const MONTHS = {
-  french: ['janvier', 'février', 'mars', 'avril', 'mai', 'juin', 'juillet', 'août', 'septembre', 'octobre', 'novembre', 'décembre'],
+  french: [
+    'janvier',
+    'février',
+    'mars',
+    'avril',
+    'mai',
+    'juin',
+    'juillet',
+    'août',
+    'septembre',
+    'octobre',
+    'novembre',
+    'décembre',
+  ],
 } as const
 
 export const DATE_STYLES = ['french', 'german'] as const
 export type DateStyle = (typeof DATE_STYLES)[number]
 
-/** YYYY-MM-DD of a date as publishers write it: `1er janvier 2007` (french), `23.6.2021` (german); undefined for anything else. */
+/**
+ * YYYY-MM-DD of a date as publishers write it: `1er janvier 2007` (french), `23.6.2021` (german); undefined for
+ * anything else.
+ */
 export function writtenDate(written: string, style: DateStyle): string | undefined {
   switch (style) {
     case 'french': {

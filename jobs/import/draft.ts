@@ -81,11 +81,17 @@ function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
 const recordSchema = passageRecordSchema.omit({ place: true }).loose()
 
 function boundFault(draft: DraftPassage): string | undefined {
-  if (codePointsOf(draft.text) > BOUNDS.passageCharactersMax) return `part longer than ${BOUNDS.passageCharactersMax} characters`
-  if (codePointsOf(draft.citation.label) > BOUNDS.labelCharactersMax) return `citation_label longer than ${BOUNDS.labelCharactersMax} characters`
-  if (draft.citation.source_anchor.length > BOUNDS.urlCharactersMax) return `source anchor longer than ${BOUNDS.urlCharactersMax} characters`
-  if (codePointsOf(draft.source_id) > BOUNDS.sourceIdCharactersMax) return `source id longer than ${BOUNDS.sourceIdCharactersMax} characters`
-  if (codePointsOf(draft.heading) > BOUNDS.headingCharactersMax) return `heading longer than ${BOUNDS.headingCharactersMax} characters`
-  if (Buffer.byteLength(JSON.stringify(draft)) > BOUNDS.passageJsonBytesMax) return `passage larger than ${BOUNDS.passageJsonBytesMax} bytes as JSON`
+  if (codePointsOf(draft.text) > BOUNDS.passageCharactersMax)
+    return `part longer than ${BOUNDS.passageCharactersMax} characters`
+  if (codePointsOf(draft.citation.label) > BOUNDS.labelCharactersMax)
+    return `citation_label longer than ${BOUNDS.labelCharactersMax} characters`
+  if (draft.citation.source_anchor.length > BOUNDS.urlCharactersMax)
+    return `source anchor longer than ${BOUNDS.urlCharactersMax} characters`
+  if (codePointsOf(draft.source_id) > BOUNDS.sourceIdCharactersMax)
+    return `source id longer than ${BOUNDS.sourceIdCharactersMax} characters`
+  if (codePointsOf(draft.heading) > BOUNDS.headingCharactersMax)
+    return `heading longer than ${BOUNDS.headingCharactersMax} characters`
+  if (Buffer.byteLength(JSON.stringify(draft)) > BOUNDS.passageJsonBytesMax)
+    return `passage larger than ${BOUNDS.passageJsonBytesMax} bytes as JSON`
   return recordSchema.safeParse(draft).success ? undefined : 'does not satisfy the schema of a passage'
 }

@@ -55,7 +55,9 @@ export function* cutAtHeadings(lines: readonly string[], firstLine: number): Gen
   if (open.level > 0 || body.some((each) => each.trim() !== '')) yield section()
 }
 
-/** The fence that is open after the line: its marks; it is closed by at least as many of the same mark and nothing else. */
+/**
+ * The fence that is open after the line: its marks; it is closed by at least as many of the same mark and nothing else.
+ */
 function fenceAfter(line: string, open: string | undefined): string | undefined {
   const [, marks = '', info = ''] = FENCE.exec(line) ?? []
   if (open === undefined) return marks === '' || (marks.startsWith('`') && info.includes('`')) ? undefined : marks

@@ -17,7 +17,10 @@ const lineSchema = z.object({
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Records of a BEIR-style `corpus.jsonl`: one object a line, `id` or `_id`, `text`, and perhaps `title` and `metadata`. Blank lines are no records. */
+/**
+ * Records of a BEIR-style `corpus.jsonl`: one object a line, `id` or `_id`, `text`, and perhaps `title` and `metadata`.
+ * Blank lines are no records.
+ */
 export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem> {
   for await (const line of linesOf(path, BOUNDS.lineBytesMax, signal)) {
     const item = itemOf(line)
@@ -26,7 +29,12 @@ export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGe
 }
 
 function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
-  const fault = (reason: string, id?: string): SourceItem => ({ kind: 'fault', line, reason, ...(id === undefined ? {} : { id }) })
+  const fault = (reason: string, id?: string): SourceItem => ({
+    kind: 'fault',
+    line,
+    reason,
+    ...(id === undefined ? {} : { id }),
+  })
   if (bytes === undefined) return fault(`line longer than ${BOUNDS.lineBytesMax} bytes`)
   const text = decoded(bytes)
   if (text === undefined) return fault('not valid UTF-8')
@@ -35,8 +43,10 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
   if (parsed === undefined) return fault('not valid JSON')
   const shaped = lineSchema.safeParse(parsed)
   const id = shaped.data?.id ?? shaped.data?._id
-  if (!shaped.success || id === undefined || id === '') return fault('not an object with "id" or "_id" and "text" as strings')
-  if (codePointsOf(id) > BOUNDS.sourceIdCharactersMax) return fault(`id longer than ${BOUNDS.sourceIdCharactersMax} characters`)
+  if (!shaped.success || id === undefined || id === '')
+    return fault('not an object with "id" or "_id" and "text" as strings')
+  if (codePointsOf(id) > BOUNDS.sourceIdCharactersMax)
+    return fault(`id longer than ${BOUNDS.sourceIdCharactersMax} characters`)
   if (unstorable(id) !== undefined) return fault(`id ${unstorable(id)}`)
   const record = {
     kind: 'record',
@@ -46,7 +56,9 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
     text: shaped.data.text,
     values: scalarsOf('metadata', shaped.data.metadata ?? {}),
   } as const
-  const flaw = [record.text, record.title, ...record.values.values()].map(unstorable).find((found) => found !== undefined)
+  const flaw = [record.text, record.title, ...record.values.values()]
+    .map(unstorable)
+    .find((found) => found !== undefined)
   return flaw === undefined ? record : fault(flaw, id)
 }
 

@@ -11,7 +11,10 @@ export interface Line {
   readonly bytes: Buffer | undefined
 }
 
-/** Lines of a file ended by LF or CRLF, the last with or without one, a leading byte order mark taken off. Holds one line in memory at a time. */
+/**
+ * Lines of a file ended by LF or CRLF, the last with or without one, a leading byte order mark taken off. Holds one
+ * line in memory at a time.
+ */
 export async function* linesOf(path: string, lineBytesMax: number, signal?: AbortSignal): AsyncGenerator<Line> {
   let held: Buffer[] = []
   let heldBytes = 0
@@ -28,7 +31,10 @@ export async function* linesOf(path: string, lineBytesMax: number, signal?: Abor
     if (heldBytes <= lineBytesMax + 1) held.push(block)
     else held = []
   }
-  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024, ...(signal === undefined ? {} : { signal }) })) {
+  for await (const chunk of createReadStream(path, {
+    highWaterMark: 256 * 1024,
+    ...(signal === undefined ? {} : { signal }),
+  })) {
     const block = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
     let from = 0
     for (let end = block.indexOf(NEWLINE); end !== -1; end = block.indexOf(NEWLINE, from)) {

@@ -3,7 +3,10 @@ import { OperatorError } from '#core/errors.ts'
 import { SOURCE_FORMATS } from '#jobs/sources/list.ts'
 import { DATE_STYLES } from './dates.ts'
 
-/** Text with placeholders: `{id}`, `{title}`, `{text}`, `{metadata.<field>}`, `{section.<field>}` (Markdown), `{values.<name>}`. It resolves if every placeholder does. */
+/**
+ * Text with placeholders: `{id}`, `{title}`, `{text}`, `{metadata.<field>}`, `{section.<field>}` (Markdown),
+ * `{values.<name>}`. It resolves if every placeholder does.
+ */
 const template = z.string().min(1).max(2_000)
 const pattern = z
   .string()
@@ -19,7 +22,10 @@ function compiles(source: string): boolean {
   }
 }
 
-/** One way to fill a field. Its steps run in the order written here; the alternative resolves if every step does and the result is not blank. */
+/**
+ * One way to fill a field. Its steps run in the order written here; the alternative resolves if every step does and the
+ * result is not blank.
+ */
 const alternativeSchema = z.union([
   template,
   z.strictObject({
@@ -56,9 +62,14 @@ const fieldsSchema = z.strictObject({
   citation_fragment: ruleSchema.optional(),
   /** Canonical id of the act, scheme and name: `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
   act: ruleSchema.optional(),
-  /** What queries may call the act, beside the names that everybody knows: one alias, or several separated by commas. */
+  /**
+   * What queries may call the act, beside the names that everybody knows: one alias, or several separated by commas.
+   */
   aliases: ruleSchema.optional(),
-  /** The provision that the record is the text of, as it is cited: `12 CFR 1003.2(g)(1)`, `Article 6(1) GDPR`; several (an article, its chapter) separated by semicolons. By default the citation label is read. */
+  /**
+   * The provision that the record is the text of, as it is cited: `12 CFR 1003.2(g)(1)`, `Article 6(1) GDPR`; several
+   * (an article, its chapter) separated by semicolons. By default the citation label is read.
+   */
   reference: ruleSchema.optional(),
   /** What the same provision is called in every revision of its document; by default its citation label. */
   provision: ruleSchema.optional(),
@@ -90,12 +101,20 @@ const mappingSchema = z
     format: z.enum(SOURCE_FORMATS),
     /** What the corpus is and where the rules come from; for readers. */
     about: z.string().max(4_000).optional(),
-    knowledge_base: z.strictObject({ slug: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/), title: z.string().min(1).max(200) }).optional(),
+    knowledge_base: z
+      .strictObject({
+        slug: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/),
+        title: z.string().min(1).max(200),
+      })
+      .optional(),
     tables: z.record(z.string(), z.record(z.string(), z.string())).default({}),
     /** Named intermediate results, in order: each may use those before it. */
     values: z.record(z.string(), ruleSchema).default({}),
     fields: fieldsSchema,
-    /** Records that are no evidence: the first pattern that matches gives the reason. `on` is `{text}` unless said otherwise. */
+    /**
+     * Records that are no evidence: the first pattern that matches gives the reason. `on` is `{text}` unless said
+     * otherwise.
+     */
     skip_patterns: z
       .array(z.strictObject({ on: template.default('{text}'), pattern, reason: z.string().min(1).max(200) }))
       .max(50)
@@ -126,22 +145,33 @@ function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: r
     yield* ruleFaults(rule, mapping, known, ['values', name])
     known.add(name)
   }
-  for (const [name, rule] of Object.entries(mapping.fields)) if (rule !== undefined) yield* ruleFaults(rule, mapping, known, ['fields', name])
-  for (const [index, { on }] of mapping.skip_patterns.entries()) yield* templateFaults(on, known, ['skip_patterns', index, 'on'])
+  for (const [name, rule] of Object.entries(mapping.fields))
+    if (rule !== undefined) yield* ruleFaults(rule, mapping, known, ['fields', name])
+  for (const [index, { on }] of mapping.skip_patterns.entries())
+    yield* templateFaults(on, known, ['skip_patterns', index, 'on'])
   for (const name of ['published_at', 'effective_at'] as const) {
     for (const alternative of alternativesOf(mapping.fields[name])) {
       const from = typeof alternative === 'string' ? alternative : alternative.from
       if (placeholdersOf(from).length === 0)
-        yield ['is the same date for every record: a date comes from the record, or from a table looked up by the record', ['fields', name]]
+        yield [
+          'is the same date for every record: a date comes from the record, or from a table looked up by the record',
+          ['fields', name],
+        ]
     }
   }
 }
 
-function* ruleFaults(rule: Rule, mapping: Shape, known: ReadonlySet<string>, path: readonly string[]): Generator<readonly [string, readonly string[]]> {
+function* ruleFaults(
+  rule: Rule,
+  mapping: Shape,
+  known: ReadonlySet<string>,
+  path: readonly string[],
+): Generator<readonly [string, readonly string[]]> {
   for (const alternative of alternativesOf(rule)) {
     yield* templateFaults(typeof alternative === 'string' ? alternative : alternative.from, known, path)
     if (typeof alternative === 'string' || alternative.lookup === undefined) continue
-    if (!Object.hasOwn(mapping.tables, alternative.lookup)) yield [`looks up in "${alternative.lookup}", which is not among the tables`, path]
+    if (!Object.hasOwn(mapping.tables, alternative.lookup))
+      yield [`looks up in "${alternative.lookup}", which is not among the tables`, path]
   }
 }
 
@@ -155,7 +185,10 @@ function* templateFaults<Path extends string | number>(
     if (['id', 'title', 'text'].includes(name)) continue
     if ((space === 'metadata' || space === 'section') && name.includes('.')) continue
     if (space === 'values' && known.has(field)) continue
-    yield [`uses {${name}}, which is neither id, title, text, metadata.<field>, section.<field> nor a value named before`, path]
+    yield [
+      `uses {${name}}, which is neither id, title, text, metadata.<field>, section.<field> nor a value named before`,
+      path,
+    ]
   }
 }
 
@@ -163,7 +196,9 @@ function* templateFaults<Path extends string | number>(
 export function parseMapping(json: unknown): Mapping {
   const parsed = mappingSchema.safeParse(json)
   if (parsed.success) return parsed.data
-  throw new OperatorError(`the mapping file is not usable; correct it and import again:\n${z.prettifyError(parsed.error)}`)
+  throw new OperatorError(
+    `the mapping file is not usable; correct it and import again:\n${z.prettifyError(parsed.error)}`,
+  )
 }
 
 /** How Markdown with the documented front matter is mapped when no mapping file is given. */

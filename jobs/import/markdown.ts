@@ -17,9 +17,10 @@ type FrontMatter = z.infer<typeof frontMatterSchema>
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Records of one Markdown file: YAML front matter between two `---` lines, then one record for each heading, its text up to the next heading.
- * A record's `section.fragment` is the anchor written after its heading (`{#anchor}`), `section.path` title › chapter › heading, `section.reference`
- * the number that starts with the front matter's `citation_prefix`.
+ * Records of one Markdown file: YAML front matter between two `---` lines, then one record for each heading, its text
+ * up to the next heading. A record's `section.fragment` is the anchor written after its heading (`{#anchor}`),
+ * `section.path` title › chapter › heading, `section.reference` the number that starts with the front matter's
+ * `citation_prefix`.
  */
 export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
   const file = await openMarkdown(path)
@@ -45,7 +46,8 @@ async function openMarkdown(path: string): Promise<MarkdownFile | SourceFault> {
   const badLine = lineOfInvalidUtf8(bytes)
   if (badLine !== undefined) return fault(badLine, 'not valid UTF-8')
   const lines = utf8.decode(bytes).split(/\r?\n/)
-  const end = lines[0]?.trimEnd() === '---' ? lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line)) : -1
+  const end =
+    lines[0]?.trimEnd() === '---' ? lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line)) : -1
   if (end === -1) return fault(1, 'no front matter')
   const front = frontMatterOf(lines.slice(1, end).join('\n'))
   return typeof front === 'string' ? fault(1, front) : { front, body: lines.slice(end + 1), bodyLine: end + 2 }
@@ -78,7 +80,9 @@ function itemOf(section: Section, front: FrontMatter, title: string): SourceItem
   if (isBlank(section.text)) return fault(line, 'heading without text', anchor)
   const flaw = unstorable(section.text) ?? unstorable(heading)
   if (flaw !== undefined) return fault(line, flaw)
-  const path = [title, ...parents, heading].filter((part, index, all) => part !== '' && part !== all[index - 1]).join(' › ')
+  const path = [title, ...parents, heading]
+    .filter((part, index, all) => part !== '' && part !== all[index - 1])
+    .join(' › ')
   const values = new Map(scalarsOf('metadata', front))
   values.set('section.path', path)
   if (section.publisherAnchor) values.set('section.fragment', anchor)

@@ -28,8 +28,9 @@ export interface ImportInput {
 }
 
 /**
- * The import, stage by stage: read and parse → map → split → draft. Yields passages in the order of the sources and returns the report; holds one record
- * (one file, for Markdown) in memory, and some hundred bytes for each record's keys. The same snapshots and mapping give the same passages.
+ * The import, stage by stage: read and parse → map → split → draft. Yields passages in the order of the sources and
+ * returns the report; holds one record (one file, for Markdown) in memory, and some hundred bytes for each record's
+ * keys. The same snapshots and mapping give the same passages.
  * @throws OperatorError when the mapping yields too many facet values, acts or aliases.
  */
 export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
@@ -37,7 +38,8 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
   const draft = createDrafter(input.knowledgeBaseId, mapping)
   const report = new ReportLedger()
 
-  for (const source of input.leftOut ?? []) report.skipped({ source, line: 1, reason: 'not a Markdown file (*.md, *.markdown)' })
+  for (const source of input.leftOut ?? [])
+    report.skipped({ source, line: 1, reason: 'not a Markdown file (*.md, *.markdown)' })
   for (const snapshot of input.snapshots) {
     report.file()
     for await (const item of readRecords(snapshot, mapping, signal)) {
@@ -57,7 +59,10 @@ interface Drafted {
 }
 
 /** Makes passages of one record after the other, or says why it becomes none. */
-function createDrafter(knowledgeBaseId: string, mapping: Mapping): (record: SourceRecord, snapshotId: string) => Drafted | string {
+function createDrafter(
+  knowledgeBaseId: string,
+  mapping: Mapping,
+): (record: SourceRecord, snapshotId: string) => Drafted | string {
   const resolve = compileMapping(mapping)
   const cite = createCiter({ byLabel: mapping.fields.reference === undefined })
   const keys = new CompactCounter()
@@ -72,7 +77,13 @@ function createDrafter(knowledgeBaseId: string, mapping: Mapping): (record: Sour
     if (keys.count(key) > 0) return 'duplicate id'
 
     const { act, references } = cite(placed)
-    const provision = JSON.stringify([placed.documentKey, placed.effectiveAt, placed.effectiveTo, placed.publishedAt, placed.provision])
+    const provision = JSON.stringify([
+      placed.documentKey,
+      placed.effectiveAt,
+      placed.effectiveTo,
+      placed.publishedAt,
+      placed.provision,
+    ])
     const passages = draftPassages({
       knowledgeBaseId,
       snapshotId,
@@ -90,7 +101,11 @@ function createDrafter(knowledgeBaseId: string, mapping: Mapping): (record: Sour
   }
 }
 
-function readRecords(snapshot: SourceSnapshot, mapping: Mapping, signal: AbortSignal | undefined): AsyncGenerator<SourceItem> {
+function readRecords(
+  snapshot: SourceSnapshot,
+  mapping: Mapping,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<SourceItem> {
   switch (mapping.format) {
     case 'jsonl':
       return jsonlRecords(snapshot.path, signal)

@@ -59,7 +59,8 @@ export function placeOf(resolved: ResolvedRecord): Placed | string {
   if (effectiveAt === undefined) return 'effective_at is not a date'
   const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
   if (value('effective_to') !== '' && effectiveTo === undefined) return 'effective_to is not a date'
-  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt)) return 'effective_to is not after effective_at'
+  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt))
+    return 'effective_to is not after effective_at'
   const language = canonicalLanguage(value('language'))
   if (language === undefined) return 'language is not a BCP 47 tag'
   const status = statusSchema.safeParse(value('verification_status'))
@@ -113,7 +114,8 @@ function lengthFault(value: (name: FieldName) => string): string | undefined {
   }
   const aliases = aliasesOf(value('aliases'))
   if (aliases.length > ALIASES_PER_ACT_MAX) return `more than ${ALIASES_PER_ACT_MAX} aliases`
-  if (aliases.some((alias) => codePointsOf(alias) > ALIAS_CHARACTERS_MAX)) return `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`
+  if (aliases.some((alias) => codePointsOf(alias) > ALIAS_CHARACTERS_MAX))
+    return `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`
   if (unstorable(value('aliases')) !== undefined) return `aliases ${unstorable(value('aliases'))}`
   const subject = subjectsOf(value('subjects')).find((each) => codePointsOf(each) > BOUNDS.filterValueCharactersMax)
   return subject === undefined ? undefined : `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`
@@ -137,6 +139,8 @@ function subjectsOf(written: string): readonly string[] {
 }
 
 function lineageOf(resolved: ResolvedRecord): Readonly<Record<string, string>> {
-  const derived = [...resolved.fields].flatMap(([name, field]) => (field.derived === undefined ? [] : [[name, field.derived] as const]))
+  const derived = [...resolved.fields].flatMap(([name, field]) =>
+    field.derived === undefined ? [] : [[name, field.derived] as const],
+  )
   return Object.fromEntries(derived)
 }

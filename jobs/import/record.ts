@@ -30,7 +30,10 @@ export interface SourceSnapshot {
   readonly path: string
 }
 
-/** Scalars of a metadata object by placeholder; a list of scalars is joined by commas, anything else is as good as absent. */
+/**
+ * Scalars of a metadata object by placeholder; a list of scalars is joined by commas, anything else is as good as
+ * absent.
+ */
 export function scalarsOf(prefix: string, metadata: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   for (const [name, value] of Object.entries(metadata)) {
@@ -46,5 +49,7 @@ export function scalarsOf(prefix: string, metadata: Readonly<Record<string, unkn
 }
 
 function scalarOf(value: unknown): string | undefined {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : undefined
 }

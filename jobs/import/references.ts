@@ -15,7 +15,10 @@ const REFERENCES_PER_RECORD_MAX = 8
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
 const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
 
-/** Act id in canonical form, or undefined for what is none: codes of rulebooks are written in either case, and some with spaces. */
+/**
+ * Act id in canonical form, or undefined for what is none: codes of rulebooks are written in either case, and some with
+ * spaces.
+ */
 export function actIdOf(written: string): string | undefined {
   const id = /^rulebook:/iu.test(written) ? written.toLowerCase().replaceAll(/\s+/g, '-') : written
   return ACT_ID.test(id) && codePointsOf(id) <= ACT_CHARACTERS_MAX ? id : undefined
@@ -34,7 +37,10 @@ interface Citable {
   readonly label: string
 }
 
-/** The act of a record, and the canonical forms of the provisions it is the text of, or the act where no provision of it is named. */
+/**
+ * The act of a record, and the canonical forms of the provisions it is the text of, or the act where no provision of it
+ * is named.
+ */
 export interface Cited {
   readonly act: ActEntry | undefined
   readonly references: readonly string[]
@@ -44,8 +50,8 @@ export interface Cited {
 const VOCABULARIES_MAX = 64
 
 /**
- * Reads what records are cited as: by the mapping's `reference`, or by the citation label where the mapping has no such field. What names no act is taken for
- * the record's own; a provision of another act is not the record's.
+ * Reads what records are cited as: by the mapping's `reference`, or by the citation label where the mapping has no such
+ * field. What names no act is taken for the record's own; a provision of another act is not the record's.
  */
 export function createCiter({ byLabel }: { readonly byLabel: boolean }): (placed: Citable) => Cited {
   const common = createActAliases([])
@@ -54,7 +60,8 @@ export function createCiter({ byLabel }: { readonly byLabel: boolean }): (placed
     const act = placed.act === undefined ? undefined : { id: placed.act, aliases: [...placed.aliases] }
     const written = byLabel ? placed.label : placed.reference
     const provisions = (written ?? '').split(';', REFERENCES_PER_RECORD_MAX).flatMap((one) => {
-      const provision = provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
+      const provision =
+        provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
       return provision === undefined ? [] : [provision]
     })
     if (provisions.length > 0) return { act, references: [...new Set(provisions)].sort() }

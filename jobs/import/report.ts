@@ -23,11 +23,17 @@ export interface ImportReportSplit extends RecordPlace {
   readonly parts: number
 }
 
-/** What an import read, split and skipped, and why: `records_read` = `skipped` + records that became one or more passages. */
+/**
+ * What an import read, split and skipped, and why: `records_read` = `skipped` + records that became one or more
+ * passages.
+ */
 export interface ImportReport {
   /** Files read. */
   readonly files: number
-  /** JSONL lines or Markdown sections; a file that cannot be read as a whole, or is left out as no Markdown, counts as one. */
+  /**
+   * JSONL lines or Markdown sections; a file that cannot be read as a whole, or is left out as no Markdown, counts as
+   * one.
+   */
   readonly records_read: number
   readonly passages: number
   readonly documents: number
@@ -56,7 +62,12 @@ export class ReportLedger {
   readonly #reasons = new Map<string, number>()
   readonly #entries: ImportReportEntry[] = []
   readonly #splits: ImportReportSplit[] = []
-  readonly #facets = { languages: new Set<string>(), jurisdictions: new Set<string>(), subjects: new Set<string>(), statuses: new Set<string>() }
+  readonly #facets = {
+    languages: new Set<string>(),
+    jurisdictions: new Set<string>(),
+    subjects: new Set<string>(),
+    statuses: new Set<string>(),
+  }
   readonly #acts = new Map<string, Set<string>>()
   readonly #counts = { files: 0, records_read: 0, passages: 0, split: 0, skipped: 0, referenced: 0 }
 
@@ -96,8 +107,10 @@ export class ReportLedger {
     const known = this.#acts.get(id) ?? new Set<string>()
     for (const alias of aliases) known.add(alias)
     this.#acts.set(id, known)
-    if (known.size > ALIASES_PER_ACT_MAX) throw new OperatorError(`the mapping yields more than ${ALIASES_PER_ACT_MAX} aliases of ${id}: map them to fewer`)
-    if (this.#acts.size > ACTS_MAX) throw new OperatorError(`the mapping yields more than ${ACTS_MAX} different acts: map them to fewer`)
+    if (known.size > ALIASES_PER_ACT_MAX)
+      throw new OperatorError(`the mapping yields more than ${ALIASES_PER_ACT_MAX} aliases of ${id}: map them to fewer`)
+    if (this.#acts.size > ACTS_MAX)
+      throw new OperatorError(`the mapping yields more than ${ACTS_MAX} different acts: map them to fewer`)
   }
 
   #noteFacets(passage: DraftPassage): void {
@@ -107,7 +120,9 @@ export class ReportLedger {
     for (const subject of passage.subjects) this.#facets.subjects.add(subject)
     for (const [name, values] of Object.entries(this.#facets)) {
       if (values.size > BOUNDS.facetValuesMax)
-        throw new OperatorError(`the mapping yields more than ${BOUNDS.facetValuesMax} different ${name}: map them to fewer`)
+        throw new OperatorError(
+          `the mapping yields more than ${BOUNDS.facetValuesMax} different ${name}: map them to fewer`,
+        )
     }
   }
 
@@ -121,7 +136,9 @@ export class ReportLedger {
       entries: this.#entries,
       entries_omitted: this.#counts.skipped - this.#entries.length,
       splits: this.#splits,
-      acts: [...this.#acts].map(([id, aliases]) => ({ id, aliases: [...aliases].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      acts: [...this.#acts]
+        .map(([id, aliases]) => ({ id, aliases: [...aliases].sort() }))
+        .sort((a, b) => (a.id < b.id ? -1 : 1)),
       facets: {
         languages: [...this.#facets.languages].sort(),
         jurisdictions: [...this.#facets.jurisdictions].sort(),
@@ -134,7 +151,10 @@ export class ReportLedger {
 
 const ENTRIES_SHOWN = 20
 
-/** The report for a terminal: the counts, each reason with its count, and the first split and skipped records. Ends with a new line. */
+/**
+ * The report for a terminal: the counts, each reason with its count, and the first split and skipped records. Ends with
+ * a new line.
+ */
 export function renderImportReport(report: ImportReport): string {
   const rows: readonly (readonly [string, number])[] = [
     ['files', report.files],
@@ -146,20 +166,31 @@ export function renderImportReport(report: ImportReport): string {
     ['records split', report.split],
     ['records skipped', report.skipped],
   ]
-  const lines = [...rows, ...Object.entries(report.reasons).map(([reason, count]) => [`  ${shown(reason)}`, count] as const)].map(
-    ([name, count]) => `${String(count).padStart(9)}  ${name}`,
-  )
+  const lines = [
+    ...rows,
+    ...Object.entries(report.reasons).map(([reason, count]) => [`  ${shown(reason)}`, count] as const),
+  ].map(([name, count]) => `${String(count).padStart(9)}  ${name}`)
   const splits = listed('Split:', report.splits, report.split, ({ parts }) => `${parts} passages`)
   const skips = listed('Skipped:', report.entries, report.skipped, ({ reason }) => shown(reason))
   return [...lines, ...splits, ...skips, ''].join('\n')
 }
 
 /** The first of many records, each with its place and what was done with it. */
-function listed<T extends RecordPlace>(title: string, records: readonly T[], total: number, what: (record: T) => string): readonly string[] {
+function listed<T extends RecordPlace>(
+  title: string,
+  records: readonly T[],
+  total: number,
+  what: (record: T) => string,
+): readonly string[] {
   if (records.length === 0) return []
   const first = records
     .slice(0, ENTRIES_SHOWN)
-    .map((record) => `  ${shown(record.source)}:${record.line}${record.id === undefined ? '' : ` ${shown(record.id)}`}: ${what(record)}`)
+    .map(
+      (record) =>
+        '  ' +
+        `${shown(record.source)}:${record.line}${record.id === undefined ? '' : ` ${shown(record.id)}`}: ` +
+        `${what(record)}`,
+    )
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
 }
 

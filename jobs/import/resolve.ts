@@ -24,7 +24,11 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
   const fields = Object.entries(mapping.fields).flatMap(([name, rule]) =>
     rule === undefined ? [] : [[fieldNameSchema.parse(name), ruleResolver(rule, mapping)] as const],
   )
-  const skips = mapping.skip_patterns.map(({ on, pattern, reason }) => ({ resolve: templateResolver(on), expression: new RegExp(pattern, 'u'), reason }))
+  const skips = mapping.skip_patterns.map(({ on, pattern, reason }) => ({
+    resolve: templateResolver(on),
+    expression: new RegExp(pattern, 'u'),
+    reason,
+  }))
   return (record) => {
     const known = new Map<string, Resolved>()
     const lookup = lookupOf(record, known)
@@ -43,7 +47,8 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
 }
 
 function lookupOf(record: SourceRecord, known: ReadonlyMap<string, Resolved>): Lookup {
-  const stated = (value: string | undefined): Resolved | undefined => (value === undefined || value === '' ? undefined : { value, derived: undefined })
+  const stated = (value: string | undefined): Resolved | undefined =>
+    value === undefined || value === '' ? undefined : { value, derived: undefined }
   return (name) => {
     switch (name) {
       case 'id':
@@ -78,7 +83,12 @@ function alternativeResolver(alternative: Alternative, mapping: Mapping): Resolv
     const stated = from(lookup)
     if (stated === undefined) return undefined
     const matched = expression === undefined ? stated.value : captured(expression.exec(stated.value), alternative.as)
-    const found = matched !== undefined && table !== undefined ? (Object.hasOwn(table, matched) ? table[matched] : undefined) : matched
+    const found =
+      matched !== undefined && table !== undefined
+        ? Object.hasOwn(table, matched)
+          ? table[matched]
+          : undefined
+        : matched
     const value = found !== undefined && alternative.date !== undefined ? writtenDate(found, alternative.date) : found
     return value === undefined ? undefined : { value, derived: alternative.derived ?? stated.derived }
   }

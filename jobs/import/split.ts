@@ -3,12 +3,16 @@ import { codePointsOf } from './text.ts'
 /** Finds the offsets at which a text may be cut, each the start of a new piece; never 0 nor its end. */
 type Boundaries = (text: string, language: string) => readonly number[]
 
-/** From the best place to cut to the worst: a text is cut at a worse place only where no better one leaves pieces short enough. */
+/**
+ * From the best place to cut to the worst: a text is cut at a worse place only where no better one leaves pieces short
+ * enough.
+ */
 const LEVELS: readonly Boundaries[] = [paragraphs, clauses, sentences, lines, words, graphemes, codePoints]
 
 /**
- * Cuts a text into parts of at most `charactersMax` code points, of about equal length, at paragraphs, else clauses on lines of their own, else sentences,
- * else lines, else words. Nothing is lost: put together again the parts are the text, white space at the cuts aside.
+ * Cuts a text into parts of at most `charactersMax` code points, of about equal length, at paragraphs, else clauses on
+ * lines of their own, else sentences, else lines, else words. Nothing is lost: put together again the parts are the
+ * text, white space at the cuts aside.
  */
 export function splitText(text: string, language: string, charactersMax: number): readonly string[] {
   const whole = text.trim()
@@ -28,7 +32,10 @@ function cutAt(text: string, offsets: readonly number[]): readonly string[] {
   return starts.map((start, index) => text.slice(start, starts[index + 1]))
 }
 
-/** Joins neighbouring units while they fit, ending a part once it has its fair share, so that no crumb is left at the end. */
+/**
+ * Joins neighbouring units while they fit, ending a part once it has its fair share, so that no crumb is left at the
+ * end.
+ */
 function packed(units: readonly string[], charactersMax: number): readonly string[] {
   const lengths = units.map(codePointsOf)
   const total = lengths.reduce((sum, length) => sum + length, 0)
@@ -67,7 +74,10 @@ function lineBefore(text: string, start: number): string {
   return before.slice(before.lastIndexOf('\n') + 1)
 }
 
-/** Line ends after which a clause begins: the next line is numbered, or this one ends in punctuation and the next starts with a capital. */
+/**
+ * Line ends after which a clause begins: the next line is numbered, or this one ends in punctuation and the next starts
+ * with a capital.
+ */
 function clauses(text: string): readonly number[] {
   return endsOf(text, /\r?\n/g).filter((start) => {
     const before = lineBefore(text, start)
@@ -91,12 +101,20 @@ function segmenter(language: string, granularity: 'sentence' | 'grapheme'): Intl
   return known
 }
 
-/** Sentence starts (UAX #29). Lines are joined first, since it ends a sentence at every line; legal abbreviations (`Art. 5`, `No. 3`) end none. */
+/**
+ * Sentence starts (UAX #29). Lines are joined first, since it ends a sentence at every line; legal abbreviations (`Art.
+ * 5`, `No. 3`) end none.
+ */
 function sentences(text: string, language: string): readonly number[] {
   const joined = text.replaceAll(/[\r\n\u0085\u2028\u2029]/g, ' ')
   return [...segmenter(language, 'sentence').segment(joined)]
     .map(({ index }) => index)
-    .filter((index) => index > 0 && /^[^\d\p{Ll}]/u.test(joined.slice(index, index + 2)) && !endsInAbbreviation(joined.slice(Math.max(0, index - 12), index)))
+    .filter(
+      (index) =>
+        index > 0 &&
+        /^[^\d\p{Ll}]/u.test(joined.slice(index, index + 2)) &&
+        !endsInAbbreviation(joined.slice(Math.max(0, index - 12), index)),
+    )
 }
 
 function endsInAbbreviation(before: string): boolean {
@@ -119,10 +137,13 @@ function graphemes(text: string, language: string): readonly number[] {
 
 function codePoints(text: string): readonly number[] {
   const starts: number[] = []
-  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1) if (offset > 0) starts.push(offset)
+  for (let offset = 0; offset < text.length; offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1)
+    if (offset > 0) starts.push(offset)
   return starts
 }
 
 function endsOf(text: string, separator: RegExp): readonly number[] {
-  return [...text.matchAll(separator)].map((found) => found.index + found[0].length).filter((offset) => offset > 0 && offset < text.length)
+  return [...text.matchAll(separator)]
+    .map((found) => found.index + found[0].length)
+    .filter((offset) => offset > 0 && offset < text.length)
 }

@@ -16,7 +16,10 @@ export interface ReconcileDeps {
   readonly log: Log
 }
 
-/** Brings every search node that answers to what Postgres says it should hold. A node that is away is asked again at the next run. */
+/**
+ * Brings every search node that answers to what Postgres says it should hold. A node that is away is asked again at the
+ * next run.
+ */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
   const wanted = await wantedProjections(deps.database)
   const held = await Promise.all(deps.nodes.map(async (node): Promise<HeldBy> => ({ node, held: await heldBy(node) })))
@@ -32,7 +35,10 @@ interface HeldBy {
 
 async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | undefined> {
   const status = await statusOf(node)
-  return status && new Set(status.loaded.filter((version) => version.state !== 'releasing').map((version) => version.projection_id))
+  return (
+    status &&
+    new Set(status.loaded.filter((version) => version.state !== 'releasing').map((version) => version.projection_id))
+  )
 }
 
 async function loadMissing({ node, held }: HeldBy, wanted: readonly Projection[], log: Log): Promise<void> {
@@ -40,32 +46,54 @@ async function loadMissing({ node, held }: HeldBy, wanted: readonly Projection[]
   for (const projection of wanted.filter(({ projectionId }) => !held.has(projectionId))) {
     await prepareOn(node, projection).then(
       () => log.info('projection loaded', { node: node.address, projection_id: projection.projectionId }),
-      (error: unknown) => log.warn('projection could not be loaded', { node: node.address, projection_id: projection.projectionId, reason: reasonOf(error) }),
+      (error: unknown) =>
+        log.warn('projection could not be loaded', {
+          node: node.address,
+          projection_id: projection.projectionId,
+          reason: reasonOf(error),
+        }),
     )
   }
 }
 
-/** What may go is read, and let go, while no activation is under way: a version that is about to become active is never released. */
+/**
+ * What may go is read, and let go, while no activation is under way: a version that is about to become active is never
+ * released.
+ */
 async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly HeldBy[]): Promise<void> {
   await inTransaction(database, async (client) => {
     if (!(await mayRelease(client))) return
     const kept = await keptProjections(client)
-    const releases = nodes.flatMap(({ node, held }) => [...(held ?? [])].filter((id) => !kept.has(id)).map((id) => release(node, id, log)))
+    const releases = nodes.flatMap(({ node, held }) =>
+      [...(held ?? [])].filter((id) => !kept.has(id)).map((id) => release(node, id, log)),
+    )
     await Promise.all(releases)
   })
 }
 
-/** Wanted now, or so lately that a request may still be pinned to it. It follows from the rows alone, so any worker may run this. */
+/**
+ * Wanted now, or so lately that a request may still be pinned to it. It follows from the rows alone, so any worker may
+ * run this.
+ */
 async function keptProjections(client: Queryable): Promise<ReadonlySet<string>> {
   const wanted = await wantedProjections(client)
   const lingering = await lingeringProjections(client, BOUNDS.versionIdleBeforeReleaseMs)
   const building = await recentBuilds(client, BOUNDS.versionIdleBeforeReleaseMs)
-  return new Set([...wanted.map((projection) => projection.projectionId), ...lingering, ...building.map(projectionIdOf)])
+  return new Set([
+    ...wanted.map((projection) => projection.projectionId),
+    ...lingering,
+    ...building.map(projectionIdOf),
+  ])
 }
 
 async function release(node: SearchNodeClient, projectionId: string, log: Log): Promise<void> {
   await node.call('ReleaseVersion', { projection_id: projectionId }, BOUNDS.statusTimeoutMs).then(
     () => log.info('projection released', { node: node.address, projection_id: projectionId }),
-    (error: unknown) => log.warn('projection could not be released', { node: node.address, projection_id: projectionId, reason: reasonOf(error) }),
+    (error: unknown) =>
+      log.warn('projection could not be released', {
+        node: node.address,
+        projection_id: projectionId,
+        reason: reasonOf(error),
+      }),
   )
 }

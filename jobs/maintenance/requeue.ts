@@ -15,14 +15,18 @@ export interface RequeueDeps {
 }
 
 /**
- * Postgres is the truth, the queue only a bell: an unfinished row whose job was lost with Redis gets its job again, and one whose job gave
- * up is ended. A job that is there keeps its place, since it has the id of its row.
+ * Postgres is the truth, the queue only a bell: an unfinished row whose job was lost with Redis gets its job again, and
+ * one whose job gave up is ended. A job that is there keeps its place, since it has the id of its row.
  */
 export async function requeue(deps: RequeueDeps): Promise<void> {
   for (const id of await unfinishedBuilds(deps.database, BOUNDS.requeueMax)) {
     const failure = await failureOf(deps.buildQueue, id)
     if (failure === undefined) await enqueueBuild(deps.buildQueue, id)
-    else await deps.abandonBuild(id, `The build's job gave up (${failure}). Look at the log of the job worker, remove the cause, then build again.`)
+    else
+      await deps.abandonBuild(
+        id,
+        `The build's job gave up (${failure}). Look at the log of the job worker, remove the cause, then build again.`,
+      )
   }
   for (const id of await queuedActivations(deps.database, BOUNDS.requeueMax)) {
     const failure = await failureOf(deps.activateQueue, id)
@@ -32,12 +36,16 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
         deps.database,
         id,
         'refused',
-        `The activation's job gave up (${failure}). Look at the log of the job worker, remove the cause, then activate again.`,
+        `The activation's job gave up (${failure}). Look at the log of the job worker, remove the ` +
+          'cause, then activate again.',
       )
   }
 }
 
-/** Why the row's job gave up; undefined where it is waiting, running or gone. A job that ended without ending its row makes room for another. */
+/**
+ * Why the row's job gave up; undefined where it is waiting, running or gone. A job that ended without ending its row
+ * makes room for another.
+ */
 async function failureOf(queue: JobQueue, id: string): Promise<string | undefined> {
   const job = await queue.getJob(id)
   const state = await job?.getState()

@@ -18,8 +18,8 @@ export interface Swept {
 }
 
 /**
- * Leaves no reservation unsettled and no finished one without its entry, a bounded batch at a time. Every step may be repeated or run
- * side by side: a settlement holds only while the reservation is open, an entry exists once.
+ * Leaves no reservation unsettled and no finished one without its entry, a bounded batch at a time. Every step may be
+ * repeated or run side by side: a settlement holds only while the reservation is open, an entry exists once.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const settled = await settleOverdue(deps)

@@ -16,9 +16,10 @@ export interface TidyDeps {
 }
 
 /**
- * Removes from the artifact store what killed processes left behind: work folders and unfinished artifacts of builds that are over, whole
- * artifacts of builds that failed, and temporary files that nobody wrote to for a day. A build that is over never runs again, so nothing in
- * use goes; what no build of this database explains stays. Bounded, and may be repeated or run side by side.
+ * Removes from the artifact store what killed processes left behind: work folders and unfinished artifacts of builds
+ * that are over, whole artifacts of builds that failed, and temporary files that nobody wrote to for a day. A build
+ * that is over never runs again, so nothing in use goes; what no build of this database explains stays. Bounded, and
+ * may be repeated or run side by side.
  * @returns how many folders and files went.
  */
 export async function tidy(deps: TidyDeps): Promise<number> {
@@ -29,7 +30,9 @@ export async function tidy(deps: TidyDeps): Promise<number> {
 
 /** Names carry the build's id. */
 async function tidyWorkFolders({ database, store }: TidyDeps): Promise<number> {
-  const names = (await namesIn(dirname(store.workFolder('any')))).filter((name) => z.uuid().safeParse(name).success).slice(0, BOUNDS.tidyNamesMax)
+  const names = (await namesIn(dirname(store.workFolder('any'))))
+    .filter((name) => z.uuid().safeParse(name).success)
+    .slice(0, BOUNDS.tidyNamesMax)
   const ended = names.length === 0 ? [] : await endedBuilds(database, names, BOUNDS.tidyBuildsOlderThanMs)
   for (const id of ended) await rm(store.workFolder(id), { recursive: true, force: true })
   return ended.length

@@ -19,8 +19,19 @@ export function addAudit(program: Command): void {
       '--rows <n>': 'show at most so many',
     },
     notes: 'Nobody but the owner of the schema can change or delete a row of it.',
-    examples: ['audit list --rows 20', 'audit list --action key --about "Advice Desk"', 'audit list --from 2026-11-01 --to 2026-12-01 --json'],
-    input: { actorIs: text.optional(), action: text.optional(), about: text.optional(), from: instant.optional(), to: instant.optional(), rows },
+    examples: [
+      'audit list --rows 20',
+      'audit list --action key --about "Advice Desk"',
+      'audit list --from 2026-11-01 --to 2026-12-01 --json',
+    ],
+    input: {
+      actorIs: text.optional(),
+      action: text.optional(),
+      about: text.optional(),
+      from: instant.optional(),
+      to: instant.optional(),
+      rows,
+    },
     variables: {},
     run: async (input, { operator, show }) => {
       const found = await listAudit(operator.database, { ...input, actor: input.actorIs, limit: input.rows })

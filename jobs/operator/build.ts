@@ -48,7 +48,8 @@ export function addBuild(program: Command): void {
     input: { knowledgeBase: text.optional(), rows },
     variables: {},
     run: async (input, { operator, show }) => {
-      const base = input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
       const found = await listBuilds(operator.database, base, input.rows)
       const columns = {
         id: 'id',
@@ -62,7 +63,9 @@ export function addBuild(program: Command): void {
         created_at: 'created',
         error: 'error',
       }
-      show(found, () => table(found, columns, 'There is no build here: start one with "operator build start --import IMPORT".'))
+      show(found, () =>
+        table(found, columns, 'There is no build here: start one with "operator build start --import IMPORT".'),
+      )
     },
   })
 }
@@ -73,7 +76,9 @@ function addStart(build: Command): void {
     summary: 'build and evaluate a candidate version from an import',
     flags: {
       '--import <import>': 'id that "operator import" printed',
-      '--questions <file>': 'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. Without it: known items, see below',
+      '--questions <file>':
+        'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. ' +
+        'Without it: known items, see below',
       '--embedding <local|openai>': 'who embeds; default: local',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
@@ -87,7 +92,11 @@ function addStart(build: Command): void {
       import: text,
       questions: text.optional(),
       embedding: z.enum(['local', 'openai'], 'must be local or openai').default('local'),
-      targetRisk: z.coerce.number('must be a number').gt(0, 'must be greater than 0').lt(1, 'must be less than 1').default(0.05),
+      targetRisk: z.coerce
+        .number('must be a number')
+        .gt(0, 'must be greater than 0')
+        .lt(1, 'must be less than 1')
+        .default(0.05),
       reranker: text.optional(),
       rerankCandidates: z.coerce.number('must be a number').int().min(2).max(50).default(20),
       wait: z.boolean().default(false),
@@ -97,9 +106,16 @@ function addStart(build: Command): void {
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
       const started = await withQueues(config.REDIS_URL, (open) =>
-        startBuild(operator, { ...input, store: openArtifactStore(config.ARTIFACT_STORE) }, (id) => enqueueBuild(open('build'), id)),
+        startBuild(operator, { ...input, store: openArtifactStore(config.ARTIFACT_STORE) }, (id) =>
+          enqueueBuild(open('build'), id),
+        ),
       )
-      if (!input.wait) return show(started, () => `Build ${started.id} of "${started.knowledge_base}" is queued.\nNext: operator build show ${started.id}`)
+      if (!input.wait)
+        return show(
+          started,
+          () =>
+            `Build ${started.id} of "${started.knowledge_base}" is queued.\nNext: operator build show ${started.id}`,
+        )
       const row = await waitForBuild(operator.database, started.id, input.waitSeconds, progress)
       show(row, () => `${fields(row)}${next(row)}`)
     },
@@ -108,5 +124,7 @@ function addStart(build: Command): void {
 
 function next({ version_id, passed }: BuildListRow): string {
   if (version_id === null) return ''
-  return passed === true ? `\nNext: operator review show ${version_id}` : `\nThe candidate did not pass its evaluation: operator review show ${version_id}`
+  return passed === true
+    ? `\nNext: operator review show ${version_id}`
+    : `\nThe candidate did not pass its evaluation: operator review show ${version_id}`
 }

@@ -19,7 +19,12 @@ export function addClients(program: Command): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const made = await createClient(operator, input)
-      show(made, () => `Created client "${made.name}" of "${made.organization}" (${made.id}).\nNext: operator entitlements grant --client "${made.name}" …`)
+      show(
+        made,
+        () =>
+          `Created client "${made.name}" of "${made.organization}" (${made.id}).\nNext: operator ` +
+          `entitlements grant --client "${made.name}" …`,
+      )
     },
   })
   verb(clients, {
@@ -30,10 +35,18 @@ export function addClients(program: Command): void {
     input: { organization: text.optional(), rows },
     variables: {},
     run: async (input, { operator, show }) => {
-      const organization = input.organization === undefined ? null : (await organizationNamed(operator.database, input.organization)).id
+      const organization =
+        input.organization === undefined ? null : (await organizationNamed(operator.database, input.organization)).id
       const found = await listClients(operator.database, organization, input.rows)
-      const empty = 'There is no client yet: create one with "operator clients create NAME --organization ORGANIZATION".'
-      show(found, () => table(found, { organization: 'organization', name: 'client', active: 'active', id: 'id', created_at: 'created' }, empty))
+      const empty =
+        'There is no client yet: create one with "operator clients create NAME --organization ORGANIZATION".'
+      show(found, () =>
+        table(
+          found,
+          { organization: 'organization', name: 'client', active: 'active', id: 'id', created_at: 'created' },
+          empty,
+        ),
+      )
     },
   })
   for (const suspended of [true, false]) addSwitch(clients, suspended)
@@ -50,7 +63,11 @@ function addSwitch(clients: Command, suspended: boolean): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const changed = await setClientSuspended(operator, input.client, suspended)
-      show(changed, () => (suspended ? `Suspended "${changed.name}": every gateway refuses it within five seconds.` : `Resumed "${changed.name}".`))
+      show(changed, () =>
+        suspended
+          ? `Suspended "${changed.name}": every gateway refuses it within five seconds.`
+          : `Resumed "${changed.name}".`,
+      )
     },
   })
 }

@@ -5,7 +5,9 @@ import { UsageError } from './failure.ts'
 import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
 
-/** How a command is called: `npm run` needs the dashes, and its own banner is kept off standard output by `--silent`. */
+/**
+ * How a command is called: `npm run` needs the dashes, and its own banner is kept off standard output by `--silent`.
+ */
 const INVOCATION = 'npm run operator --'
 
 /** A command, as its help shows it and as its input is parsed. */
@@ -85,12 +87,17 @@ function helpAfter(examples: readonly string[], notes: string | undefined, varia
 
 function parseInput<S extends z.ZodRawShape>(command: Command, schema: z.ZodObject<S>): z.output<z.ZodObject<S>> {
   const positional = Object.fromEntries(
-    command.registeredArguments.map((argument, index): [string, unknown] => [argument.name(), command.processedArgs[index]]),
+    command.registeredArguments.map((argument, index): [string, unknown] => [
+      argument.name(),
+      command.processedArgs[index],
+    ]),
   )
   const parsed = schema.safeParse({ ...command.opts(), ...positional })
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map(
-    (issue) => `${labelOf(command, String(issue.path[0] ?? ''))} ${issue.code === 'invalid_type' && issue.input === undefined ? 'is missing' : issue.message}`,
+    (issue) =>
+      `${labelOf(command, String(issue.path[0] ?? ''))} ` +
+      `${issue.code === 'invalid_type' && issue.input === undefined ? 'is missing' : issue.message}`,
   )
   throw new UsageError(`${[...new Set(faults)].join('; ')}: see "${INVOCATION} ${pathOf(command)} --help".`)
 }

@@ -16,7 +16,9 @@ import { environment, list, rows, subjects, text } from './inputs.ts'
 import { verb } from './session.ts'
 import { fields, table } from './table.ts'
 
-const NAMING = 'An entitlement is named CLIENT/ENVIRONMENT/KNOWLEDGE-BASE, with ORGANIZATION/ before it where clients of several share a name, or by its UUID.'
+const NAMING =
+  'An entitlement is named CLIENT/ENVIRONMENT/KNOWLEDGE-BASE, with ORGANIZATION/ before it where ' +
+  'clients of several share a name, or by its UUID.'
 const NAMED = '"Advice Desk/live/hsfa-rules"'
 const LISTS = {
   '--languages <a,b>': 'languages it covers (BCP 47)',
@@ -25,7 +27,11 @@ const LISTS = {
 } as const
 
 export function addEntitlements(program: Command): void {
-  const entitlements = noun(program, 'entitlements', 'what a client may reach: grant, list, show, change, deactivate, activate, add-profile, remove-profile')
+  const entitlements = noun(
+    program,
+    'entitlements',
+    'what a client may reach: grant, list, show, change, deactivate, activate, add-profile, remove-profile',
+  )
   addGrant(entitlements)
   addReading(entitlements)
   addChange(entitlements)
@@ -46,15 +52,29 @@ function addGrant(entitlements: Command): void {
     },
     notes: 'One entitlement per client, environment and knowledge base. Requests can only narrow it.',
     examples: [
-      'entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules --plan beta --languages en --jurisdictions HS-M,HS-F --subjects all',
+      'entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules ' +
+        '--plan beta --languages en --jurisdictions HS-M,HS-F --subjects all',
     ],
-    input: { client: text, environment, knowledgeBase: text, plan: text, languages: list, jurisdictions: list, subjects },
+    input: {
+      client: text,
+      environment,
+      knowledgeBase: text,
+      plan: text,
+      languages: list,
+      jurisdictions: list,
+      subjects,
+    },
     variables: {},
     writes: true,
     run: async (input, { operator, show }) => {
       const row = await grantEntitlement(operator, input)
       const warning = await slips(operator, row)
-      show(row, () => `Granted.\n${described(row)}\n${warning}Next: operator keys issue --client "${row.client}" --environment ${row.environment}`)
+      show(
+        row,
+        () =>
+          `Granted.\n${described(row)}\n${warning}Next: operator keys issue --client "${row.client}" ` +
+          `--environment ${row.environment}`,
+      )
     },
   })
 }
@@ -73,7 +93,8 @@ function addReading(entitlements: Command): void {
     variables: {},
     run: async (input, { operator, show }) => {
       const client = input.client === undefined ? null : (await clientNamed(operator.database, input.client)).id
-      const base = input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
       const found = await listEntitlements(operator.database, client, base, input.rows)
       const columns = {
         organization: 'organization',
@@ -87,7 +108,9 @@ function addReading(entitlements: Command): void {
         subjects: 'subjects',
       }
       const readable = found.map((row) => ({ ...row, subjects: row.subjects ?? 'all' }))
-      show(found, () => table(readable, columns, 'There is no entitlement here: grant one with "operator entitlements grant".'))
+      show(found, () =>
+        table(readable, columns, 'There is no entitlement here: grant one with "operator entitlements grant".'),
+      )
     },
   })
   verb(entitlements, {
@@ -110,8 +133,17 @@ function addChange(entitlements: Command): void {
     summary: 'change plan or lists; what is not named stays, counters go on',
     flags: { '--plan <plan>': 'name or UUID', ...LISTS },
     notes: NAMING,
-    examples: [`entitlements change ${NAMED} --plan standard`, `entitlements change ${NAMED} --languages en,fr --subjects conduct,prudential`],
-    input: { entitlement: text, plan: text.optional(), languages: list.optional(), jurisdictions: list.optional(), subjects: subjects.optional() },
+    examples: [
+      `entitlements change ${NAMED} --plan standard`,
+      `entitlements change ${NAMED} --languages en,fr --subjects conduct,prudential`,
+    ],
+    input: {
+      entitlement: text,
+      plan: text.optional(),
+      languages: list.optional(),
+      jurisdictions: list.optional(),
+      subjects: subjects.optional(),
+    },
     variables: {},
     writes: true,
     run: async ({ entitlement, ...change }, { operator, show }) => {
@@ -134,14 +166,21 @@ function addSwitch(entitlements: Command, active: boolean): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const row = await setEntitlementActive(operator, input.entitlement, active)
-      show(row, () => `${active ? 'Active' : 'Inactive'}; every gateway follows within five seconds.\n${described(row)}`)
+      show(
+        row,
+        () => `${active ? 'Active' : 'Inactive'}; every gateway follows within five seconds.\n${described(row)}`,
+      )
     },
   })
 }
 
 function addProfiles(entitlements: Command): void {
   for (const [name, summary, act] of [
-    ['add-profile', 'let the client ask for a retrieval profile by its UUID, besides the active one', addEntitledProfile],
+    [
+      'add-profile',
+      'let the client ask for a retrieval profile by its UUID, besides the active one',
+      addEntitledProfile,
+    ],
     ['remove-profile', 'take an explicitly entitled profile away', removeEntitledProfile],
   ] as const) {
     verb(entitlements, {
@@ -164,11 +203,24 @@ async function slips(operator: Operator, row: EntitlementRow): Promise<string> {
   const unmatched = await unmatchedValues(operator.database, row)
   return unmatched.length === 0
     ? ''
-    : `No passage of the active version has ${unmatched.join(', ')}: correct it with "operator entitlements change" if that is a slip.\n`
+    : `No passage of the active version has ${unmatched.join(', ')}: correct it with "operator ` +
+        `entitlements change" if that is a slip.\n`
 }
 
 function described(row: EntitlementRow): string {
-  const { id, organization, client, environment: where, knowledge_base, plan, active, languages, jurisdictions, profile_ids, updated_at } = row
+  const {
+    id,
+    organization,
+    client,
+    environment: where,
+    knowledge_base,
+    plan,
+    active,
+    languages,
+    jurisdictions,
+    profile_ids,
+    updated_at,
+  } = row
   return fields({
     id,
     organization,

@@ -7,21 +7,28 @@ import { verb } from './session.ts'
 import { table } from './table.ts'
 
 const ABOUT =
-  'Distinct passages served to one organization from one knowledge base, over the rolling window of the plan. Past the soft mark the rate tightens, past the hard mark serving stops.'
+  'Distinct passages served to one organization from one knowledge base, over the rolling window of ' +
+  'the plan. Past the soft mark the rate tightens, past the hard mark serving stops.'
 
 export function addExposure(program: Command): void {
   const exposure = noun(program, 'exposure', 'how much of a corpus was extracted: show, release')
   verb(exposure, {
     usage: 'show',
     summary: 'show distinct passages served against the marks',
-    flags: { '--organization <organization>': 'only one', '--knowledge-base <slug>': 'only one', '--rows <n>': 'show at most so many' },
+    flags: {
+      '--organization <organization>': 'only one',
+      '--knowledge-base <slug>': 'only one',
+      '--rows <n>': 'show at most so many',
+    },
     notes: ABOUT,
     examples: ['exposure show', 'exposure show --organization "Harbour Bank"'],
     input: { organization: text.optional(), knowledgeBase: text.optional(), rows },
     variables: {},
     run: async (input, { operator, show }) => {
-      const organization = input.organization === undefined ? null : (await organizationNamed(operator.database, input.organization)).id
-      const base = input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const organization =
+        input.organization === undefined ? null : (await organizationNamed(operator.database, input.organization)).id
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
       const found = await exposureOf(operator.database, organization, base, input.rows)
       const columns = {
         organization: 'organization',
@@ -48,7 +55,12 @@ export function addExposure(program: Command): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const released = await releaseExposure(operator, input)
-      show(released, () => `Released "${released.organization}" on "${released.knowledge_base}": what was served until now no longer counts.`)
+      show(
+        released,
+        () =>
+          `Released "${released.organization}" on "${released.knowledge_base}": what was served ` +
+          'until now no longer counts.',
+      )
     },
   })
 }

@@ -25,7 +25,10 @@ export function addFingerprints(program: Command): void {
     variables: { SERVICE_SECRET },
     writes: true,
     run: async (input, { operator, config, show }) => {
-      const changed = await rotateFingerprints(operator, { organization: input.organization, serviceSecret: config.SERVICE_SECRET })
+      const changed = await rotateFingerprints(operator, {
+        organization: input.organization,
+        serviceSecret: config.SERVICE_SECRET,
+      })
       show(changed, () => `"${changed.organization}" now writes under epoch ${changed.current_epoch}.`)
     },
   })
@@ -39,9 +42,21 @@ export function addFingerprints(program: Command): void {
     variables: { SERVICE_SECRET },
     writes: true,
     run: async (input, { operator, config, show }) => {
-      if (!input.yes) throw new OperatorError('Erasing fingerprint keys cannot be undone: repeat the command with --yes if that is what you want.')
-      const changed = await eraseFingerprints(operator, { organization: input.organization, epoch: input.epoch, serviceSecret: config.SERVICE_SECRET })
-      show(changed, () => `Erased epoch ${changed.erased_epochs.join(', ')} of "${changed.organization}"; it now writes under epoch ${changed.current_epoch}.`)
+      if (!input.yes)
+        throw new OperatorError(
+          'Erasing fingerprint keys cannot be undone: repeat the command with --yes if that is what you want.',
+        )
+      const changed = await eraseFingerprints(operator, {
+        organization: input.organization,
+        epoch: input.epoch,
+        serviceSecret: config.SERVICE_SECRET,
+      })
+      show(
+        changed,
+        () =>
+          `Erased epoch ${changed.erased_epochs.join(', ')} of "${changed.organization}"; it now ` +
+          `writes under epoch ${changed.current_epoch}.`,
+      )
     },
   })
   verb(fingerprints, {
@@ -52,10 +67,19 @@ export function addFingerprints(program: Command): void {
     input: { organization: text.optional(), rows },
     variables: {},
     run: async (input, { operator, show }) => {
-      const organization = input.organization === undefined ? null : (await organizationNamed(operator.database, input.organization)).id
+      const organization =
+        input.organization === undefined ? null : (await organizationNamed(operator.database, input.organization)).id
       const found = await listFingerprintEpochs(operator.database, organization, input.rows)
-      const columns = { organization: 'organization', epoch: 'epoch', state: 'state', created_at: 'created', erased_at: 'erased' }
-      show(found, () => table(found, columns, 'There is no fingerprint key yet: "operator organizations create" makes the first.'))
+      const columns = {
+        organization: 'organization',
+        epoch: 'epoch',
+        state: 'state',
+        created_at: 'created',
+        erased_at: 'erased',
+      }
+      show(found, () =>
+        table(found, columns, 'There is no fingerprint key yet: "operator organizations create" makes the first.'),
+      )
     },
   })
 }

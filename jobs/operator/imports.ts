@@ -17,7 +17,10 @@ const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
 const place = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
 
-function withoutAbsentId<T extends { readonly id?: string | undefined }>({ id, ...rest }: T): Omit<T, 'id'> & { readonly id?: string } {
+function withoutAbsentId<T extends { readonly id?: string | undefined }>({
+  id,
+  ...rest
+}: T): Omit<T, 'id'> & { readonly id?: string } {
   return id === undefined ? rest : { ...rest, id }
 }
 
@@ -49,7 +52,9 @@ export function addImports(program: Command): void {
       '--mapping <file>': 'how records become passages (JSON); Markdown with the documented front matter needs none',
     },
     notes:
-      'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what was read, split and skipped, and why, with line numbers.\nThe id it prints is what "operator build start" takes.',
+      'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what ' +
+      'was read, split and skipped, and why, with line numbers.\nThe id it prints is what "operator ' +
+      'build start" takes.',
     examples: [
       'import --knowledge-base hsfa-rules --source ./rulebook',
       'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping jobs/mappings/eu.json --json',
@@ -59,11 +64,17 @@ export function addImports(program: Command): void {
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
       const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
-      const imported = await importCorpus(operator, { ...input, store: openArtifactStore(config.ARTIFACT_STORE), onProgress })
+      const imported = await importCorpus(operator, {
+        ...input,
+        store: openArtifactStore(config.ARTIFACT_STORE),
+        onProgress,
+      })
       show(
         imported,
         () =>
-          `${renderImportReport(imported.report)}\nImport ${imported.id} of "${imported.knowledge_base}".\nNext: operator build start --import ${imported.id} --questions FILE --wait`,
+          `${renderImportReport(imported.report)}\nImport ${imported.id} of ` +
+          `"${imported.knowledge_base}".\nNext: operator build start --import ${imported.id} ` +
+          '--questions FILE --wait',
       )
     },
   })
@@ -76,9 +87,17 @@ export function addImports(program: Command): void {
     input: { knowledgeBase: text.optional(), rows },
     variables: {},
     run: async (input, { operator, show }) => {
-      const base = input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
       const found = await listImports(operator.database, base, input.rows)
-      const columns = { id: 'id', knowledge_base: 'knowledge base', sources: 'sources', passages: 'passages', skipped: 'skipped', created_at: 'created' }
+      const columns = {
+        id: 'id',
+        knowledge_base: 'knowledge base',
+        sources: 'sources',
+        passages: 'passages',
+        skipped: 'skipped',
+        created_at: 'created',
+      }
       show(found, () => table(found, columns, 'There is no import here: make one with "operator import".'))
     },
   })
@@ -90,7 +109,11 @@ export function addImports(program: Command): void {
     variables: {},
     run: async (input, { operator, show }) => {
       const found = await importNamed(operator.database, input.import)
-      show(found, () => `Import ${found.id} of "${found.knowledge_base}".\n${renderImportReport(reportSchema.parse(found.report))}`)
+      show(
+        found,
+        () =>
+          `Import ${found.id} of "${found.knowledge_base}".\n${renderImportReport(reportSchema.parse(found.report))}`,
+      )
     },
   })
 }

@@ -17,7 +17,9 @@ export function addJobs(program: Command): void {
   verb(jobs, {
     usage: 'list',
     summary: 'count the jobs of every queue and list those that failed, with their reasons',
-    notes: 'A job carries only the id of a row in Postgres, which is the truth: a lost job is asked for again within seconds.',
+    notes:
+      'A job carries only the id of a row in Postgres, which is the truth: a lost job is asked for ' +
+      'again within seconds.',
     examples: ['jobs list', 'jobs list --json'],
     input: {},
     variables: { REDIS_URL },
@@ -26,7 +28,15 @@ export function addJobs(program: Command): void {
       show(found, () => {
         const counts = table(
           found.queues,
-          { queue: 'queue', waiting: 'waiting', active: 'active', delayed: 'delayed', failed: 'failed', completed: 'completed', workers: 'workers' },
+          {
+            queue: 'queue',
+            waiting: 'waiting',
+            active: 'active',
+            delayed: 'delayed',
+            failed: 'failed',
+            completed: 'completed',
+            workers: 'workers',
+          },
           '',
         )
         return `${counts}\n\n${table(found.failed, { queue: 'queue', id: 'job', failed_at: 'failed', attempts: 'attempts', reason: 'reason' }, 'No job has failed.')}`

@@ -2,7 +2,15 @@ import type { Command } from 'commander'
 import { listKeys } from '#core/db/keys.ts'
 import { RETRIEVAL_SCOPE } from '#core/keys.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
-import { KEY_DAYS_DEFAULT, KEY_DAYS_MAX, OVERLAP_HOURS_DEFAULT, OVERLAP_HOURS_MAX, issueKeyFor, revokeKeyNow, rotateKey } from './actions/keys.ts'
+import {
+  KEY_DAYS_DEFAULT,
+  KEY_DAYS_MAX,
+  OVERLAP_HOURS_DEFAULT,
+  OVERLAP_HOURS_MAX,
+  issueKeyFor,
+  revokeKeyNow,
+  rotateKey,
+} from './actions/keys.ts'
 import { clientNamed } from './actions/names.ts'
 import { noun } from './command.ts'
 import { environment, list, rows, text, whole } from './inputs.ts'
@@ -10,7 +18,8 @@ import { verb } from './session.ts'
 import { cell, table } from './table.ts'
 
 const { KEY_PEPPERS } = OPERATOR_VARIABLES
-const ONCE = 'The key is printed once and stored only as a keyed hash: hand it over through a secret store, never by mail or chat.'
+const ONCE =
+  'The key is printed once and stored only as a keyed hash: hand it over through a secret store, never by mail or chat.'
 
 const days = whole(1, KEY_DAYS_MAX)
   .optional()
@@ -18,7 +27,9 @@ const days = whole(1, KEY_DAYS_MAX)
 const hours = whole(0, OVERLAP_HOURS_MAX)
   .optional()
   .transform((value) => value ?? OVERLAP_HOURS_DEFAULT)
-const scopes = list.optional().transform((value) => (value === undefined ? [RETRIEVAL_SCOPE] : value.filter((scope) => scope !== 'none')))
+const scopes = list
+  .optional()
+  .transform((value) => (value === undefined ? [RETRIEVAL_SCOPE] : value.filter((scope) => scope !== 'none')))
 
 export function addKeys(program: Command): void {
   const keys = noun(program, 'keys', 'API keys of a client: issue, list, rotate, revoke')
@@ -51,7 +62,8 @@ function addIssue(keys: Command): void {
       show(
         issued,
         () =>
-          `${issued.key}\n\nThis is the only time the key is shown. Id ${issued.id}, for "${issued.client}" in ${issued.environment}, expires ${cell(issued.expires_at)}.`,
+          `${issued.key}\n\nThis is the only time the key is shown. Id ${issued.id}, for ` +
+          `"${issued.client}" in ${issued.environment}, expires ${cell(issued.expires_at)}.`,
       )
     },
   })
@@ -100,7 +112,12 @@ function addRotate(keys: Command): void {
     run: async (input, { operator, config, show }) => {
       const issued = await rotateKey(operator, { ...input, peppers: config.KEY_PEPPERS })
       const ends = `${issued.replaces.prefix} works until ${cell(issued.replaces.expires_at)}.`
-      show(issued, () => `${issued.key}\n\nThis is the only time the key is shown. Id ${issued.id}, expires ${cell(issued.expires_at)}. ${ends}`)
+      show(
+        issued,
+        () =>
+          `${issued.key}\n\nThis is the only time the key is shown. Id ${issued.id}, expires ` +
+          `${cell(issued.expires_at)}. ${ends}`,
+      )
     },
   })
 }
@@ -109,14 +126,19 @@ function addRevoke(keys: Command): void {
   verb(keys, {
     usage: 'revoke <key>',
     summary: 'end a key now; every gateway refuses it within five seconds',
-    notes: 'A key is named by the prefix or id that "operator keys list" shows. What it did stays in the audit trail and the ledger.',
+    notes:
+      'A key is named by the prefix or id that "operator keys list" shows. What it did stays in the ' +
+      'audit trail and the ledger.',
     examples: ['keys revoke erk_live_4fXa'],
     input: { key: text },
     variables: {},
     writes: true,
     run: async (input, { operator, show }) => {
       const revoked = await revokeKeyNow(operator, input.key)
-      show(revoked, () => `Revoked ${revoked.prefix} of "${revoked.client}": every gateway refuses it within five seconds.`)
+      show(
+        revoked,
+        () => `Revoked ${revoked.prefix} of "${revoked.client}": every gateway refuses it within five seconds.`,
+      )
     },
   })
 }

@@ -18,7 +18,12 @@ export function addKnowledgeBases(program: Command): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const made = await createKnowledgeBase(operator, input)
-      show(made, () => `Created knowledge base "${made.slug}" (${made.id}).\nNext: operator import --knowledge-base ${made.slug} --source PATH`)
+      show(
+        made,
+        () =>
+          `Created knowledge base "${made.slug}" (${made.id}).\nNext: operator import ` +
+          `--knowledge-base ${made.slug} --source PATH`,
+      )
     },
   })
   verb(bases, {
@@ -30,8 +35,21 @@ export function addKnowledgeBases(program: Command): void {
     variables: {},
     run: async (input, { operator, show }) => {
       const found = await listKnowledgeBases(operator.database, input.rows)
-      const columns = { slug: 'slug', title: 'title', passages: 'passages', active_version_id: 'active version', activated_at: 'activated', id: 'id' }
-      show(found, () => table(found, columns, 'There is no knowledge base yet: create one with "operator knowledge-bases create SLUG --title TITLE".'))
+      const columns = {
+        slug: 'slug',
+        title: 'title',
+        passages: 'passages',
+        active_version_id: 'active version',
+        activated_at: 'activated',
+        id: 'id',
+      }
+      show(found, () =>
+        table(
+          found,
+          columns,
+          'There is no knowledge base yet: create one with "operator knowledge-bases create SLUG --title TITLE".',
+        ),
+      )
     },
   })
 }

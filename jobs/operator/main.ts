@@ -1,7 +1,8 @@
 import { failureOf } from './failure.ts'
 import { createProgram } from './program.ts'
 
-// A reader that has seen enough, like `head`, closes the pipe: what was asked for is done, so the command ends as if it had been read.
+// A reader that has seen enough, like `head`, closes the pipe: what was asked for is done, so the command ends as if it
+// had been read.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

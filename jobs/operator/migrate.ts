@@ -12,7 +12,9 @@ export function addMigrate(program: Command): void {
       usage: 'migrate',
       summary: "bring the database's schema up to this release",
       notes:
-        'DATABASE_URL must be of the role that owns the schema; every other command takes one with evidence_operator.\nMigrations only go forward, each in one transaction; running this twice does nothing the second time.',
+        'DATABASE_URL must be of the role that owns the schema; every other command takes one with ' +
+        'evidence_operator.\nMigrations only go forward, each in one transaction; running this twice ' +
+        'does nothing the second time.',
       examples: ['migrate'],
       input: {},
     },
@@ -23,7 +25,9 @@ export function addMigrate(program: Command): void {
       await assertDatabaseAnswers(DATABASE_URL, createLog('operator', 'silent'))
       const { applied } = await migrate(DATABASE_URL)
       const result = { applied, newest: newestMigration() }
-      show(result, () => (applied.length === 0 ? `The schema is current (migration ${result.newest}).` : `Applied ${applied.join(', ')}.`))
+      show(result, () =>
+        applied.length === 0 ? `The schema is current (migration ${result.newest}).` : `Applied ${applied.join(', ')}.`,
+      )
     },
   )
 }

@@ -20,7 +20,12 @@ export function addOrganizations(program: Command): void {
     writes: true,
     run: async ({ name }, { operator, config, show }) => {
       const made = await createOrganization(operator, { name, serviceSecret: config.SERVICE_SECRET })
-      show(made, () => `Created organization "${made.name}" (${made.id}).\nNext: operator clients create "Application" --organization "${made.name}"`)
+      show(
+        made,
+        () =>
+          `Created organization "${made.name}" (${made.id}).\nNext: operator clients create ` +
+          `"Application" --organization "${made.name}"`,
+      )
     },
   })
   verb(organizations, {
@@ -55,7 +60,11 @@ function addSwitch(organizations: Command, suspended: boolean): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const changed = await setOrganizationSuspended(operator, input.organization, suspended)
-      show(changed, () => (suspended ? `Suspended "${changed.name}": every gateway refuses it within five seconds.` : `Resumed "${changed.name}".`))
+      show(changed, () =>
+        suspended
+          ? `Suspended "${changed.name}": every gateway refuses it within five seconds.`
+          : `Resumed "${changed.name}".`,
+      )
     },
   })
 }

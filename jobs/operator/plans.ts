@@ -22,7 +22,9 @@ export function addPlans(program: Command): void {
       '--limit <name=number...>': 'one limit; may be repeated',
       '--file <path>': 'limits as JSON, e.g. {"requests_per_minute":60,"exposure":{"window_days":7}}',
     },
-    notes: `A plan never changes: to change limits, create another and move entitlements to it.\n\nLimits and their defaults:\n${fields(planLimitsSchema.parse({}), '  ')}`,
+    notes:
+      `A plan never changes: to change limits, create another and move entitlements to it.\n\nLimits ` +
+      `and their defaults:\n${fields(planLimitsSchema.parse({}), '  ')}`,
     examples: [
       'plans create beta',
       'plans create standard --limit requests_per_minute=60 --limit exposure.window_days=7',
@@ -32,7 +34,8 @@ export function addPlans(program: Command): void {
     variables: {},
     writes: true,
     run: async (input, { operator, show }) => {
-      if (input.file !== undefined && input.limit.length > 0) throw new OperatorError('Limits come from --file or from --limit, not from both: leave one out.')
+      if (input.file !== undefined && input.limit.length > 0)
+        throw new OperatorError('Limits come from --file or from --limit, not from both: leave one out.')
       const limits = input.file === undefined ? limitsFromPairs(input.limit) : await readJson(input.file)
       const made = await createPlan(operator, { name: input.name, limits })
       show(made, () => `Created plan "${made.name}" (${made.id}).\n${fields(made.limits, '  ')}`)

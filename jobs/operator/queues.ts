@@ -13,7 +13,10 @@ const quiet = createLog('operator', 'silent')
  * Opens queues for one command and closes them again.
  * @throws OperatorError before any work when Redis does not answer, so that nothing is left half asked.
  */
-export async function withQueues<T>(redisUrl: string, work: (open: (name: QueueName) => JobQueue) => Promise<T>): Promise<T> {
+export async function withQueues<T>(
+  redisUrl: string,
+  work: (open: (name: QueueName) => JobQueue) => Promise<T>,
+): Promise<T> {
   const redis = openQueueRedis(redisUrl, quiet, { failFast: true })
   const queues = new Map<QueueName, JobQueue>()
   try {
@@ -37,7 +40,10 @@ async function assertAnswers(redis: Redis): Promise<void> {
   try {
     await Promise.race([redis.ping(), tooLate])
   } catch (cause) {
-    throw new OperatorError('Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.', { cause })
+    throw new OperatorError(
+      'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.',
+      { cause },
+    )
   } finally {
     tooLate.catch(() => undefined)
     answered.abort()

@@ -18,7 +18,10 @@ export function addReview(program: Command): void {
   verb(review, {
     usage: 'show <version>',
     summary: 'show the evaluation and the reviews of a version',
-    notes: `${NEEDED}\n"report" is a page in ARTIFACT_STORE, with the same as JSON beside it: ranking, decision and recall under filters with their intervals and gates, how the\ncandidate compares with the active version, and which questions were missed. Open it in a browser.`,
+    notes:
+      `${NEEDED}\n"report" is a page in ARTIFACT_STORE, with the same as JSON beside it: ranking, ` +
+      `decision and recall under filters with their intervals and gates, how the\ncandidate compares ` +
+      'with the active version, and which questions were missed. Open it in a browser.',
     examples: ['review show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
     input: { version: text },
     variables: { ARTIFACT_STORE },
@@ -55,7 +58,10 @@ export function addReview(program: Command): void {
       summary,
       flags: { '--reviewer <name>': 'who read the evaluation', '--note <text>': 'why; kept with the review' },
       notes: NEEDED,
-      examples: [`review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "legal review" --note "checked the missed questions"`],
+      examples: [
+        `review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "legal review" --note ` +
+          '"checked the missed questions"',
+      ],
       input: { version: text, reviewer: text, note: text },
       variables: {},
       writes: true,

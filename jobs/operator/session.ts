@@ -25,7 +25,10 @@ export interface Verb<S extends z.ZodRawShape, V extends Variables> extends Defi
   readonly run: (input: z.output<z.ZodObject<S>>, session: Session<V>) => Promise<void>
 }
 
-const BASE = { DATABASE_URL: OPERATOR_VARIABLES.DATABASE_URL, OPERATOR_ACTOR: OPERATOR_VARIABLES.OPERATOR_ACTOR } as const
+const BASE = {
+  DATABASE_URL: OPERATOR_VARIABLES.DATABASE_URL,
+  OPERATOR_ACTOR: OPERATOR_VARIABLES.OPERATOR_ACTOR,
+} as const
 const CONNECTIONS_MAX = 2
 
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
@@ -47,5 +50,6 @@ export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Comma
       await database.end()
     }
   })
-  if (definition.writes === true) command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
+  if (definition.writes === true)
+    command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
 }

@@ -13,15 +13,23 @@ export function cell(value: unknown): string {
  * @param columns heading by field name, in order.
  * @param empty what to say, and to do next, when there is no row.
  */
-export function table<T extends object, F extends keyof T & string>(rows: readonly T[], columns: Readonly<Record<F, string>>, empty: string): string {
+export function table<T extends object, F extends keyof T & string>(
+  rows: readonly T[],
+  columns: Readonly<Record<F, string>>,
+  empty: string,
+): string {
   if (rows.length === 0) return empty
   const values = (row: T): readonly unknown[] => {
     const byField = new Map<string, unknown>(Object.entries(row))
     return Object.keys(columns).map((field) => byField.get(field))
   }
   const lines = [Object.values<string>(columns), ...rows.map((row) => values(row).map(cell))]
-  const widths = Object.keys(columns).map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)))
-  const numeric = Object.keys(columns).map((_, column) => rows.every((row) => typeof values(row)[column] === 'number' || values(row)[column] === null))
+  const widths = Object.keys(columns).map((_, column) =>
+    Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),
+  )
+  const numeric = Object.keys(columns).map((_, column) =>
+    rows.every((row) => typeof values(row)[column] === 'number' || values(row)[column] === null),
+  )
   return lines
     .map((line) =>
       line
@@ -41,8 +49,15 @@ export function fields(value: object, indent = ''): string {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries
     .map(([name, inner]: [string, unknown]) => {
-      const nested = inner !== null && typeof inner === 'object' && !Array.isArray(inner) && !(inner instanceof Date) && Object.keys(inner).length > 0
-      return nested ? `${indent}${name}:\n${fields(inner, `${indent}  `)}` : `${indent}${`${name}:`.padEnd(width + 1)} ${cell(inner)}`
+      const nested =
+        inner !== null &&
+        typeof inner === 'object' &&
+        !Array.isArray(inner) &&
+        !(inner instanceof Date) &&
+        Object.keys(inner).length > 0
+      return nested
+        ? `${indent}${name}:\n${fields(inner, `${indent}  `)}`
+        : `${indent}${`${name}:`.padEnd(width + 1)} ${cell(inner)}`
     })
     .join('\n')
 }

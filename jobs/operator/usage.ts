@@ -32,10 +32,17 @@ export function addUsage(program: Command): void {
       '--rows <n>': 'show at most so many',
     },
     notes:
-      'One ledger row per admitted request, by the time of admission. Answers and abstentions are charged; a refunded request is not.\n' +
-      'Tokens are those the embedding provider reported; a dash (JSON null) means that it reported none, and "without tokens" counts the deliveries it left out.',
+      'One ledger row per admitted request, by the time of admission. Answers and abstentions are ' +
+      'charged; a refunded request is not.\n' +
+      'Tokens are those the embedding provider reported; a dash (JSON null) means that it reported ' +
+      'none, and "without tokens" counts the deliveries it left out.',
     examples: ['usage report', 'usage report --by day --from 2026-11-01 --to 2026-12-01 --json'],
-    input: { by: z.enum(USAGE_GROUPS, `must be one of ${USAGE_GROUPS.join(', ')}`).default('client'), from: instant.optional(), to: instant.optional(), rows },
+    input: {
+      by: z.enum(USAGE_GROUPS, `must be one of ${USAGE_GROUPS.join(', ')}`).default('client'),
+      from: instant.optional(),
+      to: instant.optional(),
+      rows,
+    },
     variables: {},
     run: async (input, { operator, show }) => {
       const now = new Date()

@@ -16,8 +16,11 @@ export function addVersions(program: Command): void {
     input: { knowledgeBase: text.optional(), rows },
     variables: {},
     run: async (input, { operator, show }) => {
-      const base = input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
-      const found = (await listVersions(operator.database, base, input.rows)).map(({ facets: _facets, evaluation: _evaluation, ...row }) => row)
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const found = (await listVersions(operator.database, base, input.rows)).map(
+        ({ facets: _facets, evaluation: _evaluation, ...row }) => row,
+      )
       const columns = {
         id: 'id',
         knowledge_base: 'knowledge base',

@@ -23,12 +23,19 @@ export function snapshotId(knowledgeBaseId: string, sourceName: string, sha256He
 }
 
 /**
- * Copies the exact bytes of each file into the store, in order; a snapshot already there is kept. When this returns, every snapshot is on disk.
- * @throws OperatorError for a file that is too large, not a regular file, outside its folder, or changed while it was read.
+ * Copies the exact bytes of each file into the store, in order; a snapshot already there is kept. When this returns,
+ * every snapshot is on disk.
+ * @throws OperatorError for a file that is too large, not a regular file, outside its folder, or changed while it was
+ * read.
  */
-export async function captureSources(store: ArtifactStore, files: readonly SourceFile[]): Promise<readonly CapturedSource[]> {
+export async function captureSources(
+  store: ArtifactStore,
+  files: readonly SourceFile[],
+): Promise<readonly CapturedSource[]> {
   if (files.length > BOUNDS.sourceFilesMax)
-    throw new OperatorError(`${files.length} files are more than the ${BOUNDS.sourceFilesMax} of one import: import them in parts`)
+    throw new OperatorError(
+      `${files.length} files are more than the ${BOUNDS.sourceFilesMax} of one import: import them in parts`,
+    )
   const captured: CapturedSource[] = []
   for (const file of files) captured.push(await captureSource(store, file))
   return captured
@@ -52,7 +59,8 @@ async function openSource(file: SourceFile): Promise<FileHandle> {
     throw new OperatorError(`cannot read ${file.sourceName}: it does not exist or is a broken link`, { cause })
   })
   const folder = root.endsWith(sep) ? root : `${root}${sep}`
-  if (!path.startsWith(folder)) throw new OperatorError(`${file.sourceName} is a link that leads out of ${file.root}: put the file itself there`)
+  if (!path.startsWith(folder))
+    throw new OperatorError(`${file.sourceName} is a link that leads out of ${file.root}: put the file itself there`)
   // A pipe or device would block when opened, so its kind is asked first.
   const found = await stat(path)
   if (!found.isFile()) throw new OperatorError(`${file.sourceName} is not a regular file: remove it from the folder`)
@@ -61,7 +69,9 @@ async function openSource(file: SourceFile): Promise<FileHandle> {
 }
 
 function tooLarge(sourceName: string): OperatorError {
-  return new OperatorError(`${sourceName} is larger than ${BOUNDS.sourceFileBytesMax} bytes: split it into several files`)
+  return new OperatorError(
+    `${sourceName} is larger than ${BOUNDS.sourceFileBytesMax} bytes: split it into several files`,
+  )
 }
 
 /** Hashes the file from its first byte, handing each block to `write` where one is given. */
@@ -84,7 +94,10 @@ async function readThrough(
   }
 }
 
-/** Temporary name, fsync, rename; what was copied is hashed again, so a file that changed in between never gets a name that lies. */
+/**
+ * Temporary name, fsync, rename; what was copied is hashed again, so a file that changed in between never gets a name
+ * that lies.
+ */
 async function copyDurably(source: FileHandle, sourceName: string, target: string, sha256Hex: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true })
   const temporary = `${target}.${randomUUID()}.tmp`
@@ -94,7 +107,8 @@ async function copyDurably(source: FileHandle, sourceName: string, target: strin
       const copied = await readThrough(source, sourceName, async (block) => {
         await copy.writeFile(block)
       })
-      if (copied.sha256Hex !== sha256Hex) throw new OperatorError(`${sourceName} changed while it was read: import it again when nothing writes to it`)
+      if (copied.sha256Hex !== sha256Hex)
+        throw new OperatorError(`${sourceName} changed while it was read: import it again when nothing writes to it`)
       await copy.sync()
     } finally {
       await copy.close()

@@ -7,7 +7,10 @@ import { OperatorError } from '#core/errors.ts'
 export const SOURCE_FORMATS = ['jsonl', 'markdown'] as const
 export type SourceFormat = (typeof SOURCE_FORMATS)[number]
 
-const MEDIA_TYPES = { jsonl: 'application/x-ndjson', markdown: 'text/markdown' } as const satisfies Record<SourceFormat, string>
+const MEDIA_TYPES = { jsonl: 'application/x-ndjson', markdown: 'text/markdown' } as const satisfies Record<
+  SourceFormat,
+  string
+>
 
 /** A local file to capture: `path` must lie inside `root` once links are followed. */
 export interface SourceFile {
@@ -19,8 +22,9 @@ export interface SourceFile {
 }
 
 /**
- * The files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every `*.md` and `*.markdown` of the
- * folder's tree, in whatever case; one without front matter is captured too, so that the import reports it.
+ * The files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every `*.md`
+ * and `*.markdown` of the folder's tree, in whatever case; one without front matter is captured too, so that the import
+ * reports it.
  * @throws OperatorError when there is nothing to read, or a link leads out of the folder.
  */
 export async function listSourceFiles(path: string, format: SourceFormat): Promise<readonly SourceFile[]> {
@@ -44,32 +48,41 @@ async function existing(path: string): Promise<string> {
 }
 
 async function jsonlFile(root: string): Promise<SourceFile> {
-  if ((await stat(root)).isFile()) return { root: dirname(root), path: root, sourceName: basename(root), mediaType: MEDIA_TYPES.jsonl }
+  if ((await stat(root)).isFile())
+    return { root: dirname(root), path: root, sourceName: basename(root), mediaType: MEDIA_TYPES.jsonl }
   const path = join(root, 'corpus.jsonl')
   const found = await lstat(path).catch(() => undefined)
-  if (found === undefined) throw new OperatorError(`${root} holds no corpus.jsonl: name the JSONL file itself, or choose the markdown format`)
+  if (found === undefined)
+    throw new OperatorError(`${root} holds no corpus.jsonl: name the JSONL file itself, or choose the markdown format`)
   return { root, path, sourceName: 'corpus.jsonl', mediaType: MEDIA_TYPES.jsonl }
 }
 
 async function markdownFiles(root: string): Promise<readonly SourceFile[]> {
-  if ((await stat(root)).isFile()) return [{ root: dirname(root), path: root, sourceName: basename(root), mediaType: MEDIA_TYPES.markdown }]
+  if ((await stat(root)).isFile())
+    return [{ root: dirname(root), path: root, sourceName: basename(root), mediaType: MEDIA_TYPES.markdown }]
   const files: SourceFile[] = []
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
     if (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isDirectory() === true) {
-      throw new OperatorError(`${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`)
+      throw new OperatorError(
+        `${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`,
+      )
     }
     if (!isMarkdownName(entry.name) || entry.isDirectory()) continue
     files.push({ root, path, sourceName: nameWithin(root, entry), mediaType: MEDIA_TYPES.markdown })
-    if (files.length > BOUNDS.sourceFilesMax) throw new OperatorError(`${root} holds more than ${BOUNDS.sourceFilesMax} Markdown files: import it in parts`)
+    if (files.length > BOUNDS.sourceFilesMax)
+      throw new OperatorError(`${root} holds more than ${BOUNDS.sourceFilesMax} Markdown files: import it in parts`)
   }
-  if (files.length === 0) throw new OperatorError(`${root} holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format`)
+  if (files.length === 0)
+    throw new OperatorError(
+      `${root} holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format`,
+    )
   return files.sort((a, b) => (a.sourceName < b.sourceName ? -1 : 1))
 }
 
 /**
- * What an import of this folder leaves out because it is no Markdown: names as in `listSourceFiles`, sorted. Hidden files, and files in hidden
- * folders, are no part of a corpus. A JSONL corpus is one file, which leaves nothing out.
+ * What an import of this folder leaves out because it is no Markdown: names as in `listSourceFiles`, sorted. Hidden
+ * files, and files in hidden folders, are no part of a corpus. A JSONL corpus is one file, which leaves nothing out.
  */
 export async function listFilesLeftOut(path: string, format: SourceFormat): Promise<readonly string[]> {
   const root = await existing(path)

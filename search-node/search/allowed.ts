@@ -36,13 +36,17 @@ export function isAllowed(bits: Uint32Array, row: number): boolean {
 }
 
 /** A row is in force on a day iff from <= day < to. */
-export function isInForce({ inForceFrom, inForceTo }: Pick<FacetTable, 'inForceFrom' | 'inForceTo'>, row: number, day: number): boolean {
+export function isInForce(
+  { inForceFrom, inForceTo }: Pick<FacetTable, 'inForceFrom' | 'inForceTo'>,
+  row: number,
+  day: number,
+): boolean {
   return (inForceFrom[row] ?? 0) <= day && day < (inForceTo[row] ?? 0)
 }
 
 /**
- * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So nothing that has been replaced can
- * stand in a list for want of its successor among the candidates.
+ * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So
+ * nothing that has been replaced can stand in a list for want of its successor among the candidates.
  */
 export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint32Array, facets: FacetTable): Allowed {
   const known = collapsed.get(allowed)
@@ -51,7 +55,9 @@ export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint3
   const current = new Set<number>()
   for (const row of rows) if (isInForce(facets, row, day)) current.add(provisions[row] ?? 0)
   const bits = allowed.bits.slice()
-  for (const row of rows) if (!isInForce(facets, row, day) && current.has(provisions[row] ?? 0)) bits[row >>> 5] = (bits[row >>> 5] ?? 0) & ~(1 << (row & 31))
+  for (const row of rows)
+    if (!isInForce(facets, row, day) && current.has(provisions[row] ?? 0))
+      bits[row >>> 5] = (bits[row >>> 5] ?? 0) & ~(1 << (row & 31))
   const result = { bits, count: popCount(bits) }
   collapsed.set(allowed, { day, allowed: result })
   return result
@@ -75,14 +81,25 @@ export function listRows({ bits, count }: Allowed): Uint32Array {
   const rows = new Uint32Array(count)
   let at = 0
   for (let word = 0; word < bits.length; word++) {
-    for (let left = bits[word] ?? 0; left !== 0; left &= left - 1) rows[at++] = word * 32 + 31 - Math.clz32(left & -left)
+    for (let left = bits[word] ?? 0; left !== 0; left &= left - 1)
+      rows[at++] = word * 32 + 31 - Math.clz32(left & -left)
   }
   return rows
 }
 
 function cacheKey(filters: Filters): string {
-  const lists = [filters.languages, filters.jurisdictions, filters.any_subject ? [] : filters.subjects, filters.verification_statuses]
-  return JSON.stringify([...lists.map((list) => list.toSorted()), filters.any_subject, filters.in_force_on, filters.documents.toSorted()])
+  const lists = [
+    filters.languages,
+    filters.jurisdictions,
+    filters.any_subject ? [] : filters.subjects,
+    filters.verification_statuses,
+  ]
+  return JSON.stringify([
+    ...lists.map((list) => list.toSorted()),
+    filters.any_subject,
+    filters.in_force_on,
+    filters.documents.toSorted(),
+  ])
 }
 
 function computeAllowed(filters: Filters, passages: number, table: FacetTable): Allowed {
@@ -98,7 +115,13 @@ function computeAllowed(filters: Filters, passages: number, table: FacetTable): 
 }
 
 /** Values that the version does not hold allow nothing. */
-function union(wanted: readonly string[], dictionary: readonly string[], dictionaryAt: number, passages: number, table: FacetTable): Uint32Array {
+function union(
+  wanted: readonly string[],
+  dictionary: readonly string[],
+  dictionaryAt: number,
+  passages: number,
+  table: FacetTable,
+): Uint32Array {
   const bits = new Uint32Array(bitsetWords(passages))
   for (const value of new Set(wanted)) {
     const position = dictionary.indexOf(value)

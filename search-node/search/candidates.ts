@@ -8,7 +8,9 @@ import type { Mapping } from './mapping.ts'
 import { questionOf } from './question.ts'
 import type { Question } from './question.ts'
 
-/** Candidates at least: looking closely at more than 50 by words changes no figure by more than 0.003 (decision 0008). */
+/**
+ * Candidates at least: looking closely at more than 50 by words changes no figure by more than 0.003 (decision 0008).
+ */
 const WORD_CANDIDATES = EVIDENCE_DEPTH
 const VECTOR_CANDIDATES = 20
 
@@ -56,8 +58,15 @@ export function vectorCandidates(
   return { plan, query, rows: ascending, scores: cosines(mapping.vectors, ascending, query) }
 }
 
-/** Cosines of all candidates; those that the vectors found are known. @param rows ascending, what the vectors found among them. */
-export function cosinesOf({ vectors }: Mapping, rows: Uint32Array, { query, rows: near, scores }: VectorCandidates): Float64Array {
+/**
+ * Cosines of all candidates; those that the vectors found are known. @param rows ascending, what the vectors found
+ * among them.
+ */
+export function cosinesOf(
+  { vectors }: Mapping,
+  rows: Uint32Array,
+  { query, rows: near, scores }: VectorCandidates,
+): Float64Array {
   let next = 0
   const others = rows.filter((row) => {
     while ((near[next] ?? Infinity) < row) next += 1

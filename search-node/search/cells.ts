@@ -24,9 +24,18 @@ export interface Cells {
 }
 
 /** @param bytes the verified file, aligned. */
-export function readCells(bytes: ArrayBuffer, rows: number, dimensions: number, division: Division & { readonly reach: Reach }): Cells {
+export function readCells(
+  bytes: ArrayBuffer,
+  rows: number,
+  dimensions: number,
+  division: Division & { readonly reach: Reach },
+): Cells {
   const { cells: count, head, reach } = division
-  const { startsOffset, spreadsOffset, rowsOffset, directionsOffset, meansOffset } = cellsLayout(rows, dimensions, division)
+  const { startsOffset, spreadsOffset, rowsOffset, directionsOffset, meansOffset } = cellsLayout(
+    rows,
+    dimensions,
+    division,
+  )
   const rowOf = new Uint32Array(bytes, rowsOffset, rows)
   const slotOf = new Uint32Array(rows)
   for (const [slot, row] of rowOf.entries()) slotOf[row] = slot
@@ -46,16 +55,24 @@ export function readCells(bytes: ArrayBuffer, rows: number, dimensions: number, 
 }
 
 /** A query as heads are compared with it: int8 in its own scale. */
-export function headOf({ directions, head }: Pick<Cells, 'directions' | 'head'>, query: Float32Array): Int8Array<ArrayBuffer> {
+export function headOf(
+  { directions, head }: Pick<Cells, 'directions' | 'head'>,
+  query: Float32Array,
+): Int8Array<ArrayBuffer> {
   if (directions.length === 0) return quantizeTogether(query).quantized
   const components = Float64Array.from({ length: head }, (_, at) => dotAt(directions, at * query.length, query))
   return quantizeTogether(components).quantized
 }
 
-/** Slots scored between two looks at what is still worth scoring: few at first, because most searches end early; then more, because each look costs. */
+/**
+ * Slots scored between two looks at what is still worth scoring: few at first, because most searches end early; then
+ * more, because each look costs.
+ */
 const BATCH_SLOTS_FIRST = 512
 const BATCH_SLOTS_MAX = 4_096
-/** Share of the rows of the nearest cells that must be allowed for the query's own neighbourhood to count as allowed. */
+/**
+ * Share of the rows of the nearest cells that must be allowed for the query's own neighbourhood to count as allowed.
+ */
 const ALLOWED_SHARE_NEAR = 0.5
 
 export interface CellQuery {
@@ -68,9 +85,10 @@ export interface CellQuery {
 }
 
 /**
- * Scores the allowed rows cell by cell, until no cell that is left can be expected to hold a row nearer than the `needed`-th found. A cell can
- * hold what its mean and its spread let expect: head · mean + reach × spread × |head|, with the reach that this version's build measured. So the
- * search goes on by itself for as long as a filter excludes the query's own neighbourhood, and ends at once where the neighbours are allowed.
+ * Scores the allowed rows cell by cell, until no cell that is left can be expected to hold a row nearer than the
+ * `needed`-th found. A cell can hold what its mean and its spread let expect: head · mean + reach × spread × |head|,
+ * with the reach that this version's build measured. So the search goes on by itself for as long as a filter excludes
+ * the query's own neighbourhood, and ends at once where the neighbours are allowed.
  */
 export function scoreCells(cells: Cells, scorer: Scorer, { head, allowed, needed, least }: CellQuery): void {
   const expected = expectationsOf(cells, head)
@@ -89,7 +107,8 @@ export function scoreCells(cells: Cells, scorer: Scorer, { head, allowed, needed
     }
     if (batch.length === 0) return
     scorer.add(allowedSlots(cells, batch, allowed, size))
-    if (wanted === BATCH_SLOTS_FIRST && size < ALLOWED_SHARE_NEAR * looked) walk = createWalk(expected, cells.reach.far, walk.visited)
+    if (wanted === BATCH_SLOTS_FIRST && size < ALLOWED_SHARE_NEAR * looked)
+      walk = createWalk(expected, cells.reach.far, walk.visited)
     scored += size
   }
 }
@@ -119,7 +138,9 @@ interface Walk {
 }
 
 function createWalk({ products, spreads }: Expectations, reach: number, visited: Uint8Array): Walk {
-  const bounds = products.map((product, cell) => (visited[cell] === 1 ? -Infinity : product + reach * (spreads[cell] ?? 0)))
+  const bounds = products.map((product, cell) =>
+    visited[cell] === 1 ? -Infinity : product + reach * (spreads[cell] ?? 0),
+  )
   const queue = createQueue(bounds)
   return {
     visited,
@@ -147,13 +168,19 @@ function countAllowed(cells: Cells, cell: number, { bits, count: allowed }: Allo
 }
 
 /** Ascending. */
-function allowedSlots({ starts, rowOf }: Cells, batch: readonly number[], { bits, count }: Allowed, size: number): Uint32Array {
+function allowedSlots(
+  { starts, rowOf }: Cells,
+  batch: readonly number[],
+  { bits, count }: Allowed,
+  size: number,
+): Uint32Array {
   const slots = new Uint32Array(size)
   const every = count === rowOf.length
   let at = 0
   for (const cell of batch.toSorted((a, b) => a - b)) {
     const end = starts[cell + 1] ?? 0
-    for (let slot = starts[cell] ?? 0; slot < end; slot++) if (every || isAllowed(bits, rowOf[slot] ?? 0)) slots[at++] = slot
+    for (let slot = starts[cell] ?? 0; slot < end; slot++)
+      if (every || isAllowed(bits, rowOf[slot] ?? 0)) slots[at++] = slot
   }
   return slots
 }
@@ -164,12 +191,16 @@ interface Queue {
   pop(): number
 }
 
-/** The positions of values, largest first (ties: lowest position), as a binary heap: most searches take a few of thousands. */
+/**
+ * The positions of values, largest first (ties: lowest position), as a binary heap: most searches take a few of
+ * thousands.
+ */
 function createQueue(values: Float64Array): Queue {
   const heap = Uint32Array.from(values.keys())
   let size = heap.length
   const at = (place: number): number => heap[place] ?? 0
-  const before = (a: number, b: number): boolean => (values[a] ?? 0) > (values[b] ?? 0) || (values[a] === values[b] && a < b)
+  const before = (a: number, b: number): boolean =>
+    (values[a] ?? 0) > (values[b] ?? 0) || (values[a] === values[b] && a < b)
 
   function sink(from: number): void {
     const moved = at(from)

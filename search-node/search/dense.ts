@@ -23,11 +23,17 @@ export interface DenseRows {
 }
 
 /**
- * Candidates for the `limit` allowed rows nearest to the query: to be scored again with `cosines`. The same input gives the same rows on
- * every replica.
+ * Candidates for the `limit` allowed rows nearest to the query: to be scored again with `cosines`. The same input gives
+ * the same rows on every replica.
  * @param query unit length. @param expansion rows to score at least.
  */
-export function denseRows(index: DenseIndex, query: Float32Array, allowed: Allowed, limit: number, expansion: number): DenseRows {
+export function denseRows(
+  index: DenseIndex,
+  query: Float32Array,
+  allowed: Allowed,
+  limit: number,
+  expansion: number,
+): DenseRows {
   const { passages, cells, heads } = index
   const plan = planOf({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
   if (allowed.count === 0) return { plan, rows: [] }
@@ -35,15 +41,22 @@ export function denseRows(index: DenseIndex, query: Float32Array, allowed: Allow
   for (let wanted = candidatesOf(limit); ; wanted *= WIDEN_FACTOR) {
     const scorer = createScorer(heads, cells.rowOf, head, wanted)
     if (plan === 'exact') scoreAll(scorer, listRows(allowed), cells.slotOf)
-    else scoreCells(cells, scorer, { head, allowed, needed: Math.min(limit, allowed.count), least: Math.min(expansion, allowed.count) })
-    const undecided = cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * dotAt(head, 0, head)
+    else
+      scoreCells(cells, scorer, {
+        head,
+        allowed,
+        needed: Math.min(limit, allowed.count),
+        least: Math.min(expansion, allowed.count),
+      })
+    const undecided =
+      cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * dotAt(head, 0, head)
     if (!undecided || wanted > CANDIDATES_MAX) return { plan, rows: scorer.rows() }
   }
 }
 
 /**
- * Whole int8 vectors err by about 0.001 of a cosine at most. Where a filter leaves rows that are all about equally far, more of them than usual lie within
- * that of the last one wanted, and have to be scored from float32.
+ * Whole int8 vectors err by about 0.001 of a cosine at most. Where a filter leaves rows that are all about equally far,
+ * more of them than usual lie within that of the last one wanted, and have to be scored from float32.
  */
 const ROUNDING = 0.002
 const WIDEN_FACTOR = 6
@@ -55,7 +68,8 @@ export function cosines(vectors: RowFile, rows: Uint32Array, query: Float32Array
   for (let at = 0; at < rows.length; at += vectors.rowsMax) {
     const piece = rows.subarray(at, at + vectors.rowsMax)
     const block = new Float32Array(vectors.read(piece), 0, piece.length * query.length)
-    for (let position = 0; position < piece.length; position++) scores[at + position] = dotAt(block, position * query.length, query)
+    for (let position = 0; position < piece.length; position++)
+      scores[at + position] = dotAt(block, position * query.length, query)
   }
   return scores
 }

@@ -3,7 +3,10 @@ import { DOCUMENT_ID_BYTES, documentsLayout } from '#core/artifact/layout.ts'
 
 /** Which rows each document has. */
 export interface DocumentTable {
-  /** First row and row after the last of each run, one after the other; none for a document that the version does not hold. */
+  /**
+   * First row and row after the last of each run, one after the other; none for a document that the version does not
+   * hold.
+   */
   runsOf(documentId: string): Uint32Array
 }
 

@@ -10,7 +10,10 @@ const SOFT_LETTERS_MIN = 4
 /** Word hashes of a row, in their order. */
 export type RowWords = Uint32Array
 
-/** Share of the question's pairs, by the lesser idf of the two, that stand side by side in any of the rows; undefined without pairs. */
+/**
+ * Share of the question's pairs, by the lesser idf of the two, that stand side by side in any of the rows; undefined
+ * without pairs.
+ */
 export function adjacentPairs(question: Question, rows: readonly RowWords[]): number | undefined {
   const found = new Set<number>()
   for (const words of rows) for (const pair of pairsWithin(question, words, 1)) found.add(pair)
@@ -90,8 +93,9 @@ export function firstFocus(question: Question, row: RowWords): number {
 }
 
 /**
- * Share of the question, by idf, that a passage says: a word counts whole if it is there, else as much as the most similar word of the passage with the
- * same first letter resembles it (Dice over the sets of three neighbouring letters).
+ * Share of the question, by idf, that a passage says: a word counts whole if it is there, else as much as the most
+ * similar word of the passage with the same first letter resembles it (Dice over the sets of three neighbouring
+ * letters).
  * @param row the passage's words.
  */
 export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
@@ -125,7 +129,10 @@ function firstLetter(term: string): string {
 }
 
 /** The three-letter sequences of a passage's words, by first letter, of the letters asked for. */
-function spellingsIn({ language, heading, text }: PassageText, letters: ReadonlySet<string>): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
+function spellingsIn(
+  { language, heading, text }: PassageText,
+  letters: ReadonlySet<string>,
+): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
   const spellings = new Map<string, ReadonlySet<string>[]>()
   if (letters.size === 0) return spellings
   for (const term of new Set(analyze(`${heading}\n${text}`, language, (word) => letters.has(firstLetter(word))))) {

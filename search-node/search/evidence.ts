@@ -32,14 +32,19 @@ export interface EvidenceInput {
 export const EVIDENCE_DEPTH = 50
 /** What counts where a question or a list leaves nothing to measure. */
 const NEITHER = 0.5
-/** A candidate with this much less of the greatest score weighs a factor e less in its document's weight; likewise for cosines. */
+/**
+ * A candidate with this much less of the greatest score weighs a factor e less in its document's weight; likewise for
+ * cosines.
+ */
 const LEXICAL_TEMPERATURE = 1 / 30
 const DENSE_TEMPERATURE = 0.03
 const OVERLAP_DEPTH = 20
 const OVERLAP_PERSISTENCE = 0.9
 const TOP = 5
 
-/** The features of a list, in the order of `EVIDENCE_FEATURES`; all 0 when no passage shares a word with the question. */
+/**
+ * The features of a list, in the order of `EVIDENCE_FEATURES`; all 0 when no passage shares a word with the question.
+ */
 export function evidenceOf(input: EvidenceInput): number[] {
   const { question, passages, forward, lexical, first } = input
   if (lexical.rows.length === 0 || first === undefined) return EVIDENCE_FEATURES.map(() => 0)
@@ -78,16 +83,22 @@ function documentCoverage({ question, lexical, contributions, documents }: Evide
   const best = new Float64Array(width)
   for (const [at, row] of lexical.rows.entries()) {
     if (documents[row] !== document) continue
-    for (let place = 0; place < width; place++) best[place] = Math.max(best[place] ?? 0, contributions[at * width + place] ?? 0)
+    for (let place = 0; place < width; place++)
+      best[place] = Math.max(best[place] ?? 0, contributions[at * width + place] ?? 0)
   }
   return best.reduce((sum, contribution) => sum + contribution, 0)
 }
 
 /** Where all candidates lie in one document, these say nothing. */
-function documentFigures({ lexical, dense, documents }: EvidenceInput): Pick<Record<EvidenceFeature, number>, 'document_share' | 'document_agreement'> {
+function documentFigures({
+  lexical,
+  dense,
+  documents,
+}: EvidenceInput): Pick<Record<EvidenceFeature, number>, 'document_share' | 'document_agreement'> {
   const ofRow = (row: number): number => documents[row] ?? 0
   const first = ofRow(lexical.rows[0] ?? 0)
-  if ([...lexical.rows, ...dense.rows].every((row) => ofRow(row) === first)) return { document_share: NEITHER, document_agreement: NEITHER }
+  if ([...lexical.rows, ...dense.rows].every((row) => ofRow(row) === first))
+    return { document_share: NEITHER, document_agreement: NEITHER }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
   const byVectors = documentWeights(dense, ofRow, DENSE_TEMPERATURE)
   const agreement = [...new Set([...byWords.keys(), ...byVectors.keys()])].map(
@@ -100,12 +111,17 @@ function documentFigures({ lexical, dense, documents }: EvidenceInput): Pick<Rec
 }
 
 /** Softmax of the scores, summed by document. */
-function documentWeights({ rows, scores }: RankedRows, ofRow: (row: number) => number, temperature: number): Map<number, number> {
+function documentWeights(
+  { rows, scores }: RankedRows,
+  ofRow: (row: number) => number,
+  temperature: number,
+): Map<number, number> {
   const best = scores[0] ?? 0
   const weights = scores.map((score) => Math.exp((score - best) / temperature))
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   const byDocument = new Map<number, number>()
-  for (const [at, row] of rows.entries()) byDocument.set(ofRow(row), (byDocument.get(ofRow(row)) ?? 0) + (weights[at] ?? 0) / total)
+  for (const [at, row] of rows.entries())
+    byDocument.set(ofRow(row), (byDocument.get(ofRow(row)) ?? 0) + (weights[at] ?? 0) / total)
   return byDocument
 }
 

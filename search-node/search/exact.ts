@@ -10,7 +10,10 @@ interface Near {
 export interface Scorer {
   /** @param slots ascending. */
   add(slots: Uint32Array): void
-  /** The nearest rows so far, nearest first. A head alone does not put rows in their true order: ask for `candidatesOf` and score those from float32. */
+  /**
+   * The nearest rows so far, nearest first. A head alone does not put rows in their true order: ask for `candidatesOf`
+   * and score those from float32.
+   */
   rows(): number[]
   /** Inner product of the k-th nearest so far; -Infinity while there are fewer. */
   productOf(k: number): number

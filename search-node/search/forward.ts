@@ -17,7 +17,9 @@ export interface ForwardIndex {
   readonly close: () => void
 }
 
-/** Rows `from` to `to` of the index. A view of a row costs more than to look through it: loops take the places instead. */
+/**
+ * Rows `from` to `to` of the index. A view of a row costs more than to look through it: loops take the places instead.
+ */
 export interface RowsWords {
   /** Word hashes, and what lies between them. */
   readonly tokens: Uint32Array
@@ -37,7 +39,8 @@ export function openForward(folder: string, rows: number): ForwardIndex {
   const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
   const pairs = openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)
   const count = new Uint32Array(1)
-  if (description.rows !== rows || offsets[rows] !== description.uint32s) throw new Error('the forward index contradicts the manifest')
+  if (description.rows !== rows || offsets[rows] !== description.uint32s)
+    throw new Error('the forward index contradicts the manifest')
   const file = openSized(join(folder, 'forward.tokens'), description.uint32s * 4)
   let buffer = new Uint32Array(4_096)
   return {

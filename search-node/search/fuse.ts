@@ -12,10 +12,14 @@ export interface Candidates {
 export type Fusion = Pick<Ranking, 'fusion' | 'dense_weight' | 'rrf_k'>
 
 /**
- * One score of at most 1 for each candidate, by weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks (Cormack, Clarke & Büttcher 2009,
- * scaled so that being first in both gives 1). Where only one ranking ran, its own scores.
+ * One score of at most 1 for each candidate, by weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
+ * (Cormack, Clarke & Büttcher 2009, scaled so that being first in both gives 1). Where only one ranking ran, its own
+ * scores.
  */
-export function fuse({ rows, lexical, dense }: Candidates, { fusion, dense_weight: weight, rrf_k: k }: Fusion): Float64Array {
+export function fuse(
+  { rows, lexical, dense }: Candidates,
+  { fusion, dense_weight: weight, rrf_k: k }: Fusion,
+): Float64Array {
   if (lexical === undefined || dense === undefined) return (lexical ?? dense ?? new Float64Array(rows.length)).slice()
   switch (fusion) {
     case 'weighted':
@@ -23,7 +27,9 @@ export function fuse({ rows, lexical, dense }: Candidates, { fusion, dense_weigh
     case 'rrf': {
       const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]
       const share = (rank: number): number => (rank === 0 ? 0 : (k + 1) / (k + rank))
-      return rows.length === 0 ? new Float64Array() : lexical.map((_, at) => (1 - weight) * share(lexicalRanks[at] ?? 0) + weight * share(denseRanks[at] ?? 0))
+      return rows.length === 0
+        ? new Float64Array()
+        : lexical.map((_, at) => (1 - weight) * share(lexicalRanks[at] ?? 0) + weight * share(denseRanks[at] ?? 0))
     }
     default:
       return fusion satisfies never

@@ -1,4 +1,7 @@
-/** The best `wanted` rows so far, in a binary heap with the worst at the root: lower score, and of equal scores the larger row, is worse. */
+/**
+ * The best `wanted` rows so far, in a binary heap with the worst at the root: lower score, and of equal scores the
+ * larger row, is worse.
+ */
 export interface BestRows {
   /** Score below which no row gets in; 0 until `wanted` rows are there. */
   threshold(): number

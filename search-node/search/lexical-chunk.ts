@@ -2,8 +2,9 @@ import { CHUNK_ROWS, chunkBytes } from '#core/artifact/lexical-layout.ts'
 import type { LexicalGroup } from './lexical-query.ts'
 
 /*
- * The inner loops of lexical scoring, over one chunk of rows at a time. Their arrays are constants of the module, so of the thread, which scores one question after
- * the other: the compiler then knows where they lie, and adding up a posting takes 1 ns instead of 3.6. Scores are signed and below 2³¹ for the same reason.
+ * The inner loops of lexical scoring, over one chunk of rows at a time. Their arrays are constants of the module, so of
+ * the thread, which scores one question after the other: the compiler then knows where they lie, and adding up a
+ * posting takes 1 ns instead of 3.6. Scores are signed and below 2³¹ for the same reason.
  */
 
 /** The postings that were read last: rows from the start, impacts after them. */
@@ -11,7 +12,10 @@ const buffer = new ArrayBuffer(chunkBytes(CHUNK_ROWS))
 const bytes = new Uint8Array(buffer)
 const rows = new Uint16Array(buffer)
 
-/** Scores of all rows of the chunk, in a quarter of a megabyte that stays in a core's own cache. All are 0 between chunks. */
+/**
+ * Scores of all rows of the chunk, in a quarter of a megabyte that stays in a core's own cache. All are 0 between
+ * chunks.
+ */
 const sums = new Int32Array(CHUNK_ROWS)
 
 /** Rows of the chunk that may be among the best, ascending, with what they have scored so far. */
@@ -56,7 +60,13 @@ export function clearSums(): void {
 
 /** Whether one of four neighbours has more: the sign of a difference tells, and one test of all four saves three. */
 function anyOfFourAbove(row: number, below: number): boolean {
-  return ((below - (sums[row] ?? 0)) | (below - (sums[row + 1] ?? 0)) | (below - (sums[row + 2] ?? 0)) | (below - (sums[row + 3] ?? 0))) < 0
+  return (
+    ((below - (sums[row] ?? 0)) |
+      (below - (sums[row + 1] ?? 0)) |
+      (below - (sums[row + 2] ?? 0)) |
+      (below - (sums[row + 3] ?? 0))) <
+    0
+  )
 }
 
 function takeFour(first: number, bits: number, below: number): void {
@@ -92,11 +102,15 @@ function addListToCandidates(count: number, weight: number): void {
     const row = candidateRows[at] ?? 0
     place = firstNotBelow(row, place, count)
     if (place === count) return
-    if (rows[place] === row) candidateScores[at] = ((candidateScores[at] ?? 0) + Math.imul(weight, bytes[count * 2 + place] ?? 0)) | 0
+    if (rows[place] === row)
+      candidateScores[at] = ((candidateScores[at] ?? 0) + Math.imul(weight, bytes[count * 2 + place] ?? 0)) | 0
   }
 }
 
-/** Doubling steps, then halving. @returns the first place from `from` on whose row is not below the wanted one; `count` if there is none. */
+/**
+ * Doubling steps, then halving. @returns the first place from `from` on whose row is not below the wanted one; `count`
+ * if there is none.
+ */
 function firstNotBelow(row: number, from: number, count: number): number {
   let [low, step] = [from, 1]
   while (low + step <= count && (rows[low + step - 1] ?? 0) < row) {

@@ -7,8 +7,8 @@ import { PostingList } from './lexical-postings.ts'
 import type { TermEntry } from './lexical-postings.ts'
 
 /**
- * One thread's view of a lexical index. In memory stays only the first term of every block of the dictionary, some 20 bytes for 32 terms;
- * everything else is read from the page cache, which all threads share.
+ * One thread's view of a lexical index. In memory stays only the first term of every block of the dictionary, some 20
+ * bytes for 32 terms; everything else is read from the page cache, which all threads share.
  */
 export interface LexicalIndex {
   readonly description: LexicalDescription
@@ -17,7 +17,10 @@ export interface LexicalIndex {
   close(): void
 }
 
-/** @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says, or describes another number of rows. */
+/**
+ * @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says, or
+ * describes another number of rows.
+ */
 export function openLexical(folder: string, rows: number): LexicalIndex {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')

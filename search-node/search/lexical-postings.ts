@@ -10,10 +10,16 @@ export interface TermEntry {
   readonly impactMax: number
 }
 
-/** Lists up to this size are read at once, longer ones chunk by chunk: a system call costs as much as copying about so many bytes. */
+/**
+ * Lists up to this size are read at once, longer ones chunk by chunk: a system call costs as much as copying about so
+ * many bytes.
+ */
 const WHOLE_BYTES_MAX = 16_384
 
-/** The postings of one term: in memory their directory, and a short list's rows and impacts; a long one's stay in the file. */
+/**
+ * The postings of one term: in memory their directory, and a short list's rows and impacts; a long one's stay in the
+ * file.
+ */
 export class PostingList {
   /** Rows in the chunk that was sought. */
   count = 0
@@ -63,7 +69,10 @@ export class PostingList {
     return 0
   }
 
-  /** Copies what was sought to the front of the target: `count` uint16 rows without their chunk, then as many uint8 impacts. */
+  /**
+   * Copies what was sought to the front of the target: `count` uint16 rows without their chunk, then as many uint8
+   * impacts.
+   */
   read(target: Uint8Array): void {
     const length = this.count * 3
     if (!this.#whole) return readFully(this.#file, target.subarray(0, length), this.#position + this.#skipped)

@@ -33,7 +33,10 @@ export const SCORE_UNIT = 1 / (WEIGHT_STEPS * IMPACT_MAX)
 /** With these, no sum of scores reaches 2³¹: 64 words × 16 times × idf 22 (2³² rows) × 256 × 255. */
 export const LEXICAL_BOUNDS = { wordsMax: 64, timesMax: 16, listsMax: 192 } as const
 
-/** As BM25 has it, natural logarithm. @param frequency rows that hold something; counts that are too high are as good as all rows. */
+/**
+ * As BM25 has it, natural logarithm. @param frequency rows that hold something; counts that are too high are as good as
+ * all rows.
+ */
 export function inverseFrequency(frequency: number, rows: number): number {
   return Math.log(1 + (Math.max(0, rows - frequency) + 0.5) / (frequency + 0.5))
 }
@@ -41,13 +44,22 @@ export function inverseFrequency(frequency: number, rows: number): number {
 /** Looks a question's words up. Of more than `LEXICAL_BOUNDS` known ones the most informative are kept. */
 export function prepareLexical(index: LexicalIndex, words: readonly QueryWord[]): LexicalQuery {
   const found = merged(words.map((word) => ({ ...word, entries: entriesOf(index, word) })))
-  const kept = boundedWords(found.map((word) => ({ ...word, frequency: word.entries.reduce((sum, { frequency }) => sum + frequency, 0) })))
+  const kept = boundedWords(
+    found.map((word) => ({ ...word, frequency: word.entries.reduce((sum, { frequency }) => sum + frequency, 0) })),
+  )
   const groups = kept.map(({ word, count, frequency, entries }): LexicalGroup => {
     const { rows } = index.description
     const idf = inverseFrequency(frequency, rows)
     const weight = Math.max(1, Math.round(idf * WEIGHT_STEPS * Math.min(count, LEXICAL_BOUNDS.timesMax)))
     const impactMax = Math.max(0, ...entries.map((entry) => entry.impactMax))
-    return { word, frequency, idf, weight, maximum: weight * impactMax, lists: entries.map((entry) => index.list(entry)) }
+    return {
+      word,
+      frequency,
+      idf,
+      weight,
+      maximum: weight * impactMax,
+      lists: entries.map((entry) => index.list(entry)),
+    }
   })
   return { groups, maximum: groups.reduce((sum, { maximum }) => sum + maximum, 0) }
 }
@@ -73,7 +85,9 @@ function merged(words: readonly FoundWord[]): readonly FoundWord[] {
   return [...known.values()]
 }
 
-function boundedWords<Word extends FoundWord & { readonly frequency: number }>(words: readonly Word[]): readonly Word[] {
+function boundedWords<Word extends FoundWord & { readonly frequency: number }>(
+  words: readonly Word[],
+): readonly Word[] {
   const rarestFirst = words.filter(({ frequency }) => frequency > 0).toSorted((a, b) => a.frequency - b.frequency)
   const dropped = new Set<Word>()
   let [kept, lists] = [0, 0]

@@ -2,7 +2,15 @@ import { CHUNK_ROWS } from '#core/artifact/lexical-layout.ts'
 import { countBits } from './allowed.ts'
 import { createBestRows } from './lexical-best.ts'
 import type { BestRows } from './lexical-best.ts'
-import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './lexical-chunk.ts'
+import {
+  addToCandidates,
+  addUp,
+  clearSums,
+  forEachCandidate,
+  keepCandidates,
+  takeAllowed,
+  takeSums,
+} from './lexical-chunk.ts'
 import type { LexicalGroup, LexicalQuery } from './lexical-query.ts'
 
 /** Words of a filter that stand for a chunk's rows, and those for 2,048 of them. */
@@ -14,16 +22,28 @@ const LOOK_UP_POSTINGS = 12
 const allowedCounts = new WeakMap<Uint32Array, Uint32Array>()
 
 /**
- * The best `wanted` of the allowed rows that hold any word of the question, best first, of equal scores the smaller row first. Exact: a row is passed over only
- * when the largest impacts of the words that it may hold cannot bring it among the best (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
+ * The best `wanted` of the allowed rows that hold any word of the question, best first, of equal scores the smaller row
+ * first. Exact: a row is passed over only when the largest impacts of the words that it may hold cannot bring it among
+ * the best (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
  * @param allowed bit row % 32 of word row / 32; not changed afterwards. @returns rows, and scores in SCORE_UNIT.
  */
-export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted: number): { readonly rows: Uint32Array; readonly scores: Uint32Array } {
+export function searchLexical(
+  query: LexicalQuery,
+  allowed: Uint32Array,
+  wanted: number,
+): { readonly rows: Uint32Array; readonly scores: Uint32Array } {
   const best = createBestRows(wanted)
   const groups = knownGroups(query).toSorted((a, b) => b.maximum - a.maximum)
   if (wanted === 0 || groups.length === 0) return best.sorted()
   for (const [chunk, allowedRows] of countsByChunk(allowed).entries())
-    if (allowedRows > 0) searchChunk(groups, chunk, allowed.subarray(chunk * WORDS_PER_CHUNK, (chunk + 1) * WORDS_PER_CHUNK), allowedRows, best)
+    if (allowedRows > 0)
+      searchChunk(
+        groups,
+        chunk,
+        allowed.subarray(chunk * WORDS_PER_CHUNK, (chunk + 1) * WORDS_PER_CHUNK),
+        allowedRows,
+        best,
+      )
   return best.sorted()
 }
 
@@ -40,7 +60,13 @@ function boundIn(chunk: number, { lists, weight }: LexicalGroup): number {
 }
 
 /** @param groups those that add most first. @param allowed bits of the chunk. */
-function searchChunk(groups: readonly LexicalGroup[], chunk: number, allowed: Uint32Array, allowedRows: number, best: BestRows): void {
+function searchChunk(
+  groups: readonly LexicalGroup[],
+  chunk: number,
+  allowed: Uint32Array,
+  allowedRows: number,
+  best: BestRows,
+): void {
   const threshold = best.threshold()
   const bounds = groups.map((group) => boundIn(chunk, group))
   /** What a row gains at most from the words from a place on. */
@@ -66,10 +92,16 @@ function searchChunk(groups: readonly LexicalGroup[], chunk: number, allowed: Ui
   }
   try {
     for (const group of groups.slice(0, essential)) addUp(group)
-    // Where nothing is left to look up, the threshold rises piece by piece, so that of the first chunk not every row is offered.
+    // Where nothing is left to look up, the threshold rises piece by piece, so that of the first chunk not every row is
+    // offered.
     const pieceWords = essential === groups.length ? PIECE_WORDS : allowed.length
     for (let word = 0; word < allowed.length; word += pieceWords) {
-      takeSums(allowed, word, Math.min(word + pieceWords, allowed.length), Math.max(1, best.threshold() - (rest[essential] ?? 0)))
+      takeSums(
+        allowed,
+        word,
+        Math.min(word + pieceWords, allowed.length),
+        Math.max(1, best.threshold() - (rest[essential] ?? 0)),
+      )
       complete(essential)
     }
   } finally {
@@ -78,10 +110,14 @@ function searchChunk(groups: readonly LexicalGroup[], chunk: number, allowed: Ui
 }
 
 /**
- * The words whose postings are added up: a row that holds none of those before place `essential` cannot get in. Beyond what that takes, words whose
- * postings are cheaper to add up than to look up for every row found so far.
+ * The words whose postings are added up: a row that holds none of those before place `essential` cannot get in. Beyond
+ * what that takes, words whose postings are cheaper to add up than to look up for every row found so far.
  */
-function essentialGroups(groups: readonly LexicalGroup[], rest: Float64Array, threshold: number): { readonly essential: number; readonly postings: number } {
+function essentialGroups(
+  groups: readonly LexicalGroup[],
+  rest: Float64Array,
+  threshold: number,
+): { readonly essential: number; readonly postings: number } {
   let [essential, postings] = [0, 0]
   for (const [place, { lists }] of groups.entries()) {
     const count = lists.reduce((sum, list) => sum + list.count, 0)

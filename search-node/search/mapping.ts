@@ -34,7 +34,10 @@ export interface ArtifactRef {
   readonly reach: Reach
 }
 
-export function artifactRef(folder: string, { projection_id, passages, documents, embedding, index }: Manifest): ArtifactRef {
+export function artifactRef(
+  folder: string,
+  { projection_id, passages, documents, embedding, index }: Manifest,
+): ArtifactRef {
   return {
     projectionId: projection_id,
     folder,
@@ -126,7 +129,10 @@ function openPassages(folder: string): Pick<Mapping, 'passage' | 'close'> {
   }
 }
 
-function openFacets({ folder, passages, documents }: ArtifactRef): { readonly table: FacetTable; readonly close: () => void } {
+function openFacets({ folder, passages, documents }: ArtifactRef): {
+  readonly table: FacetTable
+  readonly close: () => void
+} {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
   const { fromOffset, toOffset } = facetsLayout(passages, facets)
   const file = openSync(join(folder, 'facets.bin'), 'r')

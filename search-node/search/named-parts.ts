@@ -1,6 +1,7 @@
 /**
- * Positions among texts, from 0, of those that mark the innermost of some parts of a provision; none unless every part is marked in one of them. A mark is what
- * drafters put before a part: `(f)` or `f)` after white space, or `1.` at the start of a line; `Article 6(1)(f)` within a sentence marks nothing.
+ * Positions among texts, from 0, of those that mark the innermost of some parts of a provision; none unless every part
+ * is marked in one of them. A mark is what drafters put before a part: `(f)` or `f)` after white space, or `1.` at the
+ * start of a line; `Article 6(1)(f)` within a sentence marks nothing.
  * @param texts the passages of one provision, which may be one text cut for length.
  * @param parts outermost first, at least one.
  */

@@ -39,34 +39,52 @@ const WIDEN_FACTOR = 4
 const CANDIDATES_MAX = 10_000
 
 /**
- * One search, on a scoring thread: allow → words and vectors, each its candidates → fuse → raise what is named → select, and what speaks for the list.
- * Always `limit` passages where so many are allowed and a vector ranks; the same input gives the same reply on every replica.
+ * One search, on a scoring thread: allow → words and vectors, each its candidates → fuse → raise what is named →
+ * select, and what speaks for the list. Always `limit` passages where so many are allowed and a vector ranks; the same
+ * input gives the same reply on every replica.
  */
 export function search(mapping: Mapping, input: SearchInput): SearchReply {
   const allowed = allow(mapping, input)
   const references = name(mapping, input, allowed)
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
-    const words = input.text.trim() === '' ? undefined : wordCandidates(mapping, { text: input.text, languages: input.filters.languages }, allowed, depth)
+    const words =
+      input.text.trim() === ''
+        ? undefined
+        : wordCandidates(mapping, { text: input.text, languages: input.filters.languages }, allowed, depth)
     const vectors =
-      input.vector === undefined ? undefined : vectorCandidates(mapping, { vector: input.vector, expansion: input.ranking.expansion }, allowed, depth)
-    const rows = Uint32Array.from(new Set([...(words?.rows ?? []), ...(vectors?.rows ?? []), ...references.rows.keys()])).sort()
-    const rescored = words === undefined ? undefined : rescoreRows(words.question, mapping.forward, surroundings(mapping, allowed), rows)
+      input.vector === undefined
+        ? undefined
+        : vectorCandidates(mapping, { vector: input.vector, expansion: input.ranking.expansion }, allowed, depth)
+    const rows = Uint32Array.from(
+      new Set([...(words?.rows ?? []), ...(vectors?.rows ?? []), ...references.rows.keys()]),
+    ).sort()
+    const rescored =
+      words === undefined
+        ? undefined
+        : rescoreRows(words.question, mapping.forward, surroundings(mapping, allowed), rows)
     const dense = vectors === undefined ? undefined : cosinesOf(mapping, rows, vectors)
     const scores = raiseNamed(rows, fuse({ rows, lexical: rescored?.scores, dense }, input.ranking), references.rows)
     const ranked = Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(byScore(mapping.rows))
     const selected = selectRows(ranked, mapping.rows, rulesOf(mapping, input))
-    if (selected.length < Math.min(input.limit, allowed.count) && depth < Math.min(allowed.count, CANDIDATES_MAX)) continue
+    if (selected.length < Math.min(input.limit, allowed.count) && depth < Math.min(allowed.count, CANDIDATES_MAX))
+      continue
     return {
       passages: asShown(selected, mapping.rows).map((scored) => found(mapping, scored, references, input.withoutText)),
       plan: vectors?.plan ?? 'none',
       allowed: allowed.count,
-      evidence: words === undefined || rescored === undefined ? [] : evidence(mapping, input, words, vectors, { rows, ...rescored }),
+      evidence:
+        words === undefined || rescored === undefined
+          ? []
+          : evidence(mapping, input, words, vectors, { rows, ...rescored }),
       unsupported: references.unsupported,
     }
   }
 }
 
-function allow({ passages, facets, rows, allowedCache }: Mapping, { filters, onlyRows, ranking }: SearchInput): Allowed {
+function allow(
+  { passages, facets, rows, allowedCache }: Mapping,
+  { filters, onlyRows, ranking }: SearchInput,
+): Allowed {
   const filtered = allowedRows(filters, passages, facets, allowedCache)
   const allowed = onlyRows === undefined ? filtered : narrowedTo(filtered, onlyRows)
   // Where everything allowed is in force on a day there is nothing to replace.
@@ -79,13 +97,18 @@ function name(mapping: Mapping, { text, entitled }: SearchInput, allowed: Allowe
   let held: Allowed | undefined
   return resolveReferences(text, mapping.references, {
     allowed: (row) => isAllowed(allowed.bits, row),
-    entitled: (row) => isAllowed((held ??= allowedRows(entitled, mapping.passages, mapping.facets, mapping.allowedCache)).bits, row),
+    entitled: (row) =>
+      isAllowed((held ??= allowedRows(entitled, mapping.passages, mapping.facets, mapping.allowedCache)).bits, row),
     text: (row) => mapping.passage(row).text,
   })
 }
 
 function surroundings(mapping: Mapping, { bits }: Allowed): Parameters<typeof rescoreRows>[2] {
-  return { rows: mapping.passages, continues: (row) => mapping.rows.continues[row] === 1, allowed: (row) => isAllowed(bits, row) }
+  return {
+    rows: mapping.passages,
+    continues: (row) => mapping.rows.continues[row] === 1,
+    allowed: (row) => isAllowed(bits, row),
+  }
 }
 
 function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Parameters<typeof selectRows>[2] {
@@ -98,8 +121,9 @@ function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Paramete
 }
 
 /**
- * Of the same candidates by words however many passages are wanted, and of the fifty nearest among those that the vectors gave: up to ten passages are judged
- * alike, and hundreds, as an evaluation asks for, within what heads leave open (decision 0009).
+ * Of the same candidates by words however many passages are wanted, and of the fifty nearest among those that the
+ * vectors gave: up to ten passages are judged alike, and hundreds, as an evaluation asks for, within what heads leave
+ * open (decision 0009).
  */
 function evidence(
   mapping: Mapping,
@@ -111,10 +135,15 @@ function evidence(
   const looked = new Set(ofWords.subarray(0, EVIDENCE_DEPTH))
   const order = Uint32Array.from(rows.keys())
     .filter((at) => looked.has(rows[at] ?? 0))
-    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || (mapping.rows.chunkRanks[rows[a] ?? 0] ?? 0) - (mapping.rows.chunkRanks[rows[b] ?? 0] ?? 0))
+    .sort(
+      (a, b) =>
+        (scores[b] ?? 0) - (scores[a] ?? 0) ||
+        (mapping.rows.chunkRanks[rows[a] ?? 0] ?? 0) - (mapping.rows.chunkRanks[rows[b] ?? 0] ?? 0),
+    )
   const width = question.words.length
   const ofOrder = new Float64Array(order.length * width)
-  for (const [place, at] of order.entries()) ofOrder.set(contributions.subarray(at * width, (at + 1) * width), place * width)
+  for (const [place, at] of order.entries())
+    ofOrder.set(contributions.subarray(at * width, (at + 1) * width), place * width)
   const [best] = order
   const first = best === undefined ? undefined : mapping.passage(rows[best] ?? 0)
   return evidenceOf({
@@ -126,7 +155,8 @@ function evidence(
     contributions: ofOrder,
     dense: vectors === undefined ? NOTHING : bestFirst(vectors, EVIDENCE_DEPTH),
     documents: mapping.rows.documents,
-    first: first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
+    first:
+      first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })
 }
 
@@ -145,7 +175,12 @@ function bestFirst({ rows, scores }: RankedRows, count: number): RankedRows {
 }
 
 /** What a reply shows of a passage. */
-function found(mapping: Mapping, { row, score }: Scored, references: ResolvedReferences, withoutText: boolean): FoundPassage {
+function found(
+  mapping: Mapping,
+  { row, score }: Scored,
+  references: ResolvedReferences,
+  withoutText: boolean,
+): FoundPassage {
   const { chunk_id, source_id, text, document, citation, metadata, place } = mapping.passage(row)
   return {
     chunk_id,

@@ -1,4 +1,7 @@
-/** How rows are found: `exact` scores every allowed row, `cells` the allowed rows of one cell after the other for as long as it pays. */
+/**
+ * How rows are found: `exact` scores every allowed row, `cells` the allowed rows of one cell after the other for as
+ * long as it pays.
+ */
 export type Plan = 'exact' | 'cells'
 
 export interface PlanInput {
@@ -19,16 +22,20 @@ const READ_NS_PER_CALL = 1_000
 const BOUND_NS_PER_COMPONENT = 0.2
 /** Looking whether a row is allowed. */
 const LOOK_NS_PER_ROW = 1.5
-/** Share of the rows looked at, and of the allowed ones scored, where a random filter leaves a few hundred of a million rows. */
+/**
+ * Share of the rows looked at, and of the allowed ones scored, where a random filter leaves a few hundred of a million
+ * rows.
+ */
 const SHARE_OF_FEW = 0.5
 
 /**
- * The cheaper plan. Cells rule out most rows where many are allowed, and few where few are: there they are only worth looking through if reading
- * every allowed row costs more than half of that again.
+ * The cheaper plan. Cells rule out most rows where many are allowed, and few where few are: there they are only worth
+ * looking through if reading every allowed row costs more than half of that again.
  */
 export function planOf({ passages, head, cells, allowed }: PlanInput): Plan {
   if (cells === 1 || allowed === 0) return 'exact'
-  const rowNs = head * SCORE_NS_PER_COMPONENT + Math.min(READ_NS_PER_CALL, (passages / allowed) * head * READ_NS_PER_COMPONENT)
+  const rowNs =
+    head * SCORE_NS_PER_COMPONENT + Math.min(READ_NS_PER_CALL, (passages / allowed) * head * READ_NS_PER_COMPONENT)
   const cellsNs = cells * head * BOUND_NS_PER_COMPONENT + SHARE_OF_FEW * (passages * LOOK_NS_PER_ROW + allowed * rowNs)
   return allowed * rowNs <= cellsNs ? 'exact' : 'cells'
 }

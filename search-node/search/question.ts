@@ -32,12 +32,28 @@ export interface Question {
   readonly position: (hash: number) => number
 }
 
-/** @param asked the question in all languages of the version, from which `lexical` was prepared. @param languages primary subtags, those that may be found. */
-export function questionOf(asked: AnalyzedQuestion, languages: readonly string[], lexical: LexicalQuery, forward: ForwardIndex): Question {
+/**
+ * @param asked the question in all languages of the version, from which `lexical` was prepared. @param languages
+ * primary subtags, those that may be found.
+ */
+export function questionOf(
+  asked: AnalyzedQuestion,
+  languages: readonly string[],
+  lexical: LexicalQuery,
+  forward: ForwardIndex,
+): Question {
   const groups = new Map(lexical.groups.map((group) => [group.word, group]))
   const words = asked.words.flatMap(({ word, terms }) => {
     const group = groups.get(word)
-    return group === undefined ? [] : [{ idf: group.idf, frequency: group.frequency, hashes: terms.map(({ language, term }) => tokenHash(language, term)) }]
+    return group === undefined
+      ? []
+      : [
+          {
+            idf: group.idf,
+            frequency: group.frequency,
+            hashes: terms.map(({ language, term }) => tokenHash(language, term)),
+          },
+        ]
   })
   const position = positions(words)
   const byLanguage = languages.map((language) => {

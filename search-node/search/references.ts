@@ -4,7 +4,10 @@ import { ancestorsOf, canonicalReference, namedReferences } from '#core/text/ref
 import type { NamedReference, Reference } from '#core/text/references/index.ts'
 import { textsMarking } from './named-parts.ts'
 
-/** How near a row is to what the query names: the provision itself, a part of it, or the provision around it whose text holds the part that is named. */
+/**
+ * How near a row is to what the query names: the provision itself, a part of it, or the provision around it whose text
+ * holds the part that is named.
+ */
 export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
@@ -32,9 +35,10 @@ export interface ResolvedReferences {
 }
 
 /**
- * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of a part of it; if the corpus does
- * not cut so finely, also by passages of the nearest provision around it that mark the part (see `textsMarking`).
- * An act named without a provision is supported by any passage of it and raises none: it says where to look, not what to read.
+ * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of
+ * a part of it; if the corpus does not cut so finely, also by passages of the nearest provision around it that mark the
+ * part (see `textsMarking`). An act named without a provision is supported by any passage of it and raises none: it
+ * says where to look, not what to read.
  */
 export function resolveReferences(query: string, index: ReferencesIndex, reach: Reach): ResolvedReferences {
   const rows = new Map<number, Nearness>()
@@ -46,7 +50,11 @@ export function resolveReferences(query: string, index: ReferencesIndex, reach: 
       if (provision) for (const { rows: found, nearness } of allowed) raise(rows, found, nearness)
       continue
     }
-    unsupported.push({ text, normalized: canonicalReference(reference), reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus' })
+    unsupported.push({
+      text,
+      normalized: canonicalReference(reference),
+      reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
+    })
   }
   return { rows: nearest(rows), unsupported }
 }
@@ -61,8 +69,9 @@ function distinct(named: readonly NamedReference[]): readonly NamedReference[] {
 }
 
 /**
- * The reference, and what else it may stand for. Without its act, `A6.4` may be that of an appendix to a rulebook. Where no passage of an act says in which
- * chapter (part, title) it stands, the corpus cannot tell what a chapter holds: the reference then counts as one to the act.
+ * The reference, and what else it may stand for. Without its act, `A6.4` may be that of an appendix to a rulebook.
+ * Where no passage of an act says in which chapter (part, title) it stands, the corpus cannot tell what a chapter
+ * holds: the reference then counts as one to the act.
  */
 function readings(reference: Reference, index: ReferencesIndex): readonly Reference[] {
   const other = otherReading(reference, index)
@@ -76,7 +85,11 @@ function otherReading({ act, path }: Reference, index: ReferencesIndex): Referen
   return kind === undefined || index.holds(`${act}#${kind}-`) ? undefined : { act, path: [] }
 }
 
-function firstHeld(references: readonly Reference[], index: ReferencesIndex, reach: Reach): { readonly held: readonly Held[]; readonly provision: boolean } {
+function firstHeld(
+  references: readonly Reference[],
+  index: ReferencesIndex,
+  reach: Reach,
+): { readonly held: readonly Held[]; readonly provision: boolean } {
   for (const reference of references) {
     const held = heldRows(reference, index, reach)
     if (held.length > 0) return { held, provision: reference.path.length > 0 }
@@ -103,8 +116,9 @@ function heldRows(reference: Reference, index: ReferencesIndex, reach: Reach): r
 }
 
 /**
- * Of the nearest provision around the reference that the corpus holds at all: its own passages where they mark the parts that are missing; and, as people leave
- * levels out (8.3.1(b) for 8.3.1(1)(b)), those of its parts where a single letter is missing.
+ * Of the nearest provision around the reference that the corpus holds at all: its own passages where they mark the
+ * parts that are missing; and, as people leave levels out (8.3.1(b) for 8.3.1(1)(b)), those of its parts where a single
+ * letter is missing.
  */
 function aroundRows(reference: Reference, index: ReferencesIndex, { entitled, text }: Reach): Uint32Array {
   for (const ancestor of ancestorsOf(reference)) {
@@ -114,7 +128,9 @@ function aroundRows(reference: Reference, index: ReferencesIndex, { entitled, te
     if (own.length + within.length === 0) continue
     const missing = reference.path.slice(ancestor.path.length)
     const isLetter = missing.length === 1 && /^\p{L}/u.test(missing[0] ?? '')
-    const rows = [own, isLetter ? within : within.subarray(0, 0)].flatMap((each) => [...each.subarray(0, AROUND_ROWS_MAX)])
+    const rows = [own, isLetter ? within : within.subarray(0, 0)].flatMap((each) => [
+      ...each.subarray(0, AROUND_ROWS_MAX),
+    ])
     return Uint32Array.from(textsMarking(rows.map(text), missing), (position) => rows[position] ?? 0)
   }
   return new Uint32Array(0)

@@ -2,8 +2,9 @@ import type { ForwardIndex, RowsWords } from './forward.ts'
 import type { Question, QuestionPair } from './question.ts'
 
 /**
- * What a closer look at a candidate counts; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage and, with less weight, in
- * the texts beside it and one further; pairs of neighbouring words count besides (Metzler & Croft 2005 call this sequential dependence).
+ * What a closer look at a candidate counts; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage
+ * and, with less weight, in the texts beside it and one further; pairs of neighbouring words count besides (Metzler &
+ * Croft 2005 call this sequential dependence).
  */
 export const RESCORE = { k1: 0.9, b: 0.7, beside: 0.1, near: 0.05, pairs: 0.6, pairK1: 0.3, pairB: 0.5 } as const
 
@@ -22,8 +23,16 @@ export interface Rescored {
   readonly contributions: Float64Array
 }
 
-/** Scores rows by their own words, their pairs of words and their surroundings; every row alike, whatever the other candidates are. */
-export function rescoreRows(question: Question, forward: ForwardIndex, surroundings: Surroundings, rows: Uint32Array): Rescored {
+/**
+ * Scores rows by their own words, their pairs of words and their surroundings; every row alike, whatever the other
+ * candidates are.
+ */
+export function rescoreRows(
+  question: Question,
+  forward: ForwardIndex,
+  surroundings: Surroundings,
+  rows: Uint32Array,
+): Rescored {
   const width = question.words.length
   const scores = new Float64Array(rows.length)
   const contributions = new Float64Array(rows.length * width)
@@ -31,7 +40,10 @@ export function rescoreRows(question: Question, forward: ForwardIndex, surroundi
   if (most === 0) return { scores, contributions }
   for (let from = 0; from < rows.length;) {
     const to = groupEnd(rows, from)
-    const read = forward.read(Math.max(0, (rows[from] ?? 0) - REACH), Math.min(surroundings.rows - 1, (rows[to] ?? 0) + REACH))
+    const read = forward.read(
+      Math.max(0, (rows[from] ?? 0) - REACH),
+      Math.min(surroundings.rows - 1, (rows[to] ?? 0) + REACH),
+    )
     for (let at = from; at <= to; at++) {
       const ofWords = contributions.subarray(at * width, (at + 1) * width)
       let score = scoreRow(question, forward, surroundings, read, rows[at] ?? 0, ofWords) / most
@@ -92,13 +104,21 @@ function scoreRow(
   const saturation = RESCORE.k1 * (1 - RESCORE.b + (RESCORE.b * length) / Math.max(1, mean))
   for (let place = 0; place < question.words.length; place++) {
     const occurrences = counts[place] ?? 0
-    if (occurrences > 0) counts[place] = ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
+    if (occurrences > 0)
+      counts[place] = ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
   }
   return ofPairs === undefined ? 0 : RESCORE.pairs * pairScore(question.pairs, ofPairs, own, description.mean_length)
 }
 
 /** Adds to the counts what words between two places say. */
-function count({ position }: Question, tokens: Uint32Array, from: number, to: number, weight: number, counts: Float64Array): void {
+function count(
+  { position }: Question,
+  tokens: Uint32Array,
+  from: number,
+  to: number,
+  weight: number,
+  counts: Float64Array,
+): void {
   for (let at = from; at < to; at++) {
     const place = position(tokens[at] ?? 0)
     if (place !== -1) counts[place] = (counts[place] ?? 0) + weight
@@ -106,7 +126,13 @@ function count({ position }: Question, tokens: Uint32Array, from: number, to: nu
 }
 
 /** The same for the row itself. @returns how often each pair occurs; undefined where none does. */
-function countOwn({ position, pairs }: Question, tokens: Uint32Array, from: number, to: number, counts: Float64Array): Float64Array | undefined {
+function countOwn(
+  { position, pairs }: Question,
+  tokens: Uint32Array,
+  from: number,
+  to: number,
+  counts: Float64Array,
+): Float64Array | undefined {
   let ofPairs: Float64Array | undefined
   let previous = -1
   for (let at = from; at < to; at++) {

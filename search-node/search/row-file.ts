@@ -2,18 +2,23 @@ import { closeSync, openSync } from 'node:fs'
 import { readFully } from '#core/artifact/read-file.ts'
 
 /**
- * A file of rows of one size, read into one buffer that the thread reuses. Reading copies from the page cache, which all threads share.
- * usearch ignores the offset of a view into a buffer, so what was read always starts at byte 0.
+ * A file of rows of one size, read into one buffer that the thread reuses. Reading copies from the page cache, which
+ * all threads share. usearch ignores the offset of a view into a buffer, so what was read always starts at byte 0.
  */
 export interface RowFile {
   /** Rows that one call may ask for. */
   readonly rowsMax: number
-  /** @param rows ascending. @returns the buffer, their bytes at its front one row after the other; valid until the next call. */
+  /**
+   * @param rows ascending. @returns the buffer, their bytes at its front one row after the other; valid until the next
+   * call.
+   */
   read(rows: Uint32Array): ArrayBuffer
   close(): void
 }
 
-/** Half a megabyte stays in a core's own cache while it is scored: at 768 dimensions 0.25 and 1.5 MB were both slower. */
+/**
+ * Half a megabyte stays in a core's own cache while it is scored: at 768 dimensions 0.25 and 1.5 MB were both slower.
+ */
 const BUFFER_BYTES = 524_288
 /** Bytes worth reading along to save a system call: one call costs as much as copying about this many. */
 const GAP_BYTES = 8_192
@@ -51,7 +56,11 @@ export function openRowFile(path: string, rowBytes: number): RowFile {
       for (let from = 0; from < rows.length;) {
         const to = groupEnd(rows, from)
         const first = rows[from] ?? 0
-        readFully(file, bytes.subarray(from * rowBytes, (from + (rows[to] ?? 0) - first + 1) * rowBytes), first * rowBytes)
+        readFully(
+          file,
+          bytes.subarray(from * rowBytes, (from + (rows[to] ?? 0) - first + 1) * rowBytes),
+          first * rowBytes,
+        )
         if ((rows[to] ?? 0) - first > to - from) closeGaps(rows, from, to)
         from = to + 1
       }

@@ -19,11 +19,15 @@ export function byScore({ chunkRanks }: Pick<RowTable, 'chunkRanks'>): (a: Score
 }
 
 /**
- * The rows that a reply shows: of each provision the revision in force, or else its best one; of each document no more than the cap; the
- * `limit` best of these.
+ * The rows that a reply shows: of each provision the revision in force, or else its best one; of each document no more
+ * than the cap; the `limit` best of these.
  * @param ranked in the order of `byScore`.
  */
-export function selectRows(ranked: readonly Scored[], { documents, provisions }: Pick<RowTable, 'documents' | 'provisions'>, rules: SelectRules): Scored[] {
+export function selectRows(
+  ranked: readonly Scored[],
+  { documents, provisions }: Pick<RowTable, 'documents' | 'provisions'>,
+  rules: SelectRules,
+): Scored[] {
   const shown = rules.inForce === undefined ? undefined : shownRevisions(ranked, provisions, rules.inForce)
   const ofDocument = new Map<number, number>()
   const selected: Scored[] = []
@@ -40,7 +44,11 @@ export function selectRows(ranked: readonly Scored[], { documents, provisions }:
 }
 
 /** The row that stands for each provision. */
-function shownRevisions(ranked: readonly Scored[], provisions: Uint32Array, inForce: (row: number) => boolean): Map<number, number> {
+function shownRevisions(
+  ranked: readonly Scored[],
+  provisions: Uint32Array,
+  inForce: (row: number) => boolean,
+): Map<number, number> {
   const shown = new Map<number, number>()
   for (const { row } of ranked) {
     const provision = provisions[row] ?? 0

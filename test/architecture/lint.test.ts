@@ -7,29 +7,36 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 /**
- * Every rule of .oxlintrc.json that the project relies on, with code that breaks it: a rule that was switched off, or that a new
- * linter release renamed, shows here.
+ * Every rule of .oxlintrc.json that the project relies on, with code that breaks it: a rule that was switched off, or
+ * that a new linter release renamed, shows here.
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 const BAD: Readonly<Record<string, string>> = {
-  'typescript(no-floating-promises)': 'export async function work(): Promise<void> {}\nexport function start(): void {\n  work()\n}\n',
+  'typescript(no-floating-promises)':
+    'export async function work(): Promise<void> {}\nexport function start(): void {\n  work()\n}\n',
   'typescript(no-misused-promises)':
-    'export async function work(): Promise<boolean> {\n  return true\n}\nexport function start(): number {\n  return work() ? 1 : 2\n}\n',
+    'export async function work(): Promise<boolean> {\n  return true\n}\nexport function start(): ' +
+    'number {\n  return work() ? 1 : 2\n}\n',
   'typescript(await-thenable)': 'export async function work(): Promise<number> {\n  return await 1\n}\n',
   'typescript(only-throw-error)': "export function refuse(): never {\n  throw 'no'\n}\n",
   'typescript(switch-exhaustiveness-check)':
-    "export function rank(level: 'low' | 'high'): number {\n  switch (level) {\n    case 'low':\n      return 1\n  }\n  return 2\n}\n",
+    "export function rank(level: 'low' | 'high'): number {\n  switch (level) {\n    case 'low':\n    " +
+    '  return 1\n  }\n  return 2\n}\n',
   'typescript(no-explicit-any)': 'export function take(value: any): string {\n  return String(value)\n}\n',
-  'typescript(no-non-null-assertion)': 'export function first(list: readonly string[]): string {\n  return list[0]!\n}\n',
-  'typescript(no-unsafe-member-access)': 'export function port(text: string): unknown {\n  return JSON.parse(text).port\n}\n',
-  'typescript(consistent-type-imports)': "import { Shape } from './shape.ts'\nexport function area(shape: Shape): number {\n  return shape.side ** 2\n}\n",
+  'typescript(no-non-null-assertion)':
+    'export function first(list: readonly string[]): string {\n  return list[0]!\n}\n',
+  'typescript(no-unsafe-member-access)':
+    'export function port(text: string): unknown {\n  return JSON.parse(text).port\n}\n',
+  'typescript(consistent-type-imports)':
+    "import { Shape } from './shape.ts'\nexport function area(shape: Shape): number {\n  return shape.side ** 2\n}\n",
   'import(no-cycle)': "import { there } from './partner.ts'\nexport const here = (): number => there()\n",
   'import(no-default-export)': 'export default function start(): void {}\n',
   'eslint(no-unused-vars)': 'export function sum(): number {\n  const unused = 1\n  return 2\n}\n',
   'eslint(no-console)': "export function say(): void {\n  console.log('hello')\n}\n",
   'eslint(eqeqeq)': 'export function same(a: number, b: number): boolean {\n  return a == b\n}\n',
-  'eslint(max-lines-per-function)': `export function long(): number {\n  let total = 0\n${'  total += 1\n'.repeat(60)}  return total\n}\n`,
+  'eslint(max-lines-per-function)':
+    `export function long(): number {\n  let total = 0\n${'  total += 1\n'.repeat(60)}  return ` + `total\n}\n`,
   'eslint(max-lines)': `export const list = [\n${'  1,\n'.repeat(320)}]\n`,
   'unicorn(prefer-node-protocol)': "import { join } from 'path'\nexport const both = join('a', 'b')\n",
 }
@@ -46,12 +53,22 @@ beforeAll(() => {
   writeFileSync(
     join(folder, 'tsconfig.json'),
     JSON.stringify({
-      compilerOptions: { target: 'ES2024', module: 'NodeNext', strict: true, noEmit: true, allowImportingTsExtensions: true, types: [] },
+      compilerOptions: {
+        target: 'ES2024',
+        module: 'NodeNext',
+        strict: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        types: [],
+      },
       include: ['core'],
     }),
   )
   writeFileSync(join(folder, 'core/shape.ts'), 'export interface Shape {\n  readonly side: number\n}\n')
-  writeFileSync(join(folder, 'core/partner.ts'), "import { here } from './import(no-cycle).ts'\nexport const there = (): number => here()\n")
+  writeFileSync(
+    join(folder, 'core/partner.ts'),
+    "import { here } from './import(no-cycle).ts'\nexport const there = (): number => here()\n",
+  )
   for (const [rule, text] of Object.entries(BAD)) writeFileSync(join(folder, 'core', `${rule}.ts`), text)
   const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/.bin/oxlint'), '--format', 'json'], {
     cwd: folder,
@@ -60,7 +77,8 @@ beforeAll(() => {
   })
   const report = reportSchema.safeParse(stdout === '' ? undefined : JSON.parse(stdout))
   if (!report.success) throw new Error(`oxlint gave no report: ${stderr}${stdout}`)
-  for (const { code = '', filename } of report.data.diagnostics) reported.set(code, (reported.get(code) ?? new Set()).add(filename))
+  for (const { code = '', filename } of report.data.diagnostics)
+    reported.set(code, (reported.get(code) ?? new Set()).add(filename))
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

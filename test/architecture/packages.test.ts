@@ -4,7 +4,12 @@ import { z } from 'zod'
 
 const versions = z.record(z.string(), z.string())
 const packageSchema = z.object({ dependencies: versions, devDependencies: versions, scripts: versions })
-const lockSchema = z.object({ packages: z.record(z.string(), z.object({ version: z.string().optional(), optionalDependencies: versions.optional() })) })
+const lockSchema = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({ version: z.string().optional(), optionalDependencies: versions.optional() }),
+  ),
+})
 
 function read(name: string): string {
   return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')

@@ -17,7 +17,9 @@ export interface Rule {
 
 const LINES_MAX = 320
 
-/** Top-level folders that a folder may import from, besides itself. The demo starts everything; tests see everything. */
+/**
+ * Top-level folders that a folder may import from, besides itself. The demo starts everything; tests see everything.
+ */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   gateway: ['core'],
@@ -28,7 +30,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 }
 
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g
-const ENVIRONMENT = /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
+const ENVIRONMENT =
+  /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
 const SQL =
   /['"`]\s*(?:select\s[^'"`]*\bfrom\b|select\s+pg_|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b|truncate\s+\w|with\s+\w+\s+as\s*\(|(?:un)?listen\s+\w+\s*['"`]|notify\s+\w+\s*[,'"`]|begin['"`])/i
 const UNFINISHED =
@@ -58,11 +61,14 @@ function boundaryBreaches(file: SourceFile): readonly string[] {
 }
 
 function matches(pattern: RegExp, file: SourceFile, what: string): readonly string[] {
-  return file.text.split('\n').flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1} ${what}`] : []))
+  return file.text
+    .split('\n')
+    .flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1} ${what}`] : []))
 }
 
 const inTest = ({ path }: SourceFile): boolean => path.startsWith('test/')
-const isConfig = ({ path }: SourceFile): boolean => /^(?:gateway|search-node|jobs)\/config\.ts$/.test(path) || path === 'jobs/demo/bootstrap.mjs'
+const isConfig = ({ path }: SourceFile): boolean =>
+  /^(?:gateway|search-node|jobs)\/config\.ts$/.test(path) || path === 'jobs/demo/bootstrap.mjs'
 
 export const RULES: readonly Rule[] = [
   {
@@ -81,9 +87,16 @@ export const RULES: readonly Rule[] = [
   {
     guarantee: 'only core/db holds SQL',
     breaches: (file) =>
-      file.path.startsWith('core/db/') || inTest(file) ? [] : SQL.test(file.text) ? [`${file.path} holds SQL: move the statement to core/db`] : [],
+      file.path.startsWith('core/db/') || inTest(file)
+        ? []
+        : SQL.test(file.text)
+          ? [`${file.path} holds SQL: move the statement to core/db`]
+          : [],
     bad: [
-      { path: 'gateway/retrieve/record.ts', text: 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`' },
+      {
+        path: 'gateway/retrieve/record.ts',
+        text: 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`',
+      },
       { path: 'jobs/ledger/append.ts', text: "await pool.query('select request_id from reservations')" },
       { path: 'core/limits/epochs.ts', text: "const NEXT = 'UPDATE limit_epochs SET epoch = epoch + 1'" },
       { path: 'gateway/access-cache.ts', text: "client.query('listen access_changed')" },
@@ -91,7 +104,10 @@ export const RULES: readonly Rule[] = [
   },
   {
     guarantee: 'only a config.ts reads the environment',
-    breaches: (file) => (isConfig(file) || inTest(file) ? [] : matches(ENVIRONMENT, file, 'reads the environment: take the value from config.ts')),
+    breaches: (file) =>
+      isConfig(file) || inTest(file)
+        ? []
+        : matches(ENVIRONMENT, file, 'reads the environment: take the value from config.ts'),
     bad: [
       { path: 'gateway/app.ts', text: 'const port = process.env.PORT' },
       { path: 'core/log.ts', text: "const level = process['env']['LOG_LEVEL']" },

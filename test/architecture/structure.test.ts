@@ -21,7 +21,13 @@ const files = sourceFiles()
 
 test('the scan sees the whole project', () => {
   expect(files.map((file) => file.path)).toEqual(
-    expect.arrayContaining(['core/bounds.ts', 'gateway/config.ts', 'search-node/config.ts', 'jobs/demo/bootstrap.mjs', 'test/architecture/rules.ts']),
+    expect.arrayContaining([
+      'core/bounds.ts',
+      'gateway/config.ts',
+      'search-node/config.ts',
+      'jobs/demo/bootstrap.mjs',
+      'test/architecture/rules.ts',
+    ]),
   )
 })
 

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, openSync, readFileSync, readSync, closeSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  closeSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -45,8 +55,20 @@ const figuresSchema = z.strictObject({
 })
 export type BuildFigures = z.infer<typeof figuresSchema>
 
-export function artifactPlace({ passages, dimensions, seed, privateKeyDer, storeUrl }: ArtifactSettings): ArtifactPlace {
-  const parameters = [CORPUS_FORM, String(passages), String(dimensions), String(seed), sha256(privateKeyDer).toString('hex')]
+export function artifactPlace({
+  passages,
+  dimensions,
+  seed,
+  privateKeyDer,
+  storeUrl,
+}: ArtifactSettings): ArtifactPlace {
+  const parameters = [
+    CORPUS_FORM,
+    String(passages),
+    String(dimensions),
+    String(seed),
+    sha256(privateKeyDer).toString('hex'),
+  ]
   const projectionId = derivedUuid('bench projection', ...parameters)
   return {
     projectionId,
@@ -67,7 +89,10 @@ export function readBuildFigures(place: ArtifactPlace): BuildFigures | undefined
 }
 
 /** Draws the vectors, writes the artifact, and notes what that took; what an interrupted run finished is taken up. */
-export async function buildArtifact(settings: ArtifactSettings, onProgress: (stage: string, done: number, total: number) => void): Promise<void> {
+export async function buildArtifact(
+  settings: ArtifactSettings,
+  onProgress: (stage: string, done: number, total: number) => void,
+): Promise<void> {
   const place = artifactPlace(settings)
   if (readBuildFigures(place) !== undefined) return
   const work = `${place.folder}.vectors`
@@ -92,7 +117,12 @@ export async function openBuilt(settings: ArtifactSettings, publicKeyDer: Buffer
   return { ...place, manifest, manifestDigest: digest }
 }
 
-function writeOf(settings: ArtifactSettings, place: ArtifactPlace, work: string, onProgress: (done: number) => void): Promise<WrittenArtifact> {
+function writeOf(
+  settings: ArtifactSettings,
+  place: ArtifactPlace,
+  work: string,
+  onProgress: (done: number) => void,
+): Promise<WrittenArtifact> {
   const { passages, dimensions } = settings
   const embedding: EmbeddingSpace = { provider: 'openai', model: MODEL, dimensions }
   return writeArtifact({
@@ -116,7 +146,11 @@ async function removeUnfinished(folder: string): Promise<void> {
 }
 
 /** @returns milliseconds, those of earlier runs included. */
-async function drawVectors(settings: ArtifactSettings, work: string, onProgress: (done: number) => void): Promise<number> {
+async function drawVectors(
+  settings: ArtifactSettings,
+  work: string,
+  onProgress: (done: number) => void,
+): Promise<number> {
   const { passages, dimensions, seed } = settings
   mkdirSync(work, { recursive: true })
   const space = openSpace(dimensions, streamAt(seed, 'queries', 0))
@@ -128,7 +162,8 @@ async function drawVectors(settings: ArtifactSettings, work: string, onProgress:
     if (!existsSync(part)) {
       const began = performance.now()
       const vectors = new Float32Array(count * dimensions)
-      for (let at = 0; at < count; at++) vectors.set(space.draw(topics[first + at] ?? 0, streamAt(seed, 'vectors', first + at)), at * dimensions)
+      for (let at = 0; at < count; at++)
+        vectors.set(space.draw(topics[first + at] ?? 0, streamAt(seed, 'vectors', first + at)), at * dimensions)
       writeFileSync(`${part}.ms`, String(performance.now() - began))
       writeFileSync(`${part}.tmp`, new Uint8Array(vectors.buffer))
       await renameDurably(`${part}.tmp`, part)
@@ -172,13 +207,20 @@ export interface VectorBlock {
 const BLOCK_ROWS = 8_192
 
 /** The float32 vectors of an artifact in row order, a block at a time. */
-export function* vectorBlocks({ folder, manifest }: { readonly folder: string; readonly manifest: Manifest }): Generator<VectorBlock> {
+export function* vectorBlocks({
+  folder,
+  manifest,
+}: {
+  readonly folder: string
+  readonly manifest: Manifest
+}): Generator<VectorBlock> {
   const { passages, embedding } = manifest
   const file = openSync(join(folder, 'vectors.f32'), 'r')
   try {
     for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS) {
       const vectors = new Float32Array(Math.min(BLOCK_ROWS, passages - firstRow) * embedding.dimensions)
-      if (readSync(file, vectors, 0, vectors.byteLength, firstRow * embedding.dimensions * 4) !== vectors.byteLength) throw new Error('vectors.f32 ends early')
+      if (readSync(file, vectors, 0, vectors.byteLength, firstRow * embedding.dimensions * 4) !== vectors.byteLength)
+        throw new Error('vectors.f32 ends early')
       yield { firstRow, vectors }
     }
   } finally {

@@ -16,7 +16,10 @@ export interface Found {
   /** Of the vectors, against the exact answer. */
   readonly recall_at_5: number
   readonly recall_at_10: number
-  /** Share of the questions to which the search node gives the very list of the raw search, and to which the gateway does. */
+  /**
+   * Share of the questions to which the search node gives the very list of the raw search, and to which the gateway
+   * does.
+   */
   readonly grpc_same: number
   readonly full_same: number
 }
@@ -29,7 +32,12 @@ const RECALL_MIN = 0.98
 const MANY_CLIENTS = 32
 
 /** The bars of the throughput table. */
-export function judgeCells(cells: readonly Cell[], found: FoundBy, ledger: LedgerState, delivered: number): readonly Bar[] {
+export function judgeCells(
+  cells: readonly Cell[],
+  found: FoundBy,
+  ledger: LedgerState,
+  delivered: number,
+): readonly Bar[] {
   const crowded = cells.filter((cell) => cell.clients === MANY_CLIENTS)
   return [
     ...crowded.map(fullOfRaw),
@@ -69,7 +77,9 @@ function filteredOfUnfiltered(crowded: readonly Cell[]): readonly Bar[] {
 }
 
 function recallEverywhere(found: FoundBy): Bar {
-  const lowest = Math.min(...Object.values(found).flatMap(({ recall_at_5, recall_at_10 }) => [recall_at_5, recall_at_10]))
+  const lowest = Math.min(
+    ...Object.values(found).flatMap(({ recall_at_5, recall_at_10 }) => [recall_at_5, recall_at_10]),
+  )
   return atLeast('recall@5 and @10 of the vectors, every filter of the table', RECALL_MIN, lowest, 3)
 }
 
@@ -91,7 +101,12 @@ function settled(state: LedgerState, delivered: number): Bar {
 function unfailing(cells: readonly Cell[]): Bar {
   const failed = cells.flatMap((cell) => Object.values(cell.roads)).reduce((sum, road) => sum + road.failed, 0)
   const failure = cells.flatMap((cell) => Object.values(cell.roads)).find((road) => road.failure !== null)?.failure
-  return { name: 'no request failed', wanted: '0', measured: failure === undefined ? String(failed) : `${failed} (${failure})`, met: failed === 0 }
+  return {
+    name: 'no request failed',
+    wanted: '0',
+    measured: failure === undefined ? String(failed) : `${failed} (${failure})`,
+    met: failed === 0,
+  }
 }
 
 export function atLeast(name: string, least: number, measured: number, digits: number): Bar {
@@ -100,7 +115,12 @@ export function atLeast(name: string, least: number, measured: number, digits: n
 
 /** What was not measured, 0 or not a number, is not met. */
 export function atMost(name: string, most: number, measured: number, unit: string, digits: number): Bar {
-  return { name, wanted: `≤ ${most} ${unit}`, measured: `${measured.toFixed(digits)} ${unit}`, met: measured > 0 && measured <= most }
+  return {
+    name,
+    wanted: `≤ ${most} ${unit}`,
+    measured: `${measured.toFixed(digits)} ${unit}`,
+    met: measured > 0 && measured <= most,
+  }
 }
 
 export function ratio(a: number, b: number): number {

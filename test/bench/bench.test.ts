@@ -21,16 +21,27 @@ const resultSchema = z.object({
       gateway: z.object({ own_p50_ms: z.number() }),
     }),
   ),
-  found: z.record(z.string(), z.object({ recall_at_5: z.number(), recall_at_10: z.number(), grpc_same: z.number(), full_same: z.number() })),
+  found: z.record(
+    z.string(),
+    z.object({ recall_at_5: z.number(), recall_at_10: z.number(), grpc_same: z.number(), full_same: z.number() }),
+  ),
   inside: z.object({
     lexical: latency,
     dense: latency,
     hybrid: latency,
-    narrow: z.array(z.object({ name: z.string(), allowed: z.number(), hybrid: latency, dense: latency, recall_at_10: z.number() })),
+    narrow: z.array(
+      z.object({ name: z.string(), allowed: z.number(), hybrid: latency, dense: latency, recall_at_10: z.number() }),
+    ),
   }),
   swap: z.object({ answered: z.number(), failed: z.number() }),
   build: z.object({ draw_seconds: z.number(), write_seconds: z.number(), peak_megabytes: z.number() }),
-  ledger: z.object({ reservations: z.number(), open: z.number(), delivered: z.number(), charged: z.number(), entries: z.number() }),
+  ledger: z.object({
+    reservations: z.number(),
+    open: z.number(),
+    delivered: z.number(),
+    charged: z.number(),
+    entries: z.number(),
+  }),
   bars: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
 
@@ -42,8 +53,19 @@ let result: z.infer<typeof resultSchema>
 /** As small as it can be: speed is not what this is about. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-bench-'))
-  const files = ['--json', join(folder, 'result.json'), '--html', join(folder, 'page.html'), '--data-dir', join(folder, 'bench')]
-  const child = spawn(process.execPath, ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.02', ...files], { cwd: ROOT })
+  const files = [
+    '--json',
+    join(folder, 'result.json'),
+    '--html',
+    join(folder, 'page.html'),
+    '--data-dir',
+    join(folder, 'bench'),
+  ]
+  const child = spawn(
+    process.execPath,
+    ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.02', ...files],
+    { cwd: ROOT },
+  )
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   code = await new Promise((resolve) => child.once('close', resolve))
   result = resultSchema.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')))
@@ -52,9 +74,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 it('measures every road at every selectivity and number of clients, without a failure', () => {
   const names = result.cells.map((cell) => `${cell.selectivity} ${cell.clients}`)
-  expect(names).toEqual(['unfiltered', '22 %', '1.8 %'].flatMap((selectivity) => [1, 8, 32].map((clients) => `${selectivity} ${clients}`)))
+  expect(names).toEqual(
+    ['unfiltered', '22 %', '1.8 %'].flatMap((selectivity) => [1, 8, 32].map((clients) => `${selectivity} ${clients}`)),
+  )
   for (const { roads, gateway } of result.cells) {
-    for (const measured of Object.values(roads)) expect(measured).toMatchObject({ answered: expect.toSatisfy((count: number) => count > 0), failed: 0 })
+    for (const measured of Object.values(roads))
+      expect(measured).toMatchObject({ answered: expect.toSatisfy((count: number) => count > 0), failed: 0 })
     expect(gateway.own_p50_ms).toBeGreaterThan(0)
   }
 })
@@ -67,18 +92,23 @@ it('finds what an exact search finds, under every filter, and the same lists on 
   for (const { name, recall_at_10 } of result.inside.narrow) expect(recall_at_10, name).toBeGreaterThanOrEqual(0.98)
 })
 
-it('measures words, vectors and both within the node, under random filters, and under filters that keep or exclude what a question is about', () => {
-  const names = [
-    'none 100',
-    ...[50, 10, 1, 0.1, 0.01].map((percent) => `random ${percent}`),
-    ...[50, 10, 1].flatMap((percent) => [`keeps ${percent}`, `excludes ${percent}`]),
-  ]
-  expect(result.inside.narrow.map(({ name }) => name)).toEqual(names.map((name) => `${name} %`))
-  const shares = result.inside.narrow.map(({ allowed }) => allowed / 2_000)
-  for (const [at, share] of [1, 0.5, 0.1].entries()) expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(0.05)
-  const { lexical, dense, hybrid, narrow } = result.inside
-  for (const line of [lexical, dense, hybrid, ...narrow.flatMap((task) => [task.hybrid, task.dense])]) expect(line.searches).toBeGreaterThan(0)
-})
+it(
+  'measures words, vectors and both within the node, under random filters, and under filters that keep ' +
+    'or exclude what a question is about',
+  () => {
+    const names = [
+      'none 100',
+      ...[50, 10, 1, 0.1, 0.01].map((percent) => `random ${percent}`),
+      ...[50, 10, 1].flatMap((percent) => [`keeps ${percent}`, `excludes ${percent}`]),
+    ]
+    expect(result.inside.narrow.map(({ name }) => name)).toEqual(names.map((name) => `${name} %`))
+    const shares = result.inside.narrow.map(({ allowed }) => allowed / 2_000)
+    for (const [at, share] of [1, 0.5, 0.1].entries()) expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(0.05)
+    const { lexical, dense, hybrid, narrow } = result.inside
+    for (const line of [lexical, dense, hybrid, ...narrow.flatMap((task) => [task.hybrid, task.dense])])
+      expect(line.searches).toBeGreaterThan(0)
+  },
+)
 
 it('changes to another version under load without a failed request', () => {
   expect(result.swap.failed).toBe(0)
@@ -96,7 +126,8 @@ it('ends with one charged ledger entry for every reply, on durable commits', () 
 })
 
 it('prints the table and names each bar that is missed; the exit code says whether one was', () => {
-  for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory']) expect(output).toContain(head)
+  for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory'])
+    expect(output).toContain(head)
   const missed = result.bars.filter((bar) => !bar.met)
   expect(code).toBe(missed.length === 0 ? 0 : 1)
   for (const bar of missed) expect(output).toContain(`${bar.name} (${bar.measured}`)

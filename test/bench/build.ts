@@ -4,12 +4,14 @@ import { buildArtifact } from './artifact.ts'
 /**
  * Builds one artifact in a process of its own, so that the memory it took at most can be told from everybody else's.
  *
- *   node test/bench/build.ts <passages> <dimensions> <seed> <store URL>      private key (DER, base64) in MANIFEST_PRIVATE_KEY
+ *   node test/bench/build.ts <passages> <dimensions> <seed> <store URL>      private key (DER, base64) in
+ *   MANIFEST_PRIVATE_KEY
  */
 const [passages = '', dimensions = '', seed = '', storeUrl = ''] = process.argv.slice(2)
 const privateKeyDer = Buffer.from(process.env['MANIFEST_PRIVATE_KEY'] ?? '', 'base64')
 const progress = createProgress(process.stderr)
-await buildArtifact({ passages: Number(passages), dimensions: Number(dimensions), seed: Number(seed), storeUrl, privateKeyDer }, (stage, done, total) =>
-  progress.update(stage, done, total),
+await buildArtifact(
+  { passages: Number(passages), dimensions: Number(dimensions), seed: Number(seed), storeUrl, privateKeyDer },
+  (stage, done, total) => progress.update(stage, done, total),
 )
 progress.end()

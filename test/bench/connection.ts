@@ -6,9 +6,15 @@ export interface PostReply {
   readonly body: Buffer
 }
 
-/** One kept-alive HTTP/1.1 connection, one request at a time. As little as a client can cost, because it shares the cores with what it measures. */
+/**
+ * One kept-alive HTTP/1.1 connection, one request at a time. As little as a client can cost, because it shares the
+ * cores with what it measures.
+ */
 export interface Connection {
-  /** @param request head and body as they go over the wire. @throws Error when the connection fails or falls silent; it is of no use afterwards. */
+  /**
+   * @param request head and body as they go over the wire. @throws Error when the connection fails or falls silent; it
+   * is of no use afterwards.
+   */
   post(request: Buffer): Promise<PostReply>
   close(): void
 }
@@ -34,7 +40,10 @@ export async function openConnection(host: string, port: number, silenceMs: numb
     bytesReceived = 0
     bytesWanted = Infinity
     waiting = undefined
-    done?.resolve({ status: Number(reply.toString('latin1', STATUS_AT, STATUS_AT + 3)), body: reply.subarray(reply.indexOf(HEAD_END) + HEAD_END.length) })
+    done?.resolve({
+      status: Number(reply.toString('latin1', STATUS_AT, STATUS_AT + 3)),
+      body: reply.subarray(reply.indexOf(HEAD_END) + HEAD_END.length),
+    })
   }
   function fail(error: Error): void {
     waiting?.reject(error)
@@ -66,7 +75,10 @@ function connected(host: string, port: number): Promise<Socket> {
   })
 }
 
-/** Head and body together, by the Content-Length that every reply of the gateway has; Infinity while the head is incomplete. */
+/**
+ * Head and body together, by the Content-Length that every reply of the gateway has; Infinity while the head is
+ * incomplete.
+ */
 function replyBytes(received: readonly Buffer[]): number {
   const bytes = Buffer.concat(received)
   const headEnd = bytes.indexOf(HEAD_END)

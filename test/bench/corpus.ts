@@ -16,7 +16,10 @@ export interface CorpusShape {
 
 const PASSAGES_PER_DOCUMENT = 20
 const ON_TOPIC_SHARE = 0.7
-/** Documents whose topic belongs to their subject; the rest are about anything. So filters and neighbourhoods are neither independent nor the same. */
+/**
+ * Documents whose topic belongs to their subject; the rest are about anything. So filters and neighbourhoods are
+ * neither independent nor the same.
+ */
 const OWN_SUBJECT_SHARE = 0.5
 /** Shares of the documents. English in the EU is 22 %; English on one subject of 3.6 % is 1.8 %. */
 const LANGUAGES = { de: 0.3, en: 0.5, fr: 0.2 } as const
@@ -42,7 +45,10 @@ export function sampleSubject(percent: number): string {
   return `sample-${percent}`
 }
 
-/** Subjects that all passages on some topics have and no other passage: about this share of the corpus. A filter by one keeps or excludes whole neighbourhoods. */
+/**
+ * Subjects that all passages on some topics have and no other passage: about this share of the corpus. A filter by one
+ * keeps or excludes whole neighbourhoods.
+ */
 export const AREA_PERCENTS = [50, 10, 1] as const
 export type AreaPercent = (typeof AREA_PERCENTS)[number]
 const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number }>> = {
@@ -69,7 +75,13 @@ export const FACETS: Facets = {
 export interface Selectivity {
   readonly name: 'unfiltered' | '22 %' | '1.8 %'
   /** The request's own filters; undefined for none. */
-  readonly asked: { readonly language: readonly string[]; readonly jurisdiction?: readonly string[]; readonly subject?: readonly string[] } | undefined
+  readonly asked:
+    | {
+        readonly language: readonly string[]
+        readonly jurisdiction?: readonly string[]
+        readonly subject?: readonly string[]
+      }
+    | undefined
   readonly pinned: Filters
 }
 
@@ -91,8 +103,16 @@ export function onSubject(subject: string): Filters {
 
 export const SELECTIVITIES: readonly Selectivity[] = [
   { name: 'unfiltered', asked: undefined, pinned: EVERYTHING },
-  { name: '22 %', asked: { language: ['en'], jurisdiction: ['EU'] }, pinned: { ...EVERYTHING, languages: ['en'], jurisdictions: ['EU'] } },
-  { name: '1.8 %', asked: { language: ['en'], subject: ['crypto'] }, pinned: { ...onSubject('crypto'), languages: ['en'] } },
+  {
+    name: '22 %',
+    asked: { language: ['en'], jurisdiction: ['EU'] },
+    pinned: { ...EVERYTHING, languages: ['en'], jurisdictions: ['EU'] },
+  },
+  {
+    name: '1.8 %',
+    asked: { language: ['en'], subject: ['crypto'] },
+    pinned: { ...onSubject('crypto'), languages: ['en'] },
+  },
 ]
 
 /** The definition of a filter, for passages that are all verified and in force. */
@@ -145,7 +165,14 @@ function inventedPassage(document: InventedDocument, ordinal: number, row: numbe
     ...AREA_PERCENTS.filter((percent) => isInArea(percent, topic)).map(areaSubject),
   ]
   const { language, jurisdiction } = document
-  return { row, language, jurisdiction, subjects, topic, record: () => passage(document, ordinal, inventedText(language, topic, random), subjects) }
+  return {
+    row,
+    language,
+    jurisdiction,
+    subjects,
+    topic,
+    record: () => passage(document, ordinal, inventedText(language, topic, random), subjects),
+  }
 }
 
 function documentsInRowOrder(total: number, seed: number): readonly InventedDocument[] {
@@ -156,7 +183,9 @@ function documentsInRowOrder(total: number, seed: number): readonly InventedDocu
     const subject = drawn(SUBJECTS, random())
     const topic = drawTopic(
       random(),
-      random() < OWN_SUBJECT_SHARE ? { of: Object.keys(SUBJECTS).length, at: Object.keys(SUBJECTS).indexOf(subject) } : undefined,
+      random() < OWN_SUBJECT_SHARE
+        ? { of: Object.keys(SUBJECTS).length, at: Object.keys(SUBJECTS).indexOf(subject) }
+        : undefined,
     )
     return {
       id: derivedUuid('bench document', String(seed), String(number)),
@@ -169,7 +198,8 @@ function documentsInRowOrder(total: number, seed: number): readonly InventedDocu
     }
   })
   const first = new Map(documents.map((document) => [document, passage(document, 0, '-', [document.subject])]))
-  const of = (document: InventedDocument): PassageRecord => first.get(document) ?? passage(document, 0, '-', [document.subject])
+  const of = (document: InventedDocument): PassageRecord =>
+    first.get(document) ?? passage(document, 0, '-', [document.subject])
   return documents.sort((a, b) => rowOrder(of(a), of(b)))
 }
 
@@ -182,7 +212,12 @@ function drawn(shares: Readonly<Record<string, number>>, at: number): string {
   return Object.keys(shares).at(-1) ?? ''
 }
 
-function passage(document: InventedDocument, ordinal: number, text: string, subjects: readonly string[]): PassageRecord {
+function passage(
+  document: InventedDocument,
+  ordinal: number,
+  text: string,
+  subjects: readonly string[],
+): PassageRecord {
   const { id, number, language, jurisdiction, subject, passages: documentPassages } = document
   const title = `Regulation ${number} on ${subject.replaceAll('-', ' ')}`
   const url = `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`
@@ -198,7 +233,11 @@ function passage(document: InventedDocument, ordinal: number, text: string, subj
       published_at: '2023-11-08T00:00:00.000Z',
       effective_at: '2024-02-01T00:00:00.000Z',
     },
-    citation: { label: `Article ${ordinal + 1} (${number}/2023)`, source_anchor: `${url}#article-${ordinal + 1}`, source_snapshot_id: SNAPSHOT_ID },
+    citation: {
+      label: `Article ${ordinal + 1} (${number}/2023)`,
+      source_anchor: `${url}#article-${ordinal + 1}`,
+      source_snapshot_id: SNAPSHOT_ID,
+    },
     metadata: { language, jurisdiction, verification_status: 'verified' },
     subjects: [...subjects],
     in_force_from: '2024-02-01',

@@ -1,9 +1,21 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** CPU time by part of the service, in milliseconds since the parts began. `others` is whatever else the machine did. */
+/**
+ * CPU time by part of the service, in milliseconds since the parts began. `others` is whatever else the machine did.
+ */
 export type CpuTimes = Readonly<Record<CpuPart, number>>
 
-export const CPU_PARTS = ['gateway', 'search node', 'jobs', 'Postgres', 'Redis', 'provider', 'LanceDB', 'load generator', 'others'] as const
+export const CPU_PARTS = [
+  'gateway',
+  'search node',
+  'jobs',
+  'Postgres',
+  'Redis',
+  'provider',
+  'LanceDB',
+  'load generator',
+  'others',
+] as const
 export type CpuPart = (typeof CPU_PARTS)[number]
 
 /** Linux counts in hundredths of a second (USER_HZ) on every common architecture. */
@@ -31,7 +43,17 @@ export function cpuTimes(): CpuTimes | undefined {
     const processes = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .flatMap((name) => readProcess(Number(name)) ?? [])
-    const times = { gateway: 0, 'search node': 0, jobs: 0, Postgres: 0, Redis: 0, provider: 0, LanceDB: 0, 'load generator': 0, others: 0 }
+    const times = {
+      gateway: 0,
+      'search node': 0,
+      jobs: 0,
+      Postgres: 0,
+      Redis: 0,
+      provider: 0,
+      LanceDB: 0,
+      'load generator': 0,
+      others: 0,
+    }
     for (const process of descendants(processes)) times[partOf(process.pid)] += process.ms
     times.others = busyMs() - Object.values(times).reduce((sum, ms) => sum + ms, 0)
     return times
@@ -80,6 +102,8 @@ function partOf(pid: number): CpuPart {
 
 /** All that the machine's cores did: user, nice, system, interrupts. */
 function busyMs(): number {
-  const [, user, nice, system, , , hard, soft] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/\s+/).map(Number)
+  const [, user, nice, system, , , hard, soft] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '')
+    .split(/\s+/)
+    .map(Number)
   return ((user ?? 0) + (nice ?? 0) + (system ?? 0) + (hard ?? 0) + (soft ?? 0)) * TICK_MS
 }

@@ -33,14 +33,20 @@ const CANDIDATES = 30
 const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest: z.array(z.array(z.number())) }))
 
 /**
- * The definition of a right answer: every allowed row scored from its float32 vector, without any index. Computed once an artifact; kept beside it.
+ * The definition of a right answer: every allowed row scored from its float32 vector, without any index. Computed once
+ * an artifact; kept beside it.
  * @returns answers by the tasks' names.
  */
-export async function exactAnswers(shape: CorpusShape, artifact: BenchArtifact, tasks: readonly Task[]): Promise<Readonly<Record<string, Exact>>> {
+export async function exactAnswers(
+  shape: CorpusShape,
+  artifact: BenchArtifact,
+  tasks: readonly Task[],
+): Promise<Readonly<Record<string, Exact>>> {
   const file = `${artifact.folder}.exact.json`
   if (existsSync(file)) return exactSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
   const scans = tasks.map((task) => openScan(task, artifact.manifest.passages, artifact.manifest.embedding.dimensions))
-  for (const passage of inventedPassages(shape)) for (const scan of scans) if (allows(scan.task.filters, passage)) scan.allowed[passage.row] = 1
+  for (const passage of inventedPassages(shape))
+    for (const scan of scans) if (allows(scan.task.filters, passage)) scan.allowed[passage.row] = 1
   for (const { firstRow, vectors } of vectorBlocks(artifact)) {
     for (const scan of scans) scanBlock(scan, firstRow, vectors)
     await nextTurn()
@@ -78,12 +84,14 @@ function scanBlock({ allowed, queries, best, dimensions }: Scan, firstRow: numbe
   for (let at = 0; at < vectors.length / dimensions; at++) if (allowed[firstRow + at] === 1) rows.push(firstRow + at)
   if (rows.length === 0 || best.length === 0) return
   const block = new Float32Array(rows.length * dimensions)
-  for (const [at, row] of rows.entries()) block.set(vectors.subarray((row - firstRow) * dimensions, (row - firstRow + 1) * dimensions), at * dimensions)
+  for (const [at, row] of rows.entries())
+    block.set(vectors.subarray((row - firstRow) * dimensions, (row - firstRow + 1) * dimensions), at * dimensions)
   const wanted = Math.min(CANDIDATES, rows.length)
   const { keys, distances } = exactSearch(block, queries, dimensions, wanted, MetricKind.IP, 0)
   for (const [number, nearest] of best.entries()) {
     const from = number * wanted
-    for (let at = from; at < from + wanted; at++) nearest.push({ row: rows[Number(keys[at])] ?? 0, distance: distances[at] ?? 0 })
+    for (let at = from; at < from + wanted; at++)
+      nearest.push({ row: rows[Number(keys[at])] ?? 0, distance: distances[at] ?? 0 })
     best[number] = nearest.sort((a, b) => a.distance - b.distance).slice(0, CANDIDATES)
   }
 }

@@ -51,7 +51,8 @@ const OPTIONS = {
 export function benchFlags(args: readonly string[]): BenchFlags {
   const { values } = parse(args)
   const passages = values.passages.split(',').map((text) => number('--passages', text, 1_000, 2_000_000))
-  if (passages.length > 1 && (values.lancedb || values.html !== undefined)) throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
+  if (passages.length > 1 && (values.lancedb || values.html !== undefined))
+    throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
   return {
     json: values.json,
     html: values.html,
@@ -68,13 +69,16 @@ function parse(args: readonly string[]): ReturnType<typeof parseArgs<{ options: 
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: false })
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : 'The options are not valid.'}\n\n${USAGE}`, { cause: error })
+    throw new UsageError(`${error instanceof Error ? error.message : 'The options are not valid.'}\n\n${USAGE}`, {
+      cause: error,
+    })
   }
 }
 
 function number(name: string, text: string, min: number, max: number): number {
   const value = Number(text)
   const whole = name === '--seconds' || Number.isInteger(value)
-  if (text.trim() === '' || !whole || !(value >= min && value <= max)) throw new UsageError(`${name} must be a number from ${min} to ${max}.\n\n${USAGE}`)
+  if (text.trim() === '' || !whole || !(value >= min && value <= max))
+    throw new UsageError(`${name} must be a number from ${min} to ${max}.\n\n${USAGE}`)
   return value
 }

@@ -31,7 +31,10 @@ export function readGatewayTimes(file: string, from: number, to: number): Gatewa
   return { ownMs: lines.map((line) => line.own_ms), totalMs: lines.map((line) => line.total_ms) }
 }
 
-/** Sums of `evidence_wait_seconds` by party and of the gateway's own share, in milliseconds, and how many exchanges they are of. */
+/**
+ * Sums of `evidence_wait_seconds` by party and of the gateway's own share, in milliseconds, and how many exchanges they
+ * are of.
+ */
 export interface Waits {
   readonly exchanges: number
   readonly ms: Readonly<Record<string, number>>
@@ -40,7 +43,8 @@ export interface Waits {
 export async function readWaits(internalUrl: string): Promise<Waits> {
   const text = await (await fetch(`${internalUrl}/metrics`)).text()
   const ms: Record<string, number> = {}
-  for (const [, party = '', seconds] of text.matchAll(/^evidence_wait_seconds_sum\{party="(\w+)"\} (\S+)$/gm)) ms[party] = Number(seconds) * 1_000
+  for (const [, party = '', seconds] of text.matchAll(/^evidence_wait_seconds_sum\{party="(\w+)"\} (\S+)$/gm))
+    ms[party] = Number(seconds) * 1_000
   ms['own'] = Number(/^evidence_gateway_own_seconds_sum (\S+)$/m.exec(text)?.[1] ?? 0) * 1_000
   return { exchanges: Number(/^evidence_gateway_own_seconds_count (\S+)$/m.exec(text)?.[1] ?? 0), ms }
 }
@@ -48,5 +52,7 @@ export async function readWaits(internalUrl: string): Promise<Waits> {
 /** Mean milliseconds per exchange between two readings. */
 export function meanWaits(before: Waits, after: Waits): Readonly<Record<string, number>> {
   const exchanges = Math.max(1, after.exchanges - before.exchanges)
-  return Object.fromEntries(Object.entries(after.ms).map(([party, ms]) => [party, (ms - (before.ms[party] ?? 0)) / exchanges]))
+  return Object.fromEntries(
+    Object.entries(after.ms).map(([party, ms]) => [party, (ms - (before.ms[party] ?? 0)) / exchanges]),
+  )
 }

@@ -11,7 +11,10 @@ export interface Latency {
   readonly searches: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** CPU time of a search, its way to the thread and back included: says more than the clock where other programs run too. */
+  /**
+   * CPU time of a search, its way to the thread and back included: says more than the clock where other programs run
+   * too.
+   */
   readonly cpu_ms: number
 }
 
@@ -67,7 +70,11 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
     const recall = recallAt(LIMIT, await nearestRows(raw, task.queries.slice(0, compared), task.filters, LIMIT), right)
     const { name, relation, percent } = task
     const line = { name, relation, percent, allowed: right.allowed, recall_at_10: recall }
-    narrow.push(task === all ? { ...line, hybrid, dense, hybrid_ratio: 1, dense_ratio: 1 } : { ...line, ...(await narrowed(lines, all, task)) })
+    narrow.push(
+      task === all
+        ? { ...line, hybrid, dense, hybrid_ratio: 1, dense_ratio: 1 }
+        : { ...line, ...(await narrowed(lines, all, task)) },
+    )
   }
   return { lexical, dense, hybrid, narrow }
 }
@@ -85,7 +92,12 @@ async function narrowed(
 ): Promise<Pick<NarrowResult, 'hybrid' | 'dense' | 'hybrid_ratio' | 'dense_ratio'>> {
   const [freeHybrid = NOTHING, hybrid = NOTHING] = await lines({ mode: 'hybrid', task: all }, { mode: 'hybrid', task })
   const [freeDense = NOTHING, dense = NOTHING] = await lines({ mode: 'dense', task: all }, { mode: 'dense', task })
-  return { hybrid, dense, hybrid_ratio: hybrid.p50_ms / freeHybrid.p50_ms, dense_ratio: dense.p50_ms / freeDense.p50_ms }
+  return {
+    hybrid,
+    dense,
+    hybrid_ratio: hybrid.p50_ms / freeHybrid.p50_ms,
+    dense_ratio: dense.p50_ms / freeDense.p50_ms,
+  }
 }
 
 const TURNS = 4
@@ -93,7 +105,8 @@ const NOTHING: Latency = { searches: 0, p50_ms: 0, p99_ms: 0, cpu_ms: 0 }
 
 async function byTurns(raw: RawSearch, lines: readonly Line[], ms: number): Promise<readonly Latency[]> {
   const turns = lines.map((): Turn[] => [])
-  for (let turn = 0; turn < TURNS; turn++) for (const [at, line] of lines.entries()) turns[at]?.push(await timed(raw, line, ms / TURNS, turn))
+  for (let turn = 0; turn < TURNS; turn++)
+    for (const [at, line] of lines.entries()) turns[at]?.push(await timed(raw, line, ms / TURNS, turn))
   return turns.map(latencyOf)
 }
 
@@ -106,10 +119,20 @@ function latencyOf(turns: readonly Turn[]): Latency {
   const latencies = turns.flatMap(({ latenciesMs }) => latenciesMs)
   const searches = latencies.length
   const cpuMs = turns.reduce((sum, turn) => sum + turn.cpuMs, 0)
-  return { searches, p50_ms: percentile(latencies, 0.5), p99_ms: percentile(latencies, 0.99), cpu_ms: cpuMs / Math.max(1, searches) }
+  return {
+    searches,
+    p50_ms: percentile(latencies, 0.5),
+    p99_ms: percentile(latencies, 0.99),
+    cpu_ms: cpuMs / Math.max(1, searches),
+  }
 }
 
-async function timed(raw: RawSearch, { mode, task: { queries, filters } }: Line, ms: number, turn: number): Promise<Turn> {
+async function timed(
+  raw: RawSearch,
+  { mode, task: { queries, filters } }: Line,
+  ms: number,
+  turn: number,
+): Promise<Turn> {
   const latenciesMs: number[] = []
   let next = Math.floor((turn * queries.length) / TURNS)
   async function client(until: number, keep: boolean): Promise<void> {
@@ -122,7 +145,8 @@ async function timed(raw: RawSearch, { mode, task: { queries, filters } }: Line,
       at = now
     }
   }
-  const clients = (until: number, keep: boolean): Promise<unknown> => Promise.all(Array.from({ length: CONCURRENT }, () => client(until, keep)))
+  const clients = (until: number, keep: boolean): Promise<unknown> =>
+    Promise.all(Array.from({ length: CONCURRENT }, () => client(until, keep)))
   await clients(performance.now() + ms * WARM_UP_SHARE, false)
   const cpuBefore = process.cpuUsage()
   await clients(performance.now() + ms, true)
@@ -131,8 +155,14 @@ async function timed(raw: RawSearch, { mode, task: { queries, filters } }: Line,
 }
 
 /** What the vectors alone find. @returns rows for each question, best first. */
-export async function nearestRows(raw: RawSearch, queries: readonly Query[], filters: Filters, limit: number): Promise<readonly (readonly number[])[]> {
+export async function nearestRows(
+  raw: RawSearch,
+  queries: readonly Query[],
+  filters: Filters,
+  limit: number,
+): Promise<readonly (readonly number[])[]> {
   const found: (readonly number[])[] = []
-  for (const query of queries) found.push((await raw.search(query, { mode: 'dense', filters, limit }))().passages.map(({ row }) => row))
+  for (const query of queries)
+    found.push((await raw.search(query, { mode: 'dense', filters, limit }))().passages.map(({ row }) => row))
   return found
 }

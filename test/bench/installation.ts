@@ -83,15 +83,26 @@ export async function install(options: InstallationOptions, steps: Steps): Promi
   steps.watch(gateway)
   const log = createLog('bench', 'silent')
   const owner = openDatabase(postgres.adminUrl(DATABASE), log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
-  const operator: Operator = { database: openDatabase(logins.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS), actor: 'bench' }
+  const operator: Operator = {
+    database: openDatabase(logins.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS),
+    actor: 'bench',
+  }
   steps.onStop(() => owner.end())
   steps.onStop(() => operator.database.end())
   return { settings, owner, operator, searchNode, gateway, processes: [provider, searchNode, jobs, gateway] }
 }
 
-async function startProvider({ queries, dataDir }: InstallationOptions, folder: string): Promise<LocalService & { readonly baseUrl: string }> {
+async function startProvider(
+  { queries, dataDir }: InstallationOptions,
+  folder: string,
+): Promise<LocalService & { readonly baseUrl: string }> {
   const questions = join(folder, 'questions.json')
-  writeFileSync(questions, JSON.stringify(queries.map(({ text, vector }) => ({ text, vector: Buffer.from(vector.buffer).toString('base64') }))))
+  writeFileSync(
+    questions,
+    JSON.stringify(
+      queries.map(({ text, vector }) => ({ text, vector: Buffer.from(vector.buffer).toString('base64') })),
+    ),
+  )
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}/v1`
   const service = await startService({
@@ -100,7 +111,13 @@ async function startProvider({ queries, dataDir }: InstallationOptions, folder: 
     args: [questions, String(port)],
     environment: {},
     logFile: join(resolve(dataDir), 'logs', 'provider.log'),
-    ready: async () => (await fetch(`${baseUrl}/embeddings`, { method: 'POST', body: JSON.stringify({ input: queries[0]?.text ?? '' }) })).ok,
+    ready: async () =>
+      (
+        await fetch(`${baseUrl}/embeddings`, {
+          method: 'POST',
+          body: JSON.stringify({ input: queries[0]?.text ?? '' }),
+        })
+      ).ok,
   })
   return { ...service, baseUrl }
 }
@@ -111,7 +128,8 @@ export async function assertDurable(owner: Database): Promise<Readonly<Record<st
   for (const name of ['fsync', 'synchronous_commit', 'full_page_writes']) {
     const { rows } = await owner.query<Record<string, string>>(`show ${name}`)
     settings[name] = rows[0]?.[name] ?? ''
-    if (settings[name] !== 'on') throw new Error(`Postgres runs with ${name} ${settings[name]}: the benchmark counts only durable commits.`)
+    if (settings[name] !== 'on')
+      throw new Error(`Postgres runs with ${name} ${settings[name]}: the benchmark counts only durable commits.`)
   }
   return settings
 }

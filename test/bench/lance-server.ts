@@ -8,9 +8,11 @@ import { vectorBlocks } from './artifact.ts'
 import { openRows } from './queries.ts'
 
 /**
- * LanceDB's hybrid query behind a bare Fastify route, over the passages of an artifact. It knows the questions' vectors, so that it waits for no provider.
+ * LanceDB's hybrid query behind a bare Fastify route, over the passages of an artifact. It knows the questions'
+ * vectors, so that it waits for no provider.
  *
- *   node test/bench/lance-server.ts <node_modules with LanceDB> <artifact> <folder for its table> <questions.json> <port>
+ *   node test/bench/lance-server.ts <node_modules with LanceDB> <artifact> <folder for its table> <questions.json>
+ *   <port>
  */
 const [modules = '', artifact = '', folder = '', questionsFile = '', port = ''] = process.argv.slice(2)
 
@@ -25,7 +27,15 @@ interface Query {
   where(predicate: string): Query
   select(columns: readonly string[]): Query
   limit(rows: number): Query
-  toArray(): Promise<{ readonly row: number; readonly chunk_id: string; readonly text: string; readonly heading: string; readonly language: string }[]>
+  toArray(): Promise<
+    {
+      readonly row: number
+      readonly chunk_id: string
+      readonly text: string
+      readonly heading: string
+      readonly language: string
+    }[]
+  >
 }
 interface Table {
   add(rows: object): Promise<unknown>
@@ -34,14 +44,19 @@ interface Table {
   query(): Query
 }
 interface LanceDb {
-  connect(folder: string): Promise<{ createTable(name: string, rows: object): Promise<Table>; openTable(name: string): Promise<Table> }>
+  connect(
+    folder: string,
+  ): Promise<{ createTable(name: string, rows: object): Promise<Table>; openTable(name: string): Promise<Table> }>
   readonly Index: { hnswSq(options: object): object; fts(options: object): object; bitmap(): object }
   readonly rerankers: { readonly RRFReranker: { create(): Promise<object> } }
   makeArrowTable(rows: readonly object[]): object
 }
 
 const TABLE = 'passages'
-/** Candidates that the graph keeps in view, and how many times the limit are scored again from float32: chosen for a recall of 0.98 or a little more. */
+/**
+ * Candidates that the graph keeps in view, and how many times the limit are scored again from float32: chosen for a
+ * recall of 0.98 or a little more.
+ */
 const EF = 64
 const REFINE_FACTOR = 4
 
@@ -58,7 +73,8 @@ async function openTable(): Promise<Table> {
   const made = await fill(await lancedb.connect(folder))
   await made.createIndex('vector', { config: lancedb.Index.hnswSq({ distanceType: 'cosine', numPartitions: 1 }) })
   await made.createIndex('text', { config: lancedb.Index.fts({ stem: true, removeStopWords: true }) })
-  for (const column of ['language', 'jurisdiction', 'subject']) await made.createIndex(column, { config: lancedb.Index.bitmap() })
+  for (const column of ['language', 'jurisdiction', 'subject'])
+    await made.createIndex(column, { config: lancedb.Index.bitmap() })
   await made.optimize()
   writeFileSync(complete, '')
   return made
@@ -95,7 +111,9 @@ async function fill(database: Awaited<ReturnType<LanceDb['connect']>>): Promise<
 
 const questionsSchema = z.array(z.strictObject({ text: z.string(), vector: z.string() }))
 const vectorOf = new Map(
-  questionsSchema.parse(JSON.parse(readFileSync(questionsFile, 'utf8'))).map(({ text, vector }) => [text, floats(Buffer.from(vector, 'base64'))]),
+  questionsSchema
+    .parse(JSON.parse(readFileSync(questionsFile, 'utf8')))
+    .map(({ text, vector }) => [text, floats(Buffer.from(vector, 'base64'))]),
 )
 
 function floats(bytes: Buffer): Float32Array {
@@ -109,7 +127,11 @@ const requestSchema = z.object({
   top_k: z.int(),
   vectors_alone: z.boolean().default(false),
   filters: z
-    .object({ language: z.array(z.string()).optional(), jurisdiction: z.array(z.string()).optional(), subject: z.array(z.string()).optional() })
+    .object({
+      language: z.array(z.string()).optional(),
+      jurisdiction: z.array(z.string()).optional(),
+      subject: z.array(z.string()).optional(),
+    })
     .optional(),
 })
 
@@ -123,11 +145,15 @@ async function answer(body: unknown): Promise<object> {
     .refineFactor(REFINE_FACTOR)
   if (!vectors_alone) search = search.fullTextSearch(query, { columns: ['text'] }).rerank(reranker)
   const predicate = Object.entries(filters ?? {}).flatMap(([column, values]) =>
-    values === undefined ? [] : [`${column} in (${values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')})`],
+    values === undefined
+      ? []
+      : [`${column} in (${values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')})`],
   )
   if (predicate.length > 0) search = search.where(predicate.join(' and '))
   const rows = await search.select(['row', 'chunk_id', 'heading', 'text', 'language']).limit(top_k).toArray()
-  return { results: rows.map(({ row, chunk_id, heading, text, language }) => ({ row, chunk_id, heading, text, language })) }
+  return {
+    results: rows.map(({ row, chunk_id, heading, text, language }) => ({ row, chunk_id, heading, text, language })),
+  }
 }
 
 const app = fastify()

@@ -66,7 +66,10 @@ interface LanceOptions {
   readonly seconds: number
 }
 
-/** The same passages, questions and filters, asked of LanceDB's hybrid query behind a bare Fastify route, by turns with the gateway. */
+/**
+ * The same passages, questions and filters, asked of LanceDB's hybrid query behind a bare Fastify route, by turns with
+ * the gateway.
+ */
 export async function measureLance(options: LanceOptions, steps: Steps): Promise<LanceResult> {
   const { tasks, exact, found } = options
   const modules = await steps.run('LanceDB', async () => installed(options.dataDir))
@@ -79,8 +82,15 @@ export async function measureLance(options: LanceOptions, steps: Steps): Promise
     for (const query of compared(task, tasks).queries) rows.push(await theirs.nearest(query, task.selectivity))
     for (const clients of CLIENTS) {
       const cell = await measureCell(options, theirs.road, task.selectivity, clients)
-      cells.push({ ...cell, our_recall_at_5: found[task.selectivity.name].recall_at_5, their_recall_at_5: recallAt(TOP_K, rows, right) })
-      steps.note(`${task.name}, ${clients} clients: gateway ${cell.ours.per_second.toFixed(0)}, LanceDB ${cell.theirs.per_second.toFixed(0)} q/s`)
+      cells.push({
+        ...cell,
+        our_recall_at_5: found[task.selectivity.name].recall_at_5,
+        their_recall_at_5: recallAt(TOP_K, rows, right),
+      })
+      steps.note(
+        `${task.name}, ${clients} clients: gateway ${cell.ours.per_second.toFixed(0)}, LanceDB ` +
+          `${cell.theirs.per_second.toFixed(0)} q/s`,
+      )
     }
   }
   return { packages: PACKAGES, cells }
@@ -96,7 +106,12 @@ async function measureCell(
   const sliceMs = (seconds * 1_000) / SLICES
   for (let slice = 0; slice < SLICES; slice++) {
     for (const [road, into] of [[full, loads.ours] as const, [theirs, loads.theirs] as const]) {
-      const load = { queries: tasks.queries, selectivity, clients, from: Math.floor((slice * tasks.queries.length) / SLICES) }
+      const load = {
+        queries: tasks.queries,
+        selectivity,
+        clients,
+        from: Math.floor((slice * tasks.queries.length) / SLICES),
+      }
       await drive(road, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
       const before = cpuTimes()
       const measured = await drive(road, { ...load, goesOn: during(sliceMs) })
@@ -119,7 +134,9 @@ function sideOf(loads: readonly Measured[]): Side {
     per_second: sum((load) => load.answered) / (sum((load) => load.elapsedMs) / 1_000),
     p50_ms: percentile(latencies, 0.5),
     p99_ms: percentile(latencies, 0.99),
-    cpu_ms: loads.some(({ wayCpuMs }) => wayCpuMs === undefined) ? null : sum((load) => load.wayCpuMs ?? 0) / Math.max(1, latencies.length),
+    cpu_ms: loads.some(({ wayCpuMs }) => wayCpuMs === undefined)
+      ? null
+      : sum((load) => load.wayCpuMs ?? 0) / Math.max(1, latencies.length),
     failed: sum((load) => load.failed),
     failure: loads.find((load) => load.failure !== undefined)?.failure ?? null,
   }
@@ -129,14 +146,23 @@ function sideOf(loads: readonly Measured[]): Side {
 function installed(dataDir: string): string {
   const folder = join(dataDir, 'lancedb', PACKAGES.join('+').replaceAll('/', '-'))
   const modules = join(folder, 'node_modules')
-  if (existsSync(join(modules, '@lancedb', 'lancedb', 'package.json')) && existsSync(join(folder, 'complete'))) return modules
+  if (existsSync(join(modules, '@lancedb', 'lancedb', 'package.json')) && existsSync(join(folder, 'complete')))
+    return modules
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"private":true}\n')
-  const { status } = spawnSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', ...PACKAGES], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'ignore'],
-  })
-  if (status !== 0) throw new Error(`LanceDB cannot be installed: run "npm install ${PACKAGES.join(' ')}" in ${folder} to see why, or leave --lancedb out.`)
+  const { status } = spawnSync(
+    'npm',
+    ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error', ...PACKAGES],
+    {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'ignore'],
+    },
+  )
+  if (status !== 0)
+    throw new Error(
+      `LanceDB cannot be installed: run "npm install ${PACKAGES.join(' ')}" in ${folder} to see why, ` +
+        'or leave --lancedb out.',
+    )
   writeFileSync(join(folder, 'complete'), '')
   return modules
 }
@@ -149,7 +175,12 @@ interface Theirs {
 
 async function startTheirs({ dataDir, artifact, tasks }: LanceOptions, modules: string, steps: Steps): Promise<Theirs> {
   const questions = join(dataDir, 'lancedb', 'questions.json')
-  writeFileSync(questions, JSON.stringify(tasks.queries.map(({ text, vector }) => ({ text, vector: Buffer.from(vector.buffer).toString('base64') }))))
+  writeFileSync(
+    questions,
+    JSON.stringify(
+      tasks.queries.map(({ text, vector }) => ({ text, vector: Buffer.from(vector.buffer).toString('base64') })),
+    ),
+  )
   const port = await freePort()
   const service = await startService({
     name: 'LanceDB',
@@ -165,11 +196,17 @@ async function startTheirs({ dataDir, artifact, tasks }: LanceOptions, modules: 
   const idle: Connection[] = []
   async function post(body: object): Promise<Buffer> {
     const json = JSON.stringify(body)
-    const head = ['POST /search HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json', `content-length: ${Buffer.byteLength(json)}`]
+    const head = [
+      'POST /search HTTP/1.1',
+      'host: 127.0.0.1',
+      'content-type: application/json',
+      `content-length: ${Buffer.byteLength(json)}`,
+    ]
     const connection = idle.pop() ?? (await openConnection('127.0.0.1', port, BOUNDS.hardDeadlineMs))
     const reply = await connection.post(Buffer.from(`${head.join('\r\n')}\r\n\r\n${json}`))
     idle.push(connection)
-    if (reply.status !== 200) throw new Error(`LanceDB's route answered ${reply.status}: ${reply.body.toString().slice(0, 300)}`)
+    if (reply.status !== 200)
+      throw new Error(`LanceDB's route answered ${reply.status}: ${reply.body.toString().slice(0, 300)}`)
     return reply.body
   }
   steps.onStop(async () => idle.forEach((connection) => connection.close()))
@@ -183,7 +220,14 @@ async function startTheirs({ dataDir, artifact, tasks }: LanceOptions, modules: 
       close: async () => undefined,
     },
     async nearest({ text }, { asked }) {
-      return resultsOf(await post({ query: text, top_k: TOP_K, vectors_alone: true, ...(asked === undefined ? {} : { filters: asked }) })).map(({ row }) => row)
+      return resultsOf(
+        await post({
+          query: text,
+          top_k: TOP_K,
+          vectors_alone: true,
+          ...(asked === undefined ? {} : { filters: asked }),
+        }),
+      ).map(({ row }) => row)
     },
   }
 }
@@ -195,8 +239,18 @@ function resultsOf(body: Buffer): readonly { readonly row: number; readonly chun
 
 export function judgeLance({ cells }: LanceResult): readonly Bar[] {
   return cells.flatMap((cell) => [
-    atLeast(`full path of LanceDB's hybrid query, ${cell.selectivity}, ${cell.clients} clients`, 1, ratio(cell.ours.per_second, cell.theirs.per_second), 2),
-    atLeast(`recall@5 less LanceDB's, ${cell.selectivity}, ${cell.clients} clients`, 0, cell.our_recall_at_5 - cell.their_recall_at_5, 3),
+    atLeast(
+      `full path of LanceDB's hybrid query, ${cell.selectivity}, ${cell.clients} clients`,
+      1,
+      ratio(cell.ours.per_second, cell.theirs.per_second),
+      2,
+    ),
+    atLeast(
+      `recall@5 less LanceDB's, ${cell.selectivity}, ${cell.clients} clients`,
+      0,
+      cell.our_recall_at_5 - cell.their_recall_at_5,
+      3,
+    ),
   ])
 }
 

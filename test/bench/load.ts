@@ -53,7 +53,11 @@ export async function drive(road: Road, { queries, selectivity, clients, goesOn,
 }
 
 /** Asks each of the questions once, a few at a time. @returns what was found, in their order. */
-export async function askOnce(road: Road, queries: readonly Query[], selectivity: Selectivity): Promise<readonly (readonly string[])[]> {
+export async function askOnce(
+  road: Road,
+  queries: readonly Query[],
+  selectivity: Selectivity,
+): Promise<readonly (readonly string[])[]> {
   const found: (readonly string[])[] = []
   const waiting = queries.entries()
   async function client(): Promise<void> {

@@ -22,7 +22,10 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   if (result.lance !== null) steps.print(renderLance(result.lance))
   steps.print(renderGrowth(growth([result])))
   steps.print(
-    `Load of the machine before and after: ${result.load_average.before.toFixed(1)}, ${result.load_average.after.toFixed(1)}. The search node holds ${result.node_megabytes?.toFixed(0) ?? '?'} MB, with two versions ${result.node_megabytes_two_versions?.toFixed(0) ?? '?'} MB.`,
+    `Load of the machine before and after: ${result.load_average.before.toFixed(1)}, ` +
+      `${result.load_average.after.toFixed(1)}. The search node holds ` +
+      `${result.node_megabytes?.toFixed(0) ?? '?'} MB, with two versions ` +
+      `${result.node_megabytes_two_versions?.toFixed(0) ?? '?'} MB.`,
   )
   steps.print(renderBars(result.bars))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
@@ -31,18 +34,29 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(
     missed.length === 0
       ? 'Every bar is met.'
-      : `${missed.length} bar(s) missed: ${missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; ')}`,
+      : `${missed.length} bar(s) missed: ` +
+          `${missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; ')}`,
   )
   return missed.length === 0 ? 0 : 1
 }
 
-/** Each size in a process of its own, one after the other; then all of them in one table. @returns 1 if a bar was missed at any size. */
+/**
+ * Each size in a process of its own, one after the other; then all of them in one table. @returns 1 if a bar was missed
+ * at any size.
+ */
 async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
   const results: BenchResult[] = []
   for (const passages of flags.passages) {
     const file = join(resolve(flags.dataDir), `result-${passages}.json`)
     rmSync(file, { force: true })
-    const options = { passages, dimensions: flags.dimensions, seconds: flags.seconds, seed: flags.seed, 'data-dir': flags.dataDir, json: file }
+    const options = {
+      passages,
+      dimensions: flags.dimensions,
+      seconds: flags.seconds,
+      seed: flags.seed,
+      'data-dir': flags.dataDir,
+      json: file,
+    }
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
     const child = spawn(process.execPath, [fileURLToPath(import.meta.url), ...args], { stdio: 'inherit' })
     steps.onStop(async () => void child.kill('SIGTERM'))
@@ -52,7 +66,8 @@ async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
   }
   const table = growth(results)
   steps.print(renderGrowth(table))
-  if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify({ growth: table, sizes: results }, null, 2)}\n`)
+  if (flags.json !== undefined)
+    await writeDurably(resolve(flags.json), `${JSON.stringify({ growth: table, sizes: results }, null, 2)}\n`)
   return results.every(({ bars }) => bars.every(({ met }) => met)) ? 0 : 1
 }
 
@@ -61,7 +76,10 @@ try {
   const flags = benchFlags(process.argv.slice(2))
   steps.stopOnSignals()
   const [passages = 0] = flags.passages
-  const code = flags.passages.length > 1 ? await severalSizes(flags, steps) : await report(flags, await benchOf(passages, flags, steps), steps)
+  const code =
+    flags.passages.length > 1
+      ? await severalSizes(flags, steps)
+      : await report(flags, await benchOf(passages, flags, steps), steps)
   await steps.stop(code)
 } catch (error) {
   steps.print(error instanceof UsageError ? error.message : describeCause(error))

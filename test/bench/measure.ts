@@ -56,14 +56,18 @@ export interface MeasureOptions {
 const SLICES = 4
 /** Shorter than this a cell measures nothing that slices could share out. */
 const SLICED_FROM_SECONDS = 1
-/** Before each slice, as a share of it; and once before everything, with the most clients, as a share of a cell: V8 compiles what is hot only after a while. */
+/**
+ * Before each slice, as a share of it; and once before everything, with the most clients, as a share of a cell: V8
+ * compiles what is hot only after a while.
+ */
 const WARM_UP_SHARE = 0.1
 const FIRST_WARM_UP_SHARE = 2
 
 export async function warmUp({ roads, queries, seconds }: MeasureOptions): Promise<void> {
   const ms = (seconds * 1_000 * FIRST_WARM_UP_SHARE) / SELECTIVITIES.length
   for (const road of roads)
-    for (const selectivity of SELECTIVITIES) await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
+    for (const selectivity of SELECTIVITIES)
+      await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
 }
 
 export async function measureAll(options: MeasureOptions): Promise<readonly Cell[]> {
@@ -96,13 +100,19 @@ async function measureCell(options: MeasureOptions, selectivity: Selectivity, cl
       const load = { queries, selectivity, clients, from: Math.floor((slice * queries.length) / sliceCount) }
       await drive(road, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
       const measured = (): Promise<Load> => drive(road, { ...load, goesOn: during(sliceMs) })
-      if (road.name === 'full') slices.push(await observed(installation, async () => void loads.full.push(await measured())))
+      if (road.name === 'full')
+        slices.push(await observed(installation, async () => void loads.full.push(await measured())))
       else loads[road.name].push(await measured())
     }
   }
   const resultOf = (name: RoadName): RoadResult => roadResult(loads[name])
   const measured = { raw: resultOf('raw'), dense: resultOf('dense'), grpc: resultOf('grpc'), full: resultOf('full') }
-  return { selectivity: selectivity.name, clients, roads: measured, gateway: gatewayResult(slices, measured.full.answered) }
+  return {
+    selectivity: selectivity.name,
+    clients,
+    roads: measured,
+    gateway: gatewayResult(slices, measured.full.answered),
+  }
 }
 
 /** One slice of the full path with what the gateway's log, its metrics, the ledger and the system say about it. */
@@ -114,7 +124,12 @@ async function observed({ gateway, owner }: Installation, slice: () => Promise<v
   const { ms: settledMs } = await untilSettled(owner)
   const cpu = cpuBetween(cpuBefore, cpuTimes())
   const waitsAfter = await readWaits(gateway.internalUrl)
-  return { ownMs: readGatewayTimes(gateway.logFile, logFrom, logTo).ownMs, meanMs: meanWaits(waitsBefore, waitsAfter), settledMs, cpu }
+  return {
+    ownMs: readGatewayTimes(gateway.logFile, logFrom, logTo).ownMs,
+    meanMs: meanWaits(waitsBefore, waitsAfter),
+    settledMs,
+    cpu,
+  }
 }
 
 function roadResult(loads: readonly Load[]): RoadResult {
@@ -138,7 +153,8 @@ function roadResult(loads: readonly Load[]): RoadResult {
 
 function gatewayResult(slices: readonly GatewaySlice[], answered: number): GatewayResult {
   const ownMs = slices.flatMap((slice) => slice.ownMs)
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
   const parties = Object.keys(slices[0]?.meanMs ?? {})
   const cpu = slices.flatMap((slice) => slice.cpu ?? [])
   return {
@@ -147,6 +163,10 @@ function gatewayResult(slices: readonly GatewaySlice[], answered: number): Gatew
     mean_ms: Object.fromEntries(parties.map((party) => [party, mean(slices.map((slice) => slice.meanMs[party] ?? 0))])),
     settled_after_ms: Math.max(...slices.map((slice) => slice.settledMs)),
     cpu_ms:
-      cpu.length === 0 ? null : Object.fromEntries(CPU_PARTS.map((part) => [part, cpu.reduce((sum, times) => sum + times[part], 0) / Math.max(1, answered)])),
+      cpu.length === 0
+        ? null
+        : Object.fromEntries(
+            CPU_PARTS.map((part) => [part, cpu.reduce((sum, times) => sum + times[part], 0) / Math.max(1, answered)]),
+          ),
   }
 }

@@ -13,11 +13,18 @@ import type { Query } from './queries.ts'
 import type { Road } from './roads.ts'
 
 /** Has a search node that holds nothing yet verify and open a version. @returns milliseconds. */
-export async function openVersion({ address }: LocalSearchNode, { projectionId, manifestDigest }: BenchArtifact): Promise<number> {
+export async function openVersion(
+  { address }: LocalSearchNode,
+  { projectionId, manifestDigest }: BenchArtifact,
+): Promise<number> {
   const client = connectSearchNode(address, credentials.createInsecure())
   try {
     const began = performance.now()
-    await client.call('PrepareVersion', { projection_id: projectionId, manifest_digest: manifestDigest }, BOUNDS.prepareTimeoutMs)
+    await client.call(
+      'PrepareVersion',
+      { projection_id: projectionId, manifest_digest: manifestDigest },
+      BOUNDS.prepareTimeoutMs,
+    )
     return performance.now() - began
   } finally {
     client.close()
@@ -28,7 +35,9 @@ export async function openVersion({ address }: LocalSearchNode, { projectionId, 
 export function ownMegabytes(pid: number): number | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kilobytes = ['RssAnon', 'RssShmem'].map((name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]))
+    const kilobytes = ['RssAnon', 'RssShmem'].map((name) =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]),
+    )
     return kilobytes.reduce((sum, value) => sum + value, 0) / 1_024
   } catch {
     return null

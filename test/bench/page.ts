@@ -5,7 +5,12 @@ import { ROADS } from './roads.ts'
 import type { RoadName } from './roads.ts'
 import { CELL_HEAD, rowOf } from './table.ts'
 
-const COLOURS: Readonly<Record<RoadName, string>> = { raw: '#9aa5b1', dense: '#c9b458', grpc: '#4a7fb5', full: '#c2542d' }
+const COLOURS: Readonly<Record<RoadName, string>> = {
+  raw: '#9aa5b1',
+  dense: '#c9b458',
+  grpc: '#4a7fb5',
+  full: '#c2542d',
+}
 const WIDTH = 960
 const HEIGHT = 320
 const MARGIN = { left: 60, bottom: 48, top: 16 }
@@ -53,24 +58,40 @@ function chart(cells: readonly Cell[]): string {
   const base = HEIGHT - MARGIN.bottom
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => {
     const y = base - share * highest * scale
-    return `<line x1="${MARGIN.left}" x2="${WIDTH}" y1="${y}" y2="${y}" stroke="#e4e9ee"/><text x="${MARGIN.left - 8}" y="${y + 4}" text-anchor="end">${(share * highest).toFixed(0)}</text>`
+    return (
+      `<line x1="${MARGIN.left}" x2="${WIDTH}" y1="${y}" y2="${y}" stroke="#e4e9ee"/><text ` +
+      `x="${MARGIN.left - 8}" y="${y + 4}" text-anchor="end">${(share * highest).toFixed(0)}</text>`
+    )
   })
   const columns = cells.flatMap((cell, at) =>
-    ROADS.map((road, place) => column(cell, road, MARGIN.left + at * group + group * (0.08 + place * 0.22), group * 0.2, base, scale)),
+    ROADS.map((road, place) =>
+      column(cell, road, MARGIN.left + at * group + group * (0.08 + place * 0.22), group * 0.2, base, scale),
+    ),
   )
   const labels = cells.map(
     (cell, at) =>
-      `<text x="${MARGIN.left + (at + 0.5) * group}" y="${base + 16}" text-anchor="middle">${escape(cell.selectivity)}</text><text x="${MARGIN.left + (at + 0.5) * group}" y="${base + 31}" text-anchor="middle">${cell.clients} client(s)</text>`,
+      `<text x="${MARGIN.left + (at + 0.5) * group}" y="${base + 16}" ` +
+      `text-anchor="middle">${escape(cell.selectivity)}</text><text ` +
+      `x="${MARGIN.left + (at + 0.5) * group}" y="${base + 31}" text-anchor="middle">${cell.clients} ` +
+      'client(s)</text>',
   )
-  const key = ROADS.map((road, at) => `<text x="${WIDTH - 200 + at * 50}" y="${MARGIN.top}" fill="${COLOURS[road]}">${road}</text>`)
-  return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" font-size="11" role="img" aria-label="Questions a second by road, selectivity and clients">${[...ticks, ...columns, ...labels, ...key].join('')}</svg>`
+  const key = ROADS.map(
+    (road, at) => `<text x="${WIDTH - 200 + at * 50}" y="${MARGIN.top}" fill="${COLOURS[road]}">${road}</text>`,
+  )
+  return (
+    `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" font-size="11" role="img" aria-label="Questions a second by ` +
+    `road, selectivity and clients">${[...ticks, ...columns, ...labels, ...key].join('')}</svg>`
+  )
 }
 
 function column(cell: Cell, road: RoadName, x: number, width: number, base: number, scale: number): string {
   const { per_second } = cell.roads[road]
   const height = per_second * scale
   const title = `${road}, ${cell.selectivity}, ${cell.clients} client(s): ${per_second.toFixed(0)} q/s`
-  return `<rect x="${x.toFixed(1)}" y="${(base - height).toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}" fill="${COLOURS[road]}"><title>${escape(title)}</title></rect>`
+  return (
+    `<rect x="${x.toFixed(1)}" y="${(base - height).toFixed(1)}" width="${width.toFixed(1)}" ` +
+    `height="${height.toFixed(1)}" fill="${COLOURS[road]}"><title>${escape(title)}</title></rect>`
+  )
 }
 
 function escape(text: string): string {

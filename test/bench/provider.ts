@@ -3,8 +3,9 @@ import { createServer } from 'node:http'
 import { z } from 'zod'
 
 /**
- * An OpenAI-compatible embeddings endpoint in a process of its own, which knows the vectors of the benchmark's questions. It costs as
- * little as one can, because it stands for somebody else's machine: replies are made before the first request.
+ * An OpenAI-compatible embeddings endpoint in a process of its own, which knows the vectors of the benchmark's
+ * questions. It costs as little as one can, because it stands for somebody else's machine: replies are made before the
+ * first request.
  *
  *   node test/bench/provider.ts <questions.json> <port>
  */
@@ -32,7 +33,10 @@ function replyWith(embedding: string | readonly number[], text: string): Buffer 
   )
 }
 
-const requestSchema = z.object({ input: z.union([z.string(), z.array(z.string()).length(1)]), encoding_format: z.enum(['float', 'base64']).default('float') })
+const requestSchema = z.object({
+  input: z.union([z.string(), z.array(z.string()).length(1)]),
+  encoding_format: z.enum(['float', 'base64']).default('float'),
+})
 
 function replyTo(body: Buffer): Buffer | undefined {
   const { input, encoding_format } = requestSchema.parse(JSON.parse(body.toString('utf8')))
@@ -44,7 +48,8 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const reply = replyTo(Buffer.concat(chunks))
-    if (reply === undefined) response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"an unknown question"}}')
+    if (reply === undefined)
+      response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"an unknown question"}}')
     else response.writeHead(200, { 'content-type': 'application/json', 'content-length': reply.length }).end(reply)
   })
 })

@@ -19,7 +19,10 @@ import { FACETS, SNAPSHOT_ID } from './corpus.ts'
 import type { Installation } from './installation.ts'
 
 export const KNOWLEDGE_BASE = 'bench'
-/** As a profile has them that nobody set, but for the threshold: every question is answered, because an abstention carries no passages. */
+/**
+ * As a profile has them that nobody set, but for the threshold: every question is answered, because an abstention
+ * carries no passages.
+ */
 const DEFAULTS = profileParametersSchema.parse({})
 export const PARAMETERS = { ...DEFAULTS, calibration: { ...DEFAULTS.calibration, threshold: 0 } }
 const NAME = 'bench'
@@ -42,7 +45,13 @@ const LIMITS = {
 /** @returns a knowledge base without a version yet. */
 export async function createBase({ owner, operator }: Installation): Promise<Base> {
   const { id } = await createKnowledgeBase(operator, { slug: KNOWLEDGE_BASE, title: 'Invented regulations' })
-  const snapshot = { id: SNAPSHOT_ID, sourceName: NAME, mediaType: 'application/x-ndjson', sha256: '0'.repeat(64), bytes: 0 }
+  const snapshot = {
+    id: SNAPSHOT_ID,
+    sourceName: NAME,
+    mediaType: 'application/x-ndjson',
+    sha256: '0'.repeat(64),
+    bytes: 0,
+  }
   const importId = randomUUID()
   await insertSnapshot(owner, id, snapshot)
   await insertImport(owner, { id: importId, knowledgeBaseId: id, mapping: {}, snapshotIds: [SNAPSHOT_ID], report: {} })
@@ -50,10 +59,14 @@ export async function createBase({ owner, operator }: Installation): Promise<Bas
 }
 
 /**
- * Makes the artifact the active version of the knowledge base: the rows that a build would have left, then review and activation as an
- * operator does them, over the queue, with the search node loading it.
+ * Makes the artifact the active version of the knowledge base: the rows that a build would have left, then review and
+ * activation as an operator does them, over the queue, with the search node loading it.
  */
-export async function publishArtifact({ owner, operator, settings }: Installation, base: Base, artifact: BenchArtifact): Promise<void> {
+export async function publishArtifact(
+  { owner, operator, settings }: Installation,
+  base: Base,
+  artifact: BenchArtifact,
+): Promise<void> {
   await insertBuild(owner, { id: artifact.buildId, knowledgeBaseId: base.id, importId: base.importId, parameters: {} })
   const attempt = (await beginAttempt(owner, artifact.buildId)) ?? 0
   await inTransaction(owner, async (client) => {
@@ -67,20 +80,42 @@ export async function publishArtifact({ owner, operator, settings }: Installatio
       facets: FACETS,
       evaluation: {},
       passed: true,
-      projection: { id: artifact.projectionId, embedding: artifact.manifest.embedding, manifestDigest: artifact.manifestDigest },
-      profile: { id: randomUUID(), parameters: PARAMETERS, signal: EVIDENCE_SIGNAL, threshold: PARAMETERS.calibration.threshold },
+      projection: {
+        id: artifact.projectionId,
+        embedding: artifact.manifest.embedding,
+        manifestDigest: artifact.manifestDigest,
+      },
+      profile: {
+        id: randomUUID(),
+        parameters: PARAMETERS,
+        signal: EVIDENCE_SIGNAL,
+        threshold: PARAMETERS.calibration.threshold,
+      },
     })
   })
-  await reviewVersion(operator, { version: artifact.versionId, verdict: 'approved', reviewer: NAME, note: 'An invented corpus for measurements.' })
+  await reviewVersion(operator, {
+    version: artifact.versionId,
+    verdict: 'approved',
+    reviewer: NAME,
+    note: 'An invented corpus for measurements.',
+  })
   await withQueues(settings.redisUrl, async (open) => {
-    const asked = await requestActivation(operator, { version: artifact.versionId }, (id) => enqueueActivation(open('activate'), id))
-    await waitForActivation(operator.database, asked.id, ACTIVATION_SECONDS, { update: () => undefined, end: () => undefined })
+    const asked = await requestActivation(operator, { version: artifact.versionId }, (id) =>
+      enqueueActivation(open('activate'), id),
+    )
+    await waitForActivation(operator.database, asked.id, ACTIVATION_SECONDS, {
+      update: () => undefined,
+      end: () => undefined,
+    })
   })
 }
 
 /** One client entitled to everything. @returns its key. */
 export async function admitCaller({ operator, settings }: Installation): Promise<string> {
-  await createOrganization(operator, { name: NAME, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
+  await createOrganization(operator, {
+    name: NAME,
+    serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64'),
+  })
   await createClient(operator, { organization: NAME, name: NAME })
   await createPlan(operator, { name: NAME, limits: LIMITS })
   const { languages, jurisdictions } = FACETS
@@ -93,5 +128,11 @@ export async function admitCaller({ operator, settings }: Installation): Promise
     jurisdictions,
     subjects: null,
   })
-  return (await issueKeyFor(operator, { client: NAME, environment: settings.keyEnvironment, peppers: parsePeppers(settings.secrets.KEY_PEPPERS) })).key
+  return (
+    await issueKeyFor(operator, {
+      client: NAME,
+      environment: settings.keyEnvironment,
+      peppers: parsePeppers(settings.secrets.KEY_PEPPERS),
+    })
+  ).key
 }

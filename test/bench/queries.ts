@@ -57,7 +57,11 @@ export function openRows({ folder, manifest }: Pick<BenchArtifact, 'folder' | 'm
 export function inventQueries(
   shape: CorpusShape,
   artifact: BenchArtifact,
-  { count, set, wanted = () => true }: { readonly count: number; readonly set: number; readonly wanted?: (topic: number) => boolean },
+  {
+    count,
+    set,
+    wanted = () => true,
+  }: { readonly count: number; readonly set: number; readonly wanted?: (topic: number) => boolean },
 ): readonly Query[] {
   const random = streamAt(shape.seed, 'queries', set)
   const topics = Uint16Array.from(inventedPassages(shape), ({ topic }) => topic)

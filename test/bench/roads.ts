@@ -15,7 +15,10 @@ import type { Selectivity } from './corpus.ts'
 import { KNOWLEDGE_BASE, PARAMETERS } from './publish.ts'
 import type { Query } from './queries.ts'
 
-/** `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, and a request to the gateway. */
+/**
+ * `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, and a
+ * request to the gateway.
+ */
 export const ROADS = ['raw', 'dense', 'grpc', 'full'] as const
 export type RoadName = (typeof ROADS)[number]
 
@@ -36,9 +39,15 @@ export interface Answer {
 export const TOP_K = 5
 export type Mode = 'lexical' | 'dense' | 'hybrid'
 
-/** The search threads without the services around them: as many, on the same files with the same ranking, as the search node has. */
+/**
+ * The search threads without the services around them: as many, on the same files with the same ranking, as the search
+ * node has.
+ */
 export interface RawSearch {
-  search(query: Query, options: { readonly mode: Mode; readonly filters: Filters; readonly limit: number }): Promise<() => SearchReply>
+  search(
+    query: Query,
+    options: { readonly mode: Mode; readonly filters: Filters; readonly limit: number },
+  ): Promise<() => SearchReply>
   close(): Promise<void>
 }
 
@@ -125,8 +134,18 @@ export function openFull(baseUrl: string, key: string): FullRoad {
   const idle: Connection[] = []
   let delivered = 0
   function requestOf({ text }: Query, { asked }: Selectivity): Buffer {
-    const body = JSON.stringify({ query: text, knowledge_base: KNOWLEDGE_BASE, top_k: TOP_K, ...(asked === undefined ? {} : { filters: asked }) })
-    const head = ['POST /v1/retrieve HTTP/1.1', `host: ${hostname}`, `authorization: Bearer ${key}`, 'content-type: application/json']
+    const body = JSON.stringify({
+      query: text,
+      knowledge_base: KNOWLEDGE_BASE,
+      top_k: TOP_K,
+      ...(asked === undefined ? {} : { filters: asked }),
+    })
+    const head = [
+      'POST /v1/retrieve HTTP/1.1',
+      `host: ${hostname}`,
+      `authorization: Bearer ${key}`,
+      'content-type: application/json',
+    ]
     return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
   return {

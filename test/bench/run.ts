@@ -60,14 +60,19 @@ async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promi
   return { dataDir, state, settings, build, artifact, tasks, exact }
 }
 
-/** Everything at one size: first what is searched and the services that search it, then the measurements one after the other. */
+/**
+ * Everything at one size: first what is searched and the services that search it, then the measurements one after the
+ * other.
+ */
 export async function benchOf(passages: number, flags: BenchFlags, steps: Steps): Promise<BenchResult> {
   const { dimensions, seed, seconds } = flags
   const { dataDir, state, settings, build, artifact, tasks, exact } = await prepare(passages, flags, steps)
   const loadBefore = loadavg()
   const installation = await install({ dataDir, dimensions, state, queries: tasks.queries }, steps)
   const durability = await assertDurable(installation.owner)
-  const openMs = await steps.run('a fresh search node opens the version', () => openVersion(installation.searchNode, artifact))
+  const openMs = await steps.run('a fresh search node opens the version', () =>
+    openVersion(installation.searchNode, artifact),
+  )
   const base = await createBase(installation)
   await steps.run('activation', () => publishArtifact(installation, base, artifact))
   const full = openFull(installation.gateway.baseUrl, await admitCaller(installation))
@@ -76,15 +81,29 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const roads = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
   for (const road of roads) steps.onStop(() => road.close())
 
-  const inside = await steps.run('inside the node', () => measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }))
+  const inside = await steps.run('inside the node', () =>
+    measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }),
+  )
   const found = await steps.run('recall', () => foundBy(raw, roads, tasks, exact))
-  const measured = { installation, roads, queries: tasks.queries, seconds, onCell: (cell: BenchResult['cells'][number]): void => steps.note(renderCell(cell)) }
+  const measured = {
+    installation,
+    roads,
+    queries: tasks.queries,
+    seconds,
+    onCell: (cell: BenchResult['cells'][number]): void => steps.note(renderCell(cell)),
+  }
   await steps.run('warm-up', () => warmUp(measured))
   const cells = await steps.run('measurement', () => measureAll(measured))
   const nodeMegabytes = ownMegabytes(installation.searchNode.pid)
-  const lance = flags.lancedb ? await measureLance({ dataDir, artifact, full, tasks, exact, found, seconds }, steps) : null
+  const lance = flags.lancedb
+    ? await measureLance({ dataDir, artifact, full, tasks, exact, found, seconds }, steps)
+    : null
   const swap = await steps.run('another version under load', async () =>
-    swapUnderLoad(installation, base, { full, queries: tasks.queries, to: await twinOf(artifact, settings.privateKeyDer) }),
+    swapUnderLoad(installation, base, {
+      full,
+      queries: tasks.queries,
+      to: await twinOf(artifact, settings.privateKeyDer),
+    }),
   )
   const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
   const settled = await untilSettled(installation.owner)
@@ -98,7 +117,10 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     load_average: { before: loadBefore[0] ?? 0, after: loadavg()[0] ?? 0 },
     durability,
     build,
-    disk: { megabytes: diskBytes(artifact) / MEGABYTE, vectors_megabytes: statSync(join(artifact.folder, 'vectors.f32')).size / MEGABYTE },
+    disk: {
+      megabytes: diskBytes(artifact) / MEGABYTE,
+      vectors_megabytes: statSync(join(artifact.folder, 'vectors.f32')).size / MEGABYTE,
+    },
     open_ms: openMs,
     node_megabytes: nodeMegabytes,
     node_megabytes_two_versions: nodeMegabytesTwo,
@@ -110,7 +132,11 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     settled_after_ms: settled.ms,
     lance,
   }
-  const bars = [...judgeCells(cells, found, settled.state, full.delivered()), ...judgeScale(result), ...(lance === null ? [] : judgeLance(lance))]
+  const bars = [
+    ...judgeCells(cells, found, settled.state, full.delivered()),
+    ...judgeScale(result),
+    ...(lance === null ? [] : judgeLance(lance)),
+  ]
   return { ...result, bars }
 }
 
@@ -121,22 +147,33 @@ async function built(settings: ArtifactSettings, state: DemoState): Promise<Buil
   if (before !== undefined) return before
   const script = fileURLToPath(new URL('build.ts', import.meta.url))
   const { passages, dimensions, seed } = settings
-  const child = spawn(process.execPath, [script, String(passages), String(dimensions), String(seed), settings.storeUrl], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, MANIFEST_PRIVATE_KEY: state.secrets.MANIFEST_PRIVATE_KEY },
-  })
+  const child = spawn(
+    process.execPath,
+    [script, String(passages), String(dimensions), String(seed), settings.storeUrl],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, MANIFEST_PRIVATE_KEY: state.secrets.MANIFEST_PRIVATE_KEY },
+    },
+  )
   const code = await new Promise((end) => child.once('close', end))
   const figures = readBuildFigures(place)
-  if (code !== 0 || figures === undefined) throw new Error('The build did not come to its end; start again to go on where it stopped.')
+  if (code !== 0 || figures === undefined)
+    throw new Error('The build did not come to its end; start again to go on where it stopped.')
   return figures
 }
 
 /** Each road answers the compared questions once; this warms it up, too. */
-async function foundBy(raw: RawSearch, [hybrid, , grpc, full]: readonly Road[], tasks: Tasks, exact: Readonly<Record<string, Exact>>): Promise<FoundBy> {
+async function foundBy(
+  raw: RawSearch,
+  [hybrid, , grpc, full]: readonly Road[],
+  tasks: Tasks,
+  exact: Readonly<Record<string, Exact>>,
+): Promise<FoundBy> {
   const of = async (at: number): Promise<Found> => {
     const task = tasks.cells[at]
     const right = exact[task?.name ?? '']
-    if (task === undefined || right === undefined || hybrid === undefined || grpc === undefined || full === undefined) throw new Error('a road is missing')
+    if (task === undefined || right === undefined || hybrid === undefined || grpc === undefined || full === undefined)
+      throw new Error('a road is missing')
     const { queries, selectivity, filters } = compared(task, tasks)
     const rows = await nearestRows(raw, queries, filters, 10)
     const expected = await askOnce(hybrid, queries, selectivity)

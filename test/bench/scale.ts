@@ -19,9 +19,16 @@ const NODE_MEGABYTES_MAX = 600
 type Measured = Omit<BenchResult, 'bars'>
 
 export function judgeScale({ build, open_ms, inside, swap, node_megabytes }: Measured): readonly Bar[] {
-  const worst = (of: (result: NarrowResult) => boolean): number => Math.max(0, ...inside.narrow.filter(of).map(({ hybrid_ratio }) => hybrid_ratio))
+  const worst = (of: (result: NarrowResult) => boolean): number =>
+    Math.max(0, ...inside.narrow.filter(of).map(({ hybrid_ratio }) => hybrid_ratio))
   return [
-    atMost('build, vectors drawn and artifact written', BUILD_SECONDS_MAX, build.draw_seconds + build.write_seconds, 's', 1),
+    atMost(
+      'build, vectors drawn and artifact written',
+      BUILD_SECONDS_MAX,
+      build.draw_seconds + build.write_seconds,
+      's',
+      1,
+    ),
     atMost('memory of the build at most', BUILD_MEGABYTES_MAX, build.peak_megabytes, 'MB', 0),
     atMost('a fresh search node opens the version', OPEN_MS_MAX, open_ms, 'ms', 0),
     {
@@ -47,8 +54,15 @@ export function judgeScale({ build, open_ms, inside, swap, node_megabytes }: Mea
       '×',
       2,
     ),
-    atLeast('recall@10 under every filter', RECALL_MIN, Math.min(...inside.narrow.map(({ recall_at_10 }) => recall_at_10)), 3),
-    ...(node_megabytes === null ? [] : [atMost('memory of the search node beyond the page cache', NODE_MEGABYTES_MAX, node_megabytes, 'MB', 0)]),
+    atLeast(
+      'recall@10 under every filter',
+      RECALL_MIN,
+      Math.min(...inside.narrow.map(({ recall_at_10 }) => recall_at_10)),
+      3,
+    ),
+    ...(node_megabytes === null
+      ? []
+      : [atMost('memory of the search node beyond the page cache', NODE_MEGABYTES_MAX, node_megabytes, 'MB', 0)]),
   ]
 }
 

@@ -42,7 +42,11 @@ export function rowOf(cell: Cell, found: FoundBy): readonly string[] {
 /** One cell on one line, while the rest is being measured. */
 export function renderCell({ selectivity, clients, roads }: Cell): string {
   const { raw, dense, grpc, full } = roads
-  return `${selectivity}, ${clients} client(s): raw ${raw.per_second.toFixed(0)}, dense alone ${dense.per_second.toFixed(0)}, gRPC ${grpc.per_second.toFixed(0)}, full ${full.per_second.toFixed(0)} q/s`
+  return (
+    `${selectivity}, ${clients} client(s): raw ${raw.per_second.toFixed(0)}, dense alone ` +
+    `${dense.per_second.toFixed(0)}, gRPC ${grpc.per_second.toFixed(0)}, full ` +
+    `${full.per_second.toFixed(0)} q/s`
+  )
 }
 
 export function renderTable(cells: readonly Cell[], found: FoundBy): string {
@@ -56,18 +60,31 @@ export function renderShares(cells: readonly Cell[]): string {
   const lines: string[] = []
   if (alone !== undefined) lines.push(`One client, unfiltered, mean ms a request: ${shares(alone.gateway.mean_ms)}`)
   if (crowded !== undefined && crowded.gateway.cpu_ms !== null)
-    lines.push(`${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`, rawShare(cells), othersShare(cells))
+    lines.push(
+      `${crowded.clients} clients, unfiltered, CPU ms a request: ${shares(crowded.gateway.cpu_ms)}`,
+      rawShare(cells),
+      othersShare(cells),
+    )
   return lines.join('\n')
 }
 
-/** What the ratio of full to raw comes to when it is taken from CPU time, which other programs touch less than the clock. */
+/**
+ * What the ratio of full to raw comes to when it is taken from CPU time, which other programs touch less than the
+ * clock.
+ */
 function rawShare(cells: readonly Cell[]): string {
   const most = Math.max(...cells.map(({ clients }) => clients))
   const parts = cells
     .filter(({ clients, gateway }) => clients === most && gateway.cpu_ms !== null)
     .map(({ selectivity, roads, gateway }) => {
-      const full = Object.entries(gateway.cpu_ms ?? {}).reduce((sum, [part, ms]) => (part === 'others' ? sum : sum + ms), 0)
-      return `${selectivity} ${roads.raw.cpu_ms.toFixed(2)} of ${full.toFixed(2)} (${(roads.raw.cpu_ms / full).toFixed(2)})`
+      const full = Object.entries(gateway.cpu_ms ?? {}).reduce(
+        (sum, [part, ms]) => (part === 'others' ? sum : sum + ms),
+        0,
+      )
+      return (
+        `${selectivity} ${roads.raw.cpu_ms.toFixed(2)} of ${full.toFixed(2)} ` +
+        `(${(roads.raw.cpu_ms / full).toFixed(2)})`
+      )
     })
   return `CPU ms of the raw hybrid search, of those of a request by the full path, ${most} clients: ${parts.join(', ')}`
 }
@@ -76,7 +93,10 @@ function rawShare(cells: readonly Cell[]): string {
 function othersShare(cells: readonly Cell[]): string {
   const cores = cells.map(({ gateway, roads }) => ((gateway.cpu_ms?.['others'] ?? 0) * roads.full.per_second) / 1_000)
   const mean = cores.reduce((sum, value) => sum + value, 0) / cores.length
-  return `Other programs took ${Math.max(0, mean).toFixed(2)} cores meanwhile${mean > OTHERS_CORES_MAX ? ': measure again when the machine is idle.' : '.'}`
+  return (
+    `Other programs took ${Math.max(0, mean).toFixed(2)} cores ` +
+    `meanwhile${mean > OTHERS_CORES_MAX ? ': measure again when the machine is idle.' : '.'}`
+  )
 }
 
 function shares(ms: Readonly<Record<string, number>>): string {
@@ -87,7 +107,9 @@ function shares(ms: Readonly<Record<string, number>>): string {
 }
 
 export function renderBars(bars: readonly Bar[]): string {
-  return aligned(bars.map((bar) => [bar.met ? 'pass' : 'MISS', bar.name, `wanted ${bar.wanted}`, `measured ${bar.measured}`]))
+  return aligned(
+    bars.map((bar) => [bar.met ? 'pass' : 'MISS', bar.name, `wanted ${bar.wanted}`, `measured ${bar.measured}`]),
+  )
 }
 
 export function aligned(rows: readonly (readonly string[])[]): string {

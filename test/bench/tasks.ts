@@ -1,4 +1,13 @@
-import { AREA_PERCENTS, EVERYTHING, SAMPLE_PERCENTS, SELECTIVITIES, areaSubject, isInArea, onSubject, sampleSubject } from './corpus.ts'
+import {
+  AREA_PERCENTS,
+  EVERYTHING,
+  SAMPLE_PERCENTS,
+  SELECTIVITIES,
+  areaSubject,
+  isInArea,
+  onSubject,
+  sampleSubject,
+} from './corpus.ts'
 import type { CorpusShape, Selectivity } from './corpus.ts'
 import type { BenchArtifact } from './artifact.ts'
 import type { Task } from './exact.ts'
@@ -16,7 +25,10 @@ export interface NarrowTask extends Task {
 
 const QUESTIONS = 1_000
 const AREA_QUESTIONS = 200
-/** Compared with the exact answer, under each filter; fewer where an exact answer reads much, and where nobody looks at the speed. */
+/**
+ * Compared with the exact answer, under each filter; fewer where an exact answer reads much, and where nobody looks at
+ * the speed.
+ */
 const COMPARED = [
   { upToPassages: 5_000, questions: 25 },
   { upToPassages: 300_000, questions: 200 },
@@ -40,7 +52,8 @@ export function inventTasks(shape: CorpusShape, artifact: BenchArtifact): Tasks 
   const random = SAMPLE_PERCENTS.map((percent) => task('random', percent, onSubject(sampleSubject(percent)), queries))
   const areas = AREA_PERCENTS.flatMap((percent, at) => {
     const filters = onSubject(areaSubject(percent))
-    const of = (set: number, wanted: (topic: number) => boolean): readonly Query[] => inventQueries(shape, artifact, { count: AREA_QUESTIONS, set, wanted })
+    const of = (set: number, wanted: (topic: number) => boolean): readonly Query[] =>
+      inventQueries(shape, artifact, { count: AREA_QUESTIONS, set, wanted })
     return [
       task(
         'keeps',
@@ -59,7 +72,12 @@ export function inventTasks(shape: CorpusShape, artifact: BenchArtifact): Tasks 
   return {
     queries,
     narrow: [task('none', 100, EVERYTHING, queries), ...random, ...areas],
-    cells: SELECTIVITIES.map((selectivity) => ({ name: selectivity.name, filters: selectivity.pinned, queries, selectivity })),
+    cells: SELECTIVITIES.map((selectivity) => ({
+      name: selectivity.name,
+      filters: selectivity.pinned,
+      queries,
+      selectivity,
+    })),
     compared: COMPARED.find(({ upToPassages }) => shape.passages <= upToPassages)?.questions ?? 0,
   }
 }

@@ -1,21 +1,43 @@
 /**
- * Texts whose words are as frequent as those of rules: nearly half are function words, the others follow the law of Zipf and Mandelbrot over half a
- * million terms, and a third of them belong to the topic, so that words and vectors agree somewhat. The frequent terms are real words, the rest syllables.
+ * Texts whose words are as frequent as those of rules: nearly half are function words, the others follow the law of
+ * Zipf and Mandelbrot over half a million terms, and a third of them belong to the topic, so that words and vectors
+ * agree somewhat. The frequent terms are real words, the rest syllables.
  */
 const FUNCTION_WORDS: Readonly<Record<string, readonly string[]>> = {
-  en: words('the of to and in a or for by that with is be on as an any which not it at from this are such under has its their been'),
-  de: words('der die das und in zu den von mit auf für ist des dem im nicht ein eine als auch nach bei oder aus wird sind durch über sich werden'),
-  fr: words('le la les de des et à en un une du dans pour par sur que qui au est ou aux avec ne se son sa leur ce cette sont'),
+  en: words(
+    'the of to and in a or for by that with is be on as an any which not it at from this are such ' +
+      'under has its their been',
+  ),
+  de: words(
+    'der die das und in zu den von mit auf für ist des dem im nicht ein eine als auch nach bei oder ' +
+      'aus wird sind durch über sich werden',
+  ),
+  fr: words(
+    'le la les de des et à en un une du dans pour par sur que qui au est ou aux avec ne se son sa leur ce cette sont',
+  ),
 }
 const REAL_WORDS: Readonly<Record<string, readonly string[]>> = {
   en: words(
-    'firm authority record client person report notify days business risk measures relationship transaction threshold control review annual board outsource provider written agreement access audit exposure capital requirement ratio supervisory approval application licence condition material change consumer complaint resolve disclosure fee charge transparent advertisement right cancel distance contract data subject breach processor controller transfer safeguard service member rule regulation order date period payment account information document',
+    'firm authority record client person report notify days business risk measures relationship ' +
+      'transaction threshold control review annual board outsource provider written agreement access ' +
+      'audit exposure capital requirement ratio supervisory approval application licence condition ' +
+      'material change consumer complaint resolve disclosure fee charge transparent advertisement ' +
+      'right cancel distance contract data subject breach processor controller transfer safeguard ' +
+      'service member rule regulation order date period payment account information document',
   ),
   de: words(
-    'Unternehmen Behörde Kunde Person Bericht Frist Tage Risiko Maßnahmen Geschäft Schwelle Kontrolle Prüfung Vorstand Anbieter Vertrag Zugang Eigenkapital Anforderung Quote Aufsicht Zulassung Antrag Bedingung Änderung Verbraucher Beschwerde Gebühr Auskunft Recht Widerruf Daten Verletzung Verantwortlicher Übermittlung Garantie Mitglied Verordnung Gesetz Zahlung Konto Dokument',
+    'Unternehmen Behörde Kunde Person Bericht Frist Tage Risiko Maßnahmen Geschäft Schwelle ' +
+      'Kontrolle Prüfung Vorstand Anbieter Vertrag Zugang Eigenkapital Anforderung Quote Aufsicht ' +
+      'Zulassung Antrag Bedingung Änderung Verbraucher Beschwerde Gebühr Auskunft Recht Widerruf Daten ' +
+      'Verletzung Verantwortlicher Übermittlung Garantie Mitglied Verordnung Gesetz Zahlung Konto ' +
+      'Dokument',
   ),
   fr: words(
-    'entreprise autorité client personne rapport délai jours risque mesures relation opération seuil contrôle examen conseil prestataire contrat accès exposition capital exigence ratio surveillance agrément demande condition modification consommateur plainte frais information droit rétractation données violation responsable transfert garantie membre règlement loi paiement compte document',
+    'entreprise autorité client personne rapport délai jours risque mesures relation opération seuil ' +
+      'contrôle examen conseil prestataire contrat accès exposition capital exigence ratio ' +
+      'surveillance agrément demande condition modification consommateur plainte frais information ' +
+      'droit rétractation données violation responsable transfert garantie membre règlement loi ' +
+      'paiement compte document',
   ),
 }
 const SYLLABLES = [...'bdfgklmnprstvz'].flatMap((consonant) => [...'aeiou'].map((vowel) => consonant + vowel))
@@ -23,7 +45,10 @@ const SYLLABLES = [...'bdfgklmnprstvz'].flatMap((consonant) => [...'aeiou'].map(
 const TERMS = 500_000
 const FUNCTION_SHARE = 0.44
 const TOPIC_SHARE = 0.35
-/** Of Mandelbrot's law: how much the most frequent terms are evened out. The first term is 1.6 % of the words with content. */
+/**
+ * Of Mandelbrot's law: how much the most frequent terms are evened out. The first term is 1.6 % of the words with
+ * content.
+ */
 const TERMS_SHIFT = 5
 const TOPIC_TERMS = 300
 const TOPIC_TERMS_SHIFT = 3
@@ -64,7 +89,9 @@ function word(language: string, topic: number, random: () => number): string {
   return term(language, TOPIC_FIRST_RANK + ((topic * 7_919 + rank * 104_729) % TOPIC_RANKS))
 }
 
-/** @returns a rank from 0 whose frequency is proportional to 1 / (rank + shift), nearly. @param share uniform in [0, 1). */
+/**
+ * @returns a rank from 0 whose frequency is proportional to 1 / (rank + shift), nearly. @param share uniform in [0, 1).
+ */
 function zipf(terms: number, shift: number, share: number): number {
   return Math.floor(shift * ((terms + shift) / shift) ** share - shift)
 }
@@ -74,7 +101,8 @@ function term(language: string, rank: number): string {
   if (rank < real.length) return real[rank] ?? ''
   let made = ''
   // Never fewer than two syllables, and never the same for two ranks.
-  for (let left = rank + SYLLABLES.length; left > 0; left = Math.floor(left / SYLLABLES.length)) made += SYLLABLES[left % SYLLABLES.length] ?? ''
+  for (let left = rank + SYLLABLES.length; left > 0; left = Math.floor(left / SYLLABLES.length))
+    made += SYLLABLES[left % SYLLABLES.length] ?? ''
   return made
 }
 

@@ -1,14 +1,22 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, sha256, signManifest } from '#core/artifact/manifest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  sha256,
+  signManifest,
+} from '#core/artifact/manifest.ts'
 import type { Manifest } from '#core/artifact/manifest.ts'
 import { renameDurably } from '#core/artifact/store.ts'
 import { derivedUuid } from '#core/ids.ts'
 import type { BenchArtifact } from './artifact.ts'
 
 /**
- * Another version with the same content, to change to and back: its files are other names of the first one's, its manifest and signature are its own.
- * A search node verifies and opens it as any other; what the system has in its page cache serves both.
+ * Another version with the same content, to change to and back: its files are other names of the first one's, its
+ * manifest and signature are its own. A search node verifies and opens it as any other; what the system has in its page
+ * cache serves both.
  */
 export async function twinOf(artifact: BenchArtifact, privateKeyDer: Buffer): Promise<BenchArtifact> {
   const projectionId = derivedUuid('bench twin projection', artifact.projectionId)
@@ -26,5 +34,12 @@ export async function twinOf(artifact: BenchArtifact, privateKeyDer: Buffer): Pr
     await renameDurably(unfinished, folder)
   }
   const manifestDigest = sha256(readFileSync(join(folder, MANIFEST_FILE)))
-  return { manifest, manifestDigest, folder, projectionId, versionId, buildId: derivedUuid('bench twin build', artifact.projectionId) }
+  return {
+    manifest,
+    manifestDigest,
+    folder,
+    projectionId,
+    versionId,
+    buildId: derivedUuid('bench twin build', artifact.projectionId),
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Vectors as texts have them: they fill few of the dimensions (intrinsic dimension of text embeddings: tens), gather around topics of
- * very different sizes, and have a little of every other direction.
+ * Vectors as texts have them: they fill few of the dimensions (intrinsic dimension of text embeddings: tens), gather
+ * around topics of very different sizes, and have a little of every other direction.
  */
 export interface Space {
   /** A vector near a topic, of any length; the same state of `random` gives the same vector. */
@@ -9,7 +9,10 @@ export interface Space {
 
 const LATENT_DIMENSIONS = 40
 const TOPICS = 400
-/** Length of what all texts have in common: with it the cosine of two texts on different topics is about 0.4, as embedding models have it, and rarely negative. */
+/**
+ * Length of what all texts have in common: with it the cosine of two texts on different topics is about 0.4, as
+ * embedding models have it, and rarely negative.
+ */
 const COMMON_LENGTH = 6
 /** Spread within a topic, relative to the spread of the topics. */
 const WITHIN_TOPIC = 0.6
@@ -17,8 +20,12 @@ const WITHIN_TOPIC = 0.6
 const OWN_DIRECTION = 0.25
 
 export function openSpace(dimensions: number, random: () => number): Space {
-  const basis = Array.from({ length: LATENT_DIMENSIONS }, () => gaussians(dimensions, random).map((value) => value / Math.sqrt(dimensions)))
-  const topics = Array.from({ length: TOPICS }, () => gaussians(LATENT_DIMENSIONS, random).map((value, at) => (at === 0 ? value + COMMON_LENGTH : value)))
+  const basis = Array.from({ length: LATENT_DIMENSIONS }, () =>
+    gaussians(dimensions, random).map((value) => value / Math.sqrt(dimensions)),
+  )
+  const topics = Array.from({ length: TOPICS }, () =>
+    gaussians(LATENT_DIMENSIONS, random).map((value, at) => (at === 0 ? value + COMMON_LENGTH : value)),
+  )
   return {
     draw(topic, next) {
       const centre = topics[topic] ?? []

@@ -47,7 +47,11 @@ describe('Keys: changes take effect within 5 s', () => {
     const body = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
     const sending = request(`${service.gateways[0]?.baseUrl}/v1/retrieve`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json', 'content-length': body.length },
+      headers: {
+        authorization: `Bearer ${caller.key}`,
+        'content-type': 'application/json',
+        'content-length': body.length,
+      },
     })
     sending.write(body.slice(0, 10))
     await sleep(SETTLING_MS)
@@ -79,7 +83,9 @@ describe('Keys: changes take effect within 5 s', () => {
   it('expiry of a key that was in use', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
-    await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [caller.keyId])
+    await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [
+      caller.keyId,
+    ])
     await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
@@ -131,7 +137,11 @@ describe('Keys: two peppers at once while rotating', () => {
       'gateway-rotating',
     )
     try {
-      const issued = await issueKeyFor(operator, { client: caller.client, environment: 'live', peppers: parsePeppers(next) })
+      const issued = await issueKeyFor(operator, {
+        client: caller.client,
+        environment: 'live',
+        peppers: parsePeppers(next),
+      })
       expect((await caller.ask({}, { baseUrl: rotating.baseUrl })).status).toBe(200)
       expect((await caller.ask({}, { baseUrl: rotating.baseUrl, key: issued.key })).status).toBe(200)
       expect((await caller.ask({}, { key: issued.key })).status).toBe(401)
@@ -144,12 +154,18 @@ describe('Keys: two peppers at once while rotating', () => {
 describe('Keys: the audit trail', () => {
   it('issue, rotation and revocation, and each entitlement or plan change, append to it', async () => {
     const caller = await newCaller()
-    const rotated = await rotateKey(operator, { key: caller.keyId, peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+    const rotated = await rotateKey(operator, {
+      key: caller.keyId,
+      peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS),
+    })
     await revokeKeyNow(operator, caller.keyId)
     await setEntitlementActive(operator, caller.entitlement, false)
     await changeEntitlement(operator, caller.entitlement, { languages: ['de'] })
     const about = [`key:${caller.keyId}`, `key:${rotated.id}`, `entitlement:${caller.entitlementId}`]
-    const { rows } = await owner.query<{ action: string; actor: string }>('select action, actor from audit where subject = any($1) order by id', [about])
+    const { rows } = await owner.query<{ action: string; actor: string }>(
+      'select action, actor from audit where subject = any($1) order by id',
+      [about],
+    )
     expect(rows.map(({ action }) => action)).toEqual([
       'entitlement.grant',
       'key.issue',
@@ -159,7 +175,9 @@ describe('Keys: the audit trail', () => {
       'entitlement.change',
     ])
     expect(new Set(rows.map(({ actor }) => actor))).toEqual(new Set(['test']))
-    const plans = await owner.query("select from audit where action = 'plan.create' and detail ->> 'name' = $1", [caller.client])
+    const plans = await owner.query("select from audit where action = 'plan.create' and detail ->> 'name' = $1", [
+      caller.client,
+    ])
     expect(plans.rowCount).toBe(1)
   })
 
@@ -168,7 +186,11 @@ describe('Keys: the audit trail', () => {
     const client = new pg.Client({ connectionString: service.settings.serviceUrl })
     await client.connect()
     try {
-      for (const statement of [`update ${table} set ${table === 'audit' ? "actor = 'x'" : 'charged = false'}`, `delete from ${table}`, `truncate ${table}`])
+      for (const statement of [
+        `update ${table} set ${table === 'audit' ? "actor = 'x'" : 'charged = false'}`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ])
         await expect(client.query(statement)).rejects.toThrow(/permission denied/)
     } finally {
       await client.end()

@@ -51,7 +51,8 @@ beforeAll(async () => {
     'a key of the other environment, relabelled': { key: test.key.replace('_test_', '_live_') },
     'two keys in one header': { headers: { authorization: `Bearer ${key}, Bearer ${key}` } },
   }
-  for (const [name, option] of Object.entries(options)) refusals.set(name, await caller.ask({}, { key: undefined, ...option }))
+  for (const [name, option] of Object.entries(options))
+    refusals.set(name, await caller.ask({}, { key: undefined, ...option }))
 })
 
 describe('Authentication: 401 INVALID_API_KEY', () => {
@@ -80,7 +81,10 @@ describe('Authentication: bearer keys', () => {
   })
 
   it('two Authorization headers are refused, whichever of them is good', async () => {
-    const twice = await caller.ask({}, { key: undefined, headers: { authorization: [`Bearer ${caller.key}`, `Bearer ${caller.key}`] } })
+    const twice = await caller.ask(
+      {},
+      { key: undefined, headers: { authorization: [`Bearer ${caller.key}`, `Bearer ${caller.key}`] } },
+    )
     expect([twice.status, twice.error().error.code]).toEqual([400, 'INVALID_REQUEST'])
   })
 
@@ -91,7 +95,8 @@ describe('Authentication: bearer keys', () => {
 
   it('only the HMAC, the name of the pepper and a short prefix of a key are stored', async () => {
     const { rows } = await service.owner.query<{ row: string; prefix: string; octets: number }>(
-      "select api_keys::text || encode(digest, 'escape') as row, prefix, octet_length(digest) as octets from api_keys where id = $1",
+      "select api_keys::text || encode(digest, 'escape') as row, prefix, octet_length(digest) as " +
+        'octets from api_keys where id = $1',
       [caller.keyId],
     )
     expect(rows[0]?.octets).toBe(32)
@@ -138,10 +143,17 @@ describe('Authentication: environments', () => {
 
   it('an entitlement of the test environment is none in the live one', async () => {
     const other = await newCaller({ environment: 'test' })
-    const { rows } = await service.owner.query<{ client_id: string }>('select client_id from api_keys where id = $1', [other.keyId])
-    const live = issueKey('live', parsePeppers(service.settings.secrets.KEY_PEPPERS)[0] ?? { name: '', secret: Buffer.alloc(0) })
+    const { rows } = await service.owner.query<{ client_id: string }>('select client_id from api_keys where id = $1', [
+      other.keyId,
+    ])
+    const live = issueKey(
+      'live',
+      parsePeppers(service.settings.secrets.KEY_PEPPERS)[0] ?? { name: '', secret: Buffer.alloc(0) },
+    )
     await service.owner.query(
-      `insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at) values (gen_random_uuid(), $1, 'live', $2, $3, $4, '{retrieval:read}', now() + interval '1 day')`,
+      'insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at) ' +
+        `values (gen_random_uuid(), $1, 'live', $2, $3, $4, '{retrieval:read}', now() + interval '1 ` +
+        `day')`,
       [rows[0]?.client_id, live.digest, live.pepperName, live.prefix],
     )
     const answer = await other.ask({}, { key: live.secret })

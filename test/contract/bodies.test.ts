@@ -16,7 +16,11 @@ beforeAll(async () => {
 })
 
 function expectRefused(answer: Answer, status: number, path: string): void {
-  expect([answer.status, answer.error().error.code, answer.error().error.details?.[0]?.path]).toEqual([status, 'INVALID_REQUEST', path])
+  expect([answer.status, answer.error().error.code, answer.error().error.details?.[0]?.path]).toEqual([
+    status,
+    'INVALID_REQUEST',
+    path,
+  ])
 }
 
 describe('Limits: request body of at most 16,384 bytes', () => {
@@ -28,12 +32,17 @@ describe('Limits: request body of at most 16,384 bytes', () => {
   it('16,384 streamed bytes are accepted, 16,385 are 413', async () => {
     const inPieces = (text: string): string[] => text.match(/[^]{1,1000}/g) ?? []
     expect((await caller.send(undefined, { chunks: inPieces(JSON_TEXT.padEnd(BODY_BYTES_MAX)) })).status).toBe(200)
-    expectRefused(await caller.send(undefined, { chunks: inPieces(JSON_TEXT.padEnd(BODY_BYTES_MAX + 1)) }), 413, '(body)')
+    expectRefused(
+      await caller.send(undefined, { chunks: inPieces(JSON_TEXT.padEnd(BODY_BYTES_MAX + 1)) }),
+      413,
+      '(body)',
+    )
   })
 
   it('bytes count, not characters', async () => {
     const bodyOf = (euros: number): string => JSON.stringify({ ...REQUEST, query: '€'.repeat(euros) })
-    // Too many characters for a query, but few enough bytes: refused for what the query is, not for the size of the body.
+    // Too many characters for a query, but few enough bytes: refused for what the query is, not for the size of the
+    // body.
     const fitting = Math.floor((BODY_BYTES_MAX - Buffer.byteLength(bodyOf(0))) / 3)
     expectRefused(await caller.send(bodyOf(fitting)), 400, 'query')
     expect(bodyOf(fitting + 1).length).toBeLessThan(BODY_BYTES_MAX)
@@ -41,19 +50,24 @@ describe('Limits: request body of at most 16,384 bytes', () => {
   })
 
   it('a body that is declared too large is refused without waiting for it', async () => {
-    const head = `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`
+    const head =
+      `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: ` +
+      `application/json\r\nContent-Length: 1000000000\r\n\r\n`
     const reply = readRaw(await sendRaw(baseUrl, head))
     expect([reply.status, reply.faults]).toEqual([413, []])
   })
 
   it('without a good key the body is not even looked at', async () => {
-    const head = 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
+    const head =
+      'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
     const reply = readRaw(await sendRaw(baseUrl, head))
     expect([reply.status, reply.faults]).toEqual([401, []])
   })
 
   it('a body that stops arriving is given up on, in the words of the catalogue', async () => {
-    const head = `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"query"`
+    const head =
+      `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: ` +
+      `application/json\r\nContent-Length: 100\r\n\r\n{"query"`
     const reply = readRaw(await sendRaw(baseUrl, head, 15_000))
     expect([reply.status, reply.faults]).toEqual([400, []])
     expect(reply.headers.get('connection')).toBe('close')
@@ -107,12 +121,15 @@ describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
 })
 
 describe('Headers: Content-Type is application/json', () => {
-  it.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset=UTF-8', 'application/json; charset="utf-8"'])(
-    'accepted: %s',
-    async (type) => {
-      expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
-    },
-  )
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf-8"',
+  ])('accepted: %s', async (type) => {
+    expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
+  })
 
   it.each([
     undefined,

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * A small corpus with what the demo's rulebook lacks: several languages, passages as long as they may be and of several bytes a character,
- * every verification status, passages without a subject or an anchor, revisions past and to come.
+ * A small corpus with what the demo's rulebook lacks: several languages, passages as long as they may be and of several
+ * bytes a character, every verification status, passages without a subject or an anchor, revisions past and to come.
  */
 export const MIXED_KNOWLEDGE_BASE = 'mixed'
 
@@ -29,7 +29,8 @@ const LONG_SECTIONS = 6
 const PASSAGE_CHARACTERS = 4_000
 
 function longSection(n: number): readonly [string, string] {
-  const sentence = `Rule ${n} on the ${LONG_TOPIC} sets how dredging vessels keep the harbour basins free of silt, part ${n}.`
+  const sentence =
+    `Rule ${n} on the ${LONG_TOPIC} sets how dredging vessels keep the harbour basins free of silt, ` + `part ${n}.`
   return [`Dredging ${n} {#dredging-${n}}`, `${sentence} ${'€'.repeat(PASSAGE_CHARACTERS - sentence.length - 1)}`]
 }
 
@@ -41,48 +42,93 @@ export const FRENCH_QUERY = 'Quelle redevance paie un ostréiculteur pour ses pa
 export const NO_SUBJECT_QUERY = 'How many ravens live in the keep of the customs tower?'
 
 const DOCUMENTS: readonly MixedDocument[] = [
-  { name: 'dredging', front: { title: 'Dredging Code' }, sections: Array.from({ length: LONG_SECTIONS }, (_, n) => longSection(n + 1)) },
+  {
+    name: 'dredging',
+    front: { title: 'Dredging Code' },
+    sections: Array.from({ length: LONG_SECTIONS }, (_, n) => longSection(n + 1)),
+  },
   {
     name: 'oysters',
     front: { title: 'Code des huîtres', language: 'fr', subject: 'beta' },
     sections: [
-      ['Redevance {#redevance}', 'Un ostréiculteur paie pour ses parcs à huîtres une redevance annuelle de douze couronnes par mètre carré exploité.'],
+      [
+        'Redevance {#redevance}',
+        'Un ostréiculteur paie pour ses parcs à huîtres une redevance annuelle de douze couronnes ' +
+          'par mètre carré exploité.',
+      ],
     ],
   },
   {
     name: 'mangroves',
     front: { title: 'Código dos manguezais', language: 'pt-BR', jurisdiction: 'XB', subject: 'beta' },
-    sections: [['Manguezais {#manguezais}', 'A licença para cortar manguezais vale por dois anos e custa trinta coroas por hectare desmatado na costa.']],
+    sections: [
+      [
+        'Manguezais {#manguezais}',
+        'A licença para cortar manguezais vale por dois anos e custa trinta coroas por hectare desmatado na costa.',
+      ],
+    ],
   },
   {
     name: 'ravens',
     front: { title: 'Customs of the Tower', subject: '' },
-    sections: [['Ravens', 'Seven ravens live in the keep of the customs tower, and the keeper feeds the ravens at dawn with herring.']],
+    sections: [
+      [
+        'Ravens',
+        'Seven ravens live in the keep of the customs tower, and the keeper feeds the ravens at dawn with herring.',
+      ],
+    ],
   },
   {
     name: 'pilotage-old',
     front: { document: 'pilotage', title: 'Pilotage Ordinance', effective_to: '2021-01-01' },
-    sections: [['Pilot boats {#boats}', 'The ancient pilotage ordinance prescribes that pilot boats have a tonnage of forty tons and two lanterns.']],
+    sections: [
+      [
+        'Pilot boats {#boats}',
+        'The ancient pilotage ordinance prescribes that pilot boats have a tonnage of forty tons and two lanterns.',
+      ],
+    ],
   },
   {
     name: 'pilotage',
     front: { title: 'Pilotage Ordinance', published_at: '2020-11-01', effective_at: '2021-01-01' },
-    sections: [['Pilot boats {#boats}', 'Under this ordinance every pilot boat carries radar, a transponder and a licensed pilot with ten years at sea.']],
+    sections: [
+      [
+        'Pilot boats {#boats}',
+        'Under this ordinance every pilot boat carries radar, a transponder and a licensed pilot with ten years at sea.',
+      ],
+    ],
   },
   {
     name: 'lighthouses',
     front: { title: 'Lighthouse Statute', published_at: '2026-01-01', effective_at: '2040-01-01' },
-    sections: [['Beacons {#beacons}', 'The coming lighthouse statute demands hydrogen beacons on every headland within three nautical miles of a port.']],
+    sections: [
+      [
+        'Beacons {#beacons}',
+        'The coming lighthouse statute demands hydrogen beacons on every headland within three ' +
+          'nautical miles of a port.',
+      ],
+    ],
   },
   {
     name: 'seaweed',
     front: { title: 'Consultation on Seaweed', verification_status: 'provisional' },
-    sections: [['Seaweed {#seaweed}', 'The consultation on seaweed farming licences proposes a licence of five years for each farmed lagoon of seaweed.']],
+    sections: [
+      [
+        'Seaweed {#seaweed}',
+        'The consultation on seaweed farming licences proposes a licence of five years for each ' +
+          'farmed lagoon of seaweed.',
+      ],
+    ],
   },
   {
     name: 'whalebone',
     front: { title: 'Whalebone Tariffs', verification_status: 'withdrawn' },
-    sections: [['Tariffs {#tariffs}', 'Whalebone tariffs for corset makers were computed by the ell of whalebone landed at the old customs quay.']],
+    sections: [
+      [
+        'Tariffs {#tariffs}',
+        'Whalebone tariffs for corset makers were computed by the ell of whalebone landed at the old customs quay.',
+      ],
+    ],
   },
 ]
 
@@ -90,10 +136,18 @@ const DOCUMENTS: readonly MixedDocument[] = [
 export function writeMixedCorpus(folder: string): string {
   mkdirSync(folder, { recursive: true })
   for (const { name, front, sections } of DOCUMENTS) {
-    const fields = Object.entries({ ...COMMON, document: name, canonical_url: `https://mixed.example/${name}`, ...front })
+    const fields = Object.entries({
+      ...COMMON,
+      document: name,
+      canonical_url: `https://mixed.example/${name}`,
+      ...front,
+    })
     const lines = fields.filter(([, value]) => value !== '').map(([field, value]) => `${field}: ${value}`)
     const body = sections.map(([heading, text]) => `## ${heading}\n\n${text}\n`)
-    writeFileSync(join(folder, `${name}.md`), ['---', ...lines, '---', '', `# ${front['title'] ?? name}`, '', ...body].join('\n'))
+    writeFileSync(
+      join(folder, `${name}.md`),
+      ['---', ...lines, '---', '', `# ${front['title'] ?? name}`, '', ...body].join('\n'),
+    )
   }
   return folder
 }

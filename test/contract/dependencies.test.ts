@@ -35,7 +35,9 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   for (const proxy of proxies.values()) proxy.set('pass')
-  await expect.poll(async () => (await fetch(`${gateway.internalUrl}/readyz`)).status, { timeout: 15_000, interval: 50 }).toBe(200)
+  await expect
+    .poll(async () => (await fetch(`${gateway.internalUrl}/readyz`)).status, { timeout: 15_000, interval: 50 })
+    .toBe(200)
 })
 afterAll(async () => {
   await gateway.stop()
@@ -50,16 +52,19 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     ['postgres', 'INTERNAL_UNAVAILABLE'],
     ['redis', 'INTERNAL_UNAVAILABLE'],
     ['search', 'RETRIEVAL_UNAVAILABLE'],
-  ] as const)('without %s 503 %s, never an abstention or an empty 200; the day and the idempotency key are as before', async (party, code) => {
-    const caller = await newCaller({ limits: { requests_per_day: 10 } })
-    expect((await caller.ask({}, here())).status).toBe(200)
-    const once = { headers: { 'idempotency-key': randomUUID() } }
-    lose(party)
-    expect(outcomeOf(await caller.ask({}, { ...here(), ...once }))).toEqual([503, code])
-    // Through another gateway, whose dependencies never went away.
-    const after = await caller.ask({}, once)
-    expect([after.status, windowsOf(after).day.remaining]).toEqual([200, 8])
-  })
+  ] as const)(
+    'without %s 503 %s, never an abstention or an empty 200; the day and the idempotency key are as before',
+    async (party, code) => {
+      const caller = await newCaller({ limits: { requests_per_day: 10 } })
+      expect((await caller.ask({}, here())).status).toBe(200)
+      const once = { headers: { 'idempotency-key': randomUUID() } }
+      lose(party)
+      expect(outcomeOf(await caller.ask({}, { ...here(), ...once }))).toEqual([503, code])
+      // Through another gateway, whose dependencies never went away.
+      const after = await caller.ask({}, once)
+      expect([after.status, windowsOf(after).day.remaining]).toEqual([200, 8])
+    },
+  )
 
   it('a key that cannot be looked up is a 503, not a 401: nobody is turned away for good by a fault of ours', async () => {
     const caller = await newCaller()
@@ -70,28 +75,39 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
   it('a key with a wrong checksum is refused without touching the database', async () => {
     const { key } = await newCaller()
     lose('postgres')
-    const answer = await (await newCaller()).ask({}, { ...here(), key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` })
+    const answer = await (
+      await newCaller()
+    ).ask({}, { ...here(), key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` })
     expect(outcomeOf(answer)).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  it('past the budget of failures of its address an unknown key is refused without the database, whatever X-Forwarded-For says', async () => {
-    const caller = await newCaller()
-    const fromFlooding = async (n: number): Promise<number> => {
-      const { secret: key } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
-      return (await caller.ask({}, { ...here(), key, from: '127.0.0.79', headers: { 'x-forwarded-for': `198.51.100.${n % 250}` } })).status
-    }
-    for (let n = 0; n < BOUNDS.failedKeysPerAddressPerMinute; n++) expect(await fromFlooding(n)).toBe(401)
-    // What keys there are is known for a few seconds, or until somebody else's test changes them: then once more.
-    const withoutDatabase = async (): Promise<number> => {
-      proxies.get('postgres')?.set('pass')
-      await expect.poll(() => fromFlooding(0), { timeout: 5_000 }).toBe(401)
-      lose('postgres')
-      return fromFlooding(1)
-    }
-    await expect.poll(withoutDatabase, { timeout: 20_000, interval: 10 }).toBe(401)
-    const { secret: unknown } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
-    expect((await caller.ask({}, { ...here(), key: unknown })).status).toBe(503)
-  })
+  it(
+    'past the budget of failures of its address an unknown key is refused without the database, ' +
+      'whatever X-Forwarded-For says',
+    async () => {
+      const caller = await newCaller()
+      const fromFlooding = async (n: number): Promise<number> => {
+        const { secret: key } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
+        return (
+          await caller.ask(
+            {},
+            { ...here(), key, from: '127.0.0.79', headers: { 'x-forwarded-for': `198.51.100.${n % 250}` } },
+          )
+        ).status
+      }
+      for (let n = 0; n < BOUNDS.failedKeysPerAddressPerMinute; n++) expect(await fromFlooding(n)).toBe(401)
+      // What keys there are is known for a few seconds, or until somebody else's test changes them: then once more.
+      const withoutDatabase = async (): Promise<number> => {
+        proxies.get('postgres')?.set('pass')
+        await expect.poll(() => fromFlooding(0), { timeout: 5_000 }).toBe(401)
+        lose('postgres')
+        return fromFlooding(1)
+      }
+      await expect.poll(withoutDatabase, { timeout: 20_000, interval: 10 }).toBe(401)
+      const { secret: unknown } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
+      expect((await caller.ask({}, { ...here(), key: unknown })).status).toBe(503)
+    },
+  )
 
   it.each(PARTIES)('readiness fails without %s and comes back with it', async (party) => {
     lose(party)

@@ -24,26 +24,32 @@ function outcome(answer: Answer): readonly [number, string] {
 }
 
 describe('Entitle: the knowledge base is active for this client', () => {
-  it('an unknown slug, an inactive one, one of somebody else and one with nothing to serve answer identically, to the byte apart from ids', async () => {
-    const [caller, inactive] = [await newCaller(), await newCaller({ active: false })]
-    const empty = `empty-${randomUUID().slice(0, 8)}`
-    await createKnowledgeBase(service.operator, { slug: empty, title: 'Nothing yet' })
-    const [mayUseEmpty] = [await newCaller({ knowledgeBase: empty })]
-    const answers = [
-      await inactive.ask(),
-      await caller.ask({ knowledge_base: 'no-such-knowledge-base' }),
-      await caller.ask({ knowledge_base: MIXED_KNOWLEDGE_BASE }),
-      await caller.ask({ knowledge_base: empty }),
-      await mayUseEmpty.ask(),
-    ]
-    for (const answer of answers) expect(outcome(answer)).toEqual([403, 'ENTITLEMENT_INACTIVE'])
-    expect(new Set(answers.map(withoutIds)).size).toBe(1)
-  })
+  it(
+    'an unknown slug, an inactive one, one of somebody else and one with nothing to serve answer ' +
+      'identically, to the byte apart from ids',
+    async () => {
+      const [caller, inactive] = [await newCaller(), await newCaller({ active: false })]
+      const empty = `empty-${randomUUID().slice(0, 8)}`
+      await createKnowledgeBase(service.operator, { slug: empty, title: 'Nothing yet' })
+      const [mayUseEmpty] = [await newCaller({ knowledgeBase: empty })]
+      const answers = [
+        await inactive.ask(),
+        await caller.ask({ knowledge_base: 'no-such-knowledge-base' }),
+        await caller.ask({ knowledge_base: MIXED_KNOWLEDGE_BASE }),
+        await caller.ask({ knowledge_base: empty }),
+        await mayUseEmpty.ask(),
+      ]
+      for (const answer of answers) expect(outcome(answer)).toEqual([403, 'ENTITLEMENT_INACTIVE'])
+      expect(new Set(answers.map(withoutIds)).size).toBe(1)
+    },
+  )
 
   it('an inactive entitlement fails before anything is charged', async () => {
     const inactive = await newCaller({ active: false })
     await inactive.ask()
-    const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [inactive.entitlementId])
+    const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [
+      inactive.entitlementId,
+    ])
     expect(rowCount).toBe(0)
   })
 })
@@ -80,7 +86,12 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   it('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {
-    const narrow = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en'], jurisdictions: ['XA'], subjects: ['alpha'] })
+    const narrow = await newCaller({
+      knowledgeBase: MIXED_KNOWLEDGE_BASE,
+      languages: ['en'],
+      jurisdictions: ['XA'],
+      subjects: ['alpha'],
+    })
     const held = [{ language: ['fr'] }, { jurisdiction: ['XB'] }, { subject: ['beta'] }]
     const notHeld = [{ language: ['is'] }, { jurisdiction: ['XZ'] }, { subject: ['omega'] }]
     const answers = await Promise.all([...held, ...notHeld].map((filters) => narrow.ask({ filters })))
@@ -95,7 +106,9 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   it.each(['fr', 'FR', 'Fr'])('language codes are compared in canonical form: %s', async (code) => {
-    const { results } = (await caller.ask({ query: FRENCH_QUERY, profile: showing, filters: { language: [code] } })).retrieved()
+    const { results } = (
+      await caller.ask({ query: FRENCH_QUERY, profile: showing, filters: { language: [code] } })
+    ).retrieved()
     expect(results.map(({ metadata }) => metadata.language)).toEqual(['fr'])
   })
 
@@ -109,14 +122,18 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   it.each(['XA', 'xa', 'Xa'])('jurisdiction codes are compared in canonical form: %s', async (code) => {
-    const { results } = (await caller.ask({ query: FRENCH_QUERY, profile: showing, filters: { jurisdiction: [code] } })).retrieved()
+    const { results } = (
+      await caller.ask({ query: FRENCH_QUERY, profile: showing, filters: { jurisdiction: [code] } })
+    ).retrieved()
     expect(results.length).toBeGreaterThan(0)
     for (const { metadata } of results) expect(metadata.jurisdiction).toBe('XA')
   })
 
   it('values within one list are alternatives, lists combine', async () => {
     const found = async (filters: object): Promise<readonly string[]> =>
-      (await caller.ask({ query: FRENCH_QUERY, profile: showing, filters })).retrieved().results.map(({ document }) => document.title)
+      (await caller.ask({ query: FRENCH_QUERY, profile: showing, filters }))
+        .retrieved()
+        .results.map(({ document }) => document.title)
     expect(await found({ language: ['fr', 'pt-BR'] })).toContain('Code des huîtres')
     expect(await found({ language: ['fr'], subject: ['beta'], jurisdiction: ['XA'] })).toEqual(['Code des huîtres'])
     expect(await found({ language: ['fr'], subject: ['alpha'] })).toEqual([])
@@ -129,7 +146,9 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     const reply = (await french.ask({ query: LONG_TOPIC })).retrieved()
     expect(reply.abstention.decision).toBe('abstain')
     for (const query of [LONG_TOPIC, FRENCH_QUERY])
-      expect((await french.ask({ query, profile })).retrieved().results.map(({ metadata }) => metadata.language)).toEqual(['fr'])
+      expect(
+        (await french.ask({ query, profile })).retrieved().results.map(({ metadata }) => metadata.language),
+      ).toEqual(['fr'])
   })
 
   it('an entitlement of named subjects leaves out passages without one; an entitlement of all has them', async () => {
@@ -147,13 +166,18 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
       (await caller.ask({ query: FRENCH_QUERY })).retrieved(),
       (await caller.ask({ query: FRENCH_QUERY, filters: { language: ['en'] } })).retrieved(),
     ]
-    expect([narrow.abstention.threshold, narrow.abstention.signal]).toEqual([wide.abstention.threshold, wide.abstention.signal])
+    expect([narrow.abstention.threshold, narrow.abstention.signal]).toEqual([
+      wide.abstention.threshold,
+      wide.abstention.signal,
+    ])
   })
 
   it('a forbidden filter is refused before anything is charged', async () => {
     const fresh = await newCaller()
     await fresh.ask({ filters: { language: ['de'] } })
-    const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [fresh.entitlementId])
+    const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [
+      fresh.entitlementId,
+    ])
     expect(rowCount).toBe(0)
   })
 })
@@ -165,13 +189,21 @@ describe('Narrow: profile', () => {
     await addEntitledProfile(service.operator, caller.entitlement, id)
     for (const written of [id, id.toUpperCase()]) {
       const reply = (await caller.ask({ profile: written })).retrieved()
-      expect([reply.retrieval_profile, reply.abstention.threshold, reply.abstention.decision]).toEqual([id, 1, 'abstain'])
+      expect([reply.retrieval_profile, reply.abstention.threshold, reply.abstention.decision]).toEqual([
+        id,
+        1,
+        'abstain',
+      ])
     }
   })
 
   it('a profile that is not entitled, one of another knowledge base and one that does not exist are refused alike', async () => {
     const caller = await newCaller()
-    const ids = [await addProfile('hsfa-rulebook', {}, 0.5), await addProfile(MIXED_KNOWLEDGE_BASE, {}, 0.5), randomUUID()]
+    const ids = [
+      await addProfile('hsfa-rulebook', {}, 0.5),
+      await addProfile(MIXED_KNOWLEDGE_BASE, {}, 0.5),
+      randomUUID(),
+    ]
     const answers = await Promise.all(ids.map((profile) => caller.ask({ profile })))
     for (const answer of answers) expect(outcome(answer)).toEqual([403, 'FILTER_FORBIDDEN'])
     expect(new Set(answers.map(withoutIds)).size).toBe(1)
@@ -193,7 +225,8 @@ describe('Only verified passages in force are served', () => {
     expect(results.length).toBeGreaterThan(0)
     return results
   }
-  const titlesFor = async (query: string): Promise<readonly string[]> => (await found(query)).map(({ document }) => document.title)
+  const titlesFor = async (query: string): Promise<readonly string[]> =>
+    (await found(query)).map(({ document }) => document.title)
 
   it('a provisional passage is not served', async () => {
     expect(await titlesFor(PROVISIONAL_QUERY)).not.toContain('Consultation on Seaweed')
@@ -225,6 +258,9 @@ describe('Only verified passages in force are served', () => {
     const id = await addProfile(MIXED_KNOWLEDGE_BASE, { verification_statuses: ['verified', 'provisional'] }, 0)
     await addEntitledProfile(service.operator, caller.entitlement, id)
     const { results } = (await caller.ask({ query: PROVISIONAL_QUERY, profile: id })).retrieved()
-    expect(results[0]).toMatchObject({ document: { title: 'Consultation on Seaweed' }, metadata: { verification_status: 'provisional' } })
+    expect(results[0]).toMatchObject({
+      document: { title: 'Consultation on Seaweed' },
+      metadata: { verification_status: 'provisional' },
+    })
   })
 })

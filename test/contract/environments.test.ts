@@ -30,7 +30,11 @@ async function inBoth(): Promise<{ readonly live: Caller; readonly testKey: stri
     jurisdictions: ['HS-M'],
     subjects: null,
   })
-  const issued = await issueKeyFor(service.operator, { client, environment: 'test', peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+  const issued = await issueKeyFor(service.operator, {
+    client,
+    environment: 'test',
+    peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS),
+  })
   return { live, testKey: issued.key }
 }
 
@@ -51,6 +55,9 @@ describe('Authentication: test and live runtimes', () => {
     const once = { headers: { 'idempotency-key': randomUUID() } }
     expect(outcomeOf(await live.ask({}, once))).toEqual([200, 'answer'])
     expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl, ...once }))).toEqual([200, 'answer'])
-    expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl, ...once }))).toEqual([409, 'REQUEST_ALREADY_PROCESSED'])
+    expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl, ...once }))).toEqual([
+      409,
+      'REQUEST_ALREADY_PROCESSED',
+    ])
   })
 })

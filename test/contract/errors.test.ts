@@ -24,7 +24,13 @@ async function second(caller: Caller): Promise<Answer> {
 
 /** One row of the specification's table each. */
 const TABLE: readonly Row[] = [
-  { status: 400, code: 'INVALID_REQUEST', condition: 'malformed JSON', retryable: false, provoke: async () => (await newCaller()).send('{') },
+  {
+    status: 400,
+    code: 'INVALID_REQUEST',
+    condition: 'malformed JSON',
+    retryable: false,
+    provoke: async () => (await newCaller()).send('{'),
+  },
   {
     status: 400,
     code: 'INVALID_REQUEST',
@@ -32,8 +38,20 @@ const TABLE: readonly Row[] = [
     retryable: false,
     provoke: async () => (await newCaller()).ask({ top_k: 101 }),
   },
-  { status: 400, code: 'INVALID_REQUEST', condition: 'an unknown field', retryable: false, provoke: async () => (await newCaller()).ask({ answer: true }) },
-  { status: 401, code: 'INVALID_API_KEY', condition: 'a missing key', retryable: false, provoke: async () => (await newCaller()).ask({}, { key: undefined }) },
+  {
+    status: 400,
+    code: 'INVALID_REQUEST',
+    condition: 'an unknown field',
+    retryable: false,
+    provoke: async () => (await newCaller()).ask({ answer: true }),
+  },
+  {
+    status: 401,
+    code: 'INVALID_API_KEY',
+    condition: 'a missing key',
+    retryable: false,
+    provoke: async () => (await newCaller()).ask({}, { key: undefined }),
+  },
   {
     status: 401,
     code: 'INVALID_API_KEY',
@@ -116,7 +134,10 @@ const TABLE: readonly Row[] = [
     retryable: true,
     provoke: async () => {
       const caller = await newCaller()
-      await service.owner.query('delete from fingerprint_keys where organization_id = (select id from organizations where name = $1)', [caller.organization])
+      await service.owner.query(
+        'delete from fingerprint_keys where organization_id = (select id from organizations where name = $1)',
+        [caller.organization],
+      )
       return caller.ask()
     },
   },
@@ -145,17 +166,23 @@ describe('Errors: rules', () => {
 
   it('the message is the same for the same code and says what to do, whatever was sent', async () => {
     const caller = await newCaller()
-    const messages = [(await caller.ask({ top_k: 0 })).error(), (await caller.ask({ query: '' })).error(), (await caller.send('{')).error()].map(
-      ({ error }) => error.message,
-    )
+    const messages = [
+      (await caller.ask({ top_k: 0 })).error(),
+      (await caller.ask({ query: '' })).error(),
+      (await caller.send('{')).error(),
+    ].map(({ error }) => error.message)
     expect(new Set(messages).size).toBe(1)
     expect(messages[0]).toMatch(/correct it/)
   })
 
   it('details list every fault of a request, each with its path', async () => {
     const caller = await newCaller()
-    const { error } = (await caller.ask({ query: 5, top_k: 0, profile: 'x', filters: { language: [] }, more: 1 })).error()
-    expect(new Set(error.details?.map(({ path }) => path))).toEqual(new Set(['query', 'top_k', 'profile', 'filters.language', '(body)']))
+    const { error } = (
+      await caller.ask({ query: 5, top_k: 0, profile: 'x', filters: { language: [] }, more: 1 })
+    ).error()
+    expect(new Set(error.details?.map(({ path }) => path))).toEqual(
+      new Set(['query', 'top_k', 'profile', 'filters.language', '(body)']),
+    )
   })
 
   it('nothing of a cause is shown: no stack, no host, no provider, no SQL', async () => {
@@ -169,9 +196,10 @@ describe('Errors: rules', () => {
   it('a failed request costs an id that is kept: the reservation and the log know it', async () => {
     const caller = await newCaller(ofMixed)
     const answer = await caller.ask({ query: asking('status-500', 'silt') })
-    const { rows } = await service.owner.query<{ trace_id: string; state: string }>('select trace_id, state from reservations where id = $1', [
-      answer.error().request_id.slice(4),
-    ])
+    const { rows } = await service.owner.query<{ trace_id: string; state: string }>(
+      'select trace_id, state from reservations where id = $1',
+      [answer.error().request_id.slice(4)],
+    )
     expect(rows).toEqual([{ trace_id: answer.error().trace_id.slice(4), state: 'refunded' }])
   })
 })

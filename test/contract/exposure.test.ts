@@ -13,7 +13,15 @@ const TINY_SHARE = 0.000_001
 /** Marks far away, but for those that are named; a share so small that its floor decides. */
 function exposure(marks: { readonly corpus?: number; readonly document?: number; readonly run?: number }): object {
   const { corpus = MANY, document = MANY, run = MANY } = marks
-  return { exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, document_share: TINY_SHARE, run, floors: { corpus, document, run: 1 } } }
+  return {
+    exposure: {
+      soft_share: TINY_SHARE,
+      hard_share: TINY_SHARE,
+      document_share: TINY_SHARE,
+      run,
+      floors: { corpus, document, run: 1 },
+    },
+  }
 }
 
 const QUERIES = [
@@ -50,13 +58,20 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
 
   it('an abstention serves nothing and so exposes nothing', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 1 }) })
-    for (let n = 0; n < 3; n++) expect(outcomeOf(await caller.ask({ query: 'zebra crossing paint' }))).toEqual([200, 'abstain'])
+    for (let n = 0; n < 3; n++)
+      expect(outcomeOf(await caller.ask({ query: 'zebra crossing paint' }))).toEqual([200, 'abstain'])
   })
 
   it('past the soft mark the rate tightens to a fifth: RateLimit-Policy says so, and it is enforced', async () => {
-    const { rows } = await service.owner.query<{ passages: number }>('select passages from corpus_versions where id = $1', [service.versionId])
+    const { rows } = await service.owner.query<{ passages: number }>(
+      'select passages from corpus_versions where id = $1',
+      [service.versionId],
+    )
     const soft = 3 / (rows[0]?.passages ?? 1)
-    const limits = { requests_per_minute: 10, exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY, run: MANY } } }
+    const limits = {
+      requests_per_minute: 10,
+      exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY, run: MANY } },
+    }
     const caller = await newCaller({ limits })
     const [first, second] = [await caller.ask(), await caller.ask()]
     expect([windowsOf(first).minute.quota, windowsOf(second).minute.quota]).toEqual([10, 2])
@@ -64,7 +79,9 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   it('each mark is the larger of its share and its floor', async () => {
-    const limits = { exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY, run: MANY } } }
+    const limits = {
+      exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY, run: MANY } },
+    }
     const caller = await newCaller({ limits })
     for (const query of QUERIES) expect((await caller.ask({ query })).status).toBe(200)
   })
@@ -93,16 +110,21 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   it("an operator's decision opens it again within 5 s", async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    await releaseExposure(service.operator, { organization: caller.organization, knowledgeBase: KNOWLEDGE_BASE, note: 'a known partner' })
+    await releaseExposure(service.operator, {
+      organization: caller.organization,
+      knowledgeBase: KNOWLEDGE_BASE,
+      note: 'a known partner',
+    })
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
   })
 
   it('it survives the loss of the counters: what was served is counted from the reservations', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
-      caller.organization,
-    ])
+    await service.owner.query(
+      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      [caller.organization],
+    )
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
@@ -110,12 +132,14 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await service.owner.query(
-      "update reservations set admitted_at = admitted_at - interval '31 days', finished_at = finished_at - interval '31 days' where entitlement_id = $1",
+      "update reservations set admitted_at = admitted_at - interval '31 days', finished_at = " +
+        "finished_at - interval '31 days' where entitlement_id = $1",
       [caller.entitlementId],
     )
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
-      caller.organization,
-    ])
+    await service.owner.query(
+      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      [caller.organization],
+    )
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
   })
 })

@@ -31,7 +31,8 @@ beforeAll(async () => {
 const EVERY = [200, 400, 401, 403, 404, 409, 413, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503] as const
 const header = (of: number | string, name: string): string | null | undefined => replies.get(of)?.headers.get(name)
 
-// Every reply of every contract test is held against the same rules as it arrives (test/support/reply-rules.ts); these name them.
+// Every reply of every contract test is held against the same rules as it arrives (test/support/reply-rules.ts); these
+// name them.
 describe('Bodies and headers', () => {
   it.each(EVERY)('X-Request-Id equals request_id: %s', (of) => {
     const { request_id: id } = JSON.parse(replies.get(of)?.bytes.toString() ?? '') as { request_id: string }
@@ -51,10 +52,15 @@ describe('Bodies and headers', () => {
     expect(header(of, 'retry-after')).toBeNull()
   })
 
-  it.each([200, 409, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503])('RateLimit-Policy and RateLimit where admission was evaluated: %s', (of) => {
-    expect(header(of, 'ratelimit-policy')).toMatch(/^"minute";q=\d+;w=60, "day";q=\d+;w=86400, "month";q=\d+;w=(2419200|2505600|2592000|2678400)$/)
-    expect(header(of, 'ratelimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+, "month";r=\d+;t=\d+$/)
-  })
+  it.each([200, 409, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503])(
+    'RateLimit-Policy and RateLimit where admission was evaluated: %s',
+    (of) => {
+      expect(header(of, 'ratelimit-policy')).toMatch(
+        /^"minute";q=\d+;w=60, "day";q=\d+;w=86400, "month";q=\d+;w=(2419200|2505600|2592000|2678400)$/,
+      )
+      expect(header(of, 'ratelimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+, "month";r=\d+;t=\d+$/)
+    },
+  )
 
   it.each([400, 401, 403, 404, 413])('and nowhere before it: %s', (of) => {
     expect([header(of, 'ratelimit-policy'), header(of, 'ratelimit')]).toEqual([null, null])
@@ -67,7 +73,11 @@ describe('Bodies and headers', () => {
 
   it('an error body has error, request_id and trace_id, and nothing else', () => {
     for (const of of EVERY.slice(1))
-      expect(Object.keys(JSON.parse(replies.get(of)?.bytes.toString() ?? '') as object)).toEqual(['error', 'request_id', 'trace_id'])
+      expect(Object.keys(JSON.parse(replies.get(of)?.bytes.toString() ?? '') as object)).toEqual([
+        'error',
+        'request_id',
+        'trace_id',
+      ])
   })
 })
 
@@ -77,23 +87,32 @@ describe('request_id and trace_id are made by the service', () => {
 
   it('whatever ids the caller sends', async () => {
     const sent = 'req_00000000-0000-4000-8000-000000000000'
-    const reply = await caller.ask({}, { headers: { 'x-request-id': sent, 'request-id': sent, traceparent: TRACEPARENT, 'x-trace-id': TRACE } })
+    const reply = await caller.ask(
+      {},
+      { headers: { 'x-request-id': sent, 'request-id': sent, traceparent: TRACEPARENT, 'x-trace-id': TRACE } },
+    )
     expect(reply.bytes.toString()).not.toContain(sent.slice(4))
     expect(reply.bytes.toString().replaceAll('-', '')).not.toContain(TRACE)
     expect(reply.headers.get('x-request-id')).not.toBe(sent)
   })
 
   it('and unique', async () => {
-    const sent = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? caller.ask() : caller.ask({ top_k: 0 }))))
+    const sent = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? caller.ask() : caller.ask({ top_k: 0 }))),
+    )
     const ids = sent.flatMap(({ bytes }) =>
-      Object.values(JSON.parse(bytes.toString()) as Record<string, unknown>).filter((value) => typeof value === 'string' && /^(req|ret)_/.test(value)),
+      Object.values(JSON.parse(bytes.toString()) as Record<string, unknown>).filter(
+        (value) => typeof value === 'string' && /^(req|ret)_/.test(value),
+      ),
     )
     expect(ids).toHaveLength(40)
     expect(new Set(ids).size).toBe(40)
   })
 
   it('a valid W3C traceparent becomes a link in the log; an invalid one does not', async () => {
-    expect(await logLineOf(await caller.ask({}, { headers: { traceparent: TRACEPARENT } }))).toContain(`"parent":"${TRACEPARENT}"`)
+    expect(await logLineOf(await caller.ask({}, { headers: { traceparent: TRACEPARENT } }))).toContain(
+      `"parent":"${TRACEPARENT}"`,
+    )
     for (const invalid of [
       `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
       `00-${TRACE}-${'0'.repeat(16)}-01`,
@@ -123,13 +142,17 @@ const stagesOf = async (reply: Answer): Promise<string> => stagedSchema.parse(JS
 
 describe('Stages', () => {
   it('the log of a request lists every stage, in the order of the pipeline', async () => {
-    expect(await stagesOf(await caller.ask())).toBe('authenticate parse entitle narrow pin admit embed search rerank decide bound record reply')
+    expect(await stagesOf(await caller.ask())).toBe(
+      'authenticate parse entitle narrow pin admit embed search rerank decide bound record reply',
+    )
   })
 
   it('a refused request went no further than the stage that refused it', async () => {
     expect(await stagesOf(await caller.ask({}, { key: undefined }))).toBe('authenticate')
     expect(await stagesOf(await caller.ask({ top_k: 0 }))).toBe('authenticate parse')
     expect(await stagesOf(await caller.ask({ knowledge_base: 'unknown' }))).toBe('authenticate parse entitle')
-    expect(await stagesOf(await caller.ask({ filters: { language: ['de'] } }))).toBe('authenticate parse entitle narrow')
+    expect(await stagesOf(await caller.ask({ filters: { language: ['de'] } }))).toBe(
+      'authenticate parse entitle narrow',
+    )
   })
 })

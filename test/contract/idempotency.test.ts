@@ -14,7 +14,9 @@ import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
 import { newCaller, providerUrl, service } from './service.ts'
 import { outcomeOf, windowsOf } from './windows.ts'
 
-const under = (key: string | readonly string[]): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({
+const under = (
+  key: string | readonly string[],
+): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({
   headers: { 'idempotency-key': key },
 })
 const redis = new Redis(service.settings.redisUrl, { lazyConnect: true })
@@ -40,7 +42,11 @@ describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
     ['sent twice', ['a'.repeat(16), 'b'.repeat(16)]],
   ])('refused with 400: %s', async (_, key) => {
     const answer = await (await newCaller()).ask({}, under(key))
-    expect([...outcomeOf(answer), answer.error().error.details?.[0]?.path]).toEqual([400, 'INVALID_REQUEST', 'Idempotency-Key'])
+    expect([...outcomeOf(answer), answer.error().error.details?.[0]?.path]).toEqual([
+      400,
+      'INVALID_REQUEST',
+      'Idempotency-Key',
+    ])
   })
 })
 
@@ -77,7 +83,10 @@ describe('Idempotency-Key: already received', () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
-    const rotated = await rotateKey(service.operator, { key: caller.keyId, peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS) })
+    const rotated = await rotateKey(service.operator, {
+      key: caller.keyId,
+      peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS),
+    })
     expect(outcomeOf(await caller.ask({}, { key: rotated.key, ...under(key) }))).toEqual(ALREADY)
   })
 
@@ -85,9 +94,10 @@ describe('Idempotency-Key: already received', () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
-      caller.organization,
-    ])
+    await service.owner.query(
+      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      [caller.organization],
+    )
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
@@ -96,12 +106,14 @@ describe('Idempotency-Key: already received', () => {
     const key = randomUUID()
     await caller.ask({}, under(key))
     await service.owner.query(
-      "update reservations set admitted_at = admitted_at - interval '30 days', finished_at = finished_at - interval '30 days' where entitlement_id = $1",
+      "update reservations set admitted_at = admitted_at - interval '30 days', finished_at = " +
+        "finished_at - interval '30 days' where entitlement_id = $1",
       [caller.entitlementId],
     )
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
-      caller.organization,
-    ])
+    await service.owner.query(
+      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      [caller.organization],
+    )
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
@@ -115,7 +127,10 @@ describe('Idempotency-Key: already received', () => {
   it('keys are compared exactly: another case is another key', async () => {
     const caller = await newCaller()
     const key = `key-${randomUUID()}`
-    expect([(await caller.ask({}, under(key))).status, (await caller.ask({}, under(key.toUpperCase()))).status]).toEqual([200, 200])
+    expect([
+      (await caller.ask({}, under(key))).status,
+      (await caller.ask({}, under(key.toUpperCase()))).status,
+    ]).toEqual([200, 200])
   })
 
   it('of concurrent duplicates exactly one is served; the others name it', async () => {
@@ -128,7 +143,10 @@ describe('Idempotency-Key: already received', () => {
       expect(outcomeOf(answer)).toEqual(ALREADY)
       expect(answer.error().error.original_request_id).toBe(served[0]?.retrieved().request_id)
     }
-    expect((await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId])).rowCount).toBe(1)
+    expect(
+      (await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId]))
+        .rowCount,
+    ).toBe(1)
   })
 })
 

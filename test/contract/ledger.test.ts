@@ -31,7 +31,8 @@ type Entry = z.infer<typeof entrySchema>
 
 async function entriesOf(caller: Caller): Promise<readonly Entry[]> {
   const { rows } = await service.owner.query(
-    'select reservation_id, trace_id, state, charged, fingerprint, fingerprint_epoch, version_id, outcome from ledger where entitlement_id = $1 order by admitted_at',
+    'select reservation_id, trace_id, state, charged, fingerprint, fingerprint_epoch, version_id, ' +
+      'outcome from ledger where entitlement_id = $1 order by admitted_at',
     [caller.entitlementId],
   )
   return z.array(entrySchema).parse(rows)
@@ -83,7 +84,13 @@ describe('Ledger: one row per admitted request', () => {
     expect((await entries(caller, 1))[0]).toMatchObject({
       state: 'refunded',
       charged: false,
-      outcome: { decision: null, error_code: 'RETRIEVAL_UNAVAILABLE', result_count: 0, response_bytes: 0, reply_sha256: null },
+      outcome: {
+        decision: null,
+        error_code: 'RETRIEVAL_UNAVAILABLE',
+        result_count: 0,
+        response_bytes: 0,
+        reply_sha256: null,
+      },
     })
   })
 
@@ -100,14 +107,21 @@ describe('Ledger: one row per admitted request', () => {
     await caller.ask({ top_k: 0 })
     await caller.ask({ filters: { language: ['de'] } })
     await entries(caller, 1)
-    expect((await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId])).rowCount).toBe(1)
+    expect(
+      (await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId]))
+        .rowCount,
+    ).toBe(1)
   })
 
   it('every delivered 200 is a charged entry, and every reservation has one', async () => {
     const caller = await newCaller()
-    const replies = await Promise.all(Array.from({ length: 20 }, (_, n) => caller.ask(n % 3 === 0 ? { query: ABSTAINED_QUERY } : {})))
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => caller.ask(n % 3 === 0 ? { query: ABSTAINED_QUERY } : {})),
+    )
     const all = await entries(caller, 20)
-    expect(all.map((entry) => `req_${entry.reservation_id}`).sort()).toEqual(replies.map((reply) => reply.retrieved().request_id).sort())
+    expect(all.map((entry) => `req_${entry.reservation_id}`).sort()).toEqual(
+      replies.map((reply) => reply.retrieved().request_id).sort(),
+    )
     expect(all.every(({ charged }) => charged)).toBe(true)
   })
 })
@@ -127,7 +141,9 @@ describe('Privacy: fingerprints in place of queries', () => {
     const [one, other] = [await newCaller(), await newCaller()]
     await one.ask()
     await other.ask()
-    expect((await entries(one, 1))[0]?.fingerprint.equals((await entries(other, 1))[0]?.fingerprint ?? Buffer.alloc(0))).toBe(false)
+    expect(
+      (await entries(one, 1))[0]?.fingerprint.equals((await entries(other, 1))[0]?.fingerprint ?? Buffer.alloc(0)),
+    ).toBe(false)
   })
 
   it('rotating makes a new epoch with other fingerprints', async () => {
@@ -141,7 +157,11 @@ describe('Privacy: fingerprints in place of queries', () => {
       .poll(
         async () => {
           await caller.ask()
-          return (await service.owner.query('select from reservations where entitlement_id = $1 and fingerprint_epoch = 2', [caller.entitlementId])).rowCount
+          return (
+            await service.owner.query('select from reservations where entitlement_id = $1 and fingerprint_epoch = 2', [
+              caller.entitlementId,
+            ])
+          ).rowCount
         },
         { timeout: 5_000 },
       )
@@ -161,7 +181,8 @@ describe('Privacy: fingerprints in place of queries', () => {
       serviceSecret: Buffer.from(service.settings.secrets.SERVICE_SECRET, 'base64'),
     })
     const { rows } = await service.owner.query(
-      'select epoch, wrapped is null as erased, octet_length(wrapped) as bytes from fingerprint_keys where organization_id = (select id from organizations where name = $1) order by epoch',
+      'select epoch, wrapped is null as erased, octet_length(wrapped) as bytes from fingerprint_keys ' +
+        'where organization_id = (select id from organizations where name = $1) order by epoch',
       [caller.organization],
     )
     // 60 bytes: a random key wrapped, never the key itself.
@@ -176,6 +197,8 @@ describe('Privacy: fingerprints in place of queries', () => {
     const caller = await newCaller()
     const query = `What about ${randomUUID()}?`
     await caller.ask({ query })
-    expect((await entries(caller, 1))[0]?.fingerprint.toString('hex')).not.toBe(createHash('sha256').update(query).digest('hex'))
+    expect((await entries(caller, 1))[0]?.fingerprint.toString('hex')).not.toBe(
+      createHash('sha256').update(query).digest('hex'),
+    )
   })
 })

@@ -24,15 +24,17 @@ async function asked(caller: Caller, times: number): Promise<void> {
 
 /** Has the counters of a caller's organization counted anew from its reservations, as after a loss of Redis. */
 async function recount(caller: Caller): Promise<void> {
-  await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
-    caller.organization,
-  ])
+  await service.owner.query(
+    'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+    [caller.organization],
+  )
 }
 
 /** Lets the past of a caller lie further back. */
 async function age(caller: Caller, interval: string): Promise<void> {
   await service.owner.query(
-    'update reservations set admitted_at = admitted_at - $2::interval, finished_at = finished_at - $2::interval where entitlement_id = $1',
+    'update reservations set admitted_at = admitted_at - $2::interval, finished_at = finished_at - ' +
+      '$2::interval where entitlement_id = $1',
     [caller.entitlementId, interval],
   )
   await recount(caller)
@@ -68,7 +70,14 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
 
   it('exposure: 30 days, soft 0.1, hard 0.2 and 2,000 of a corpus, half and 60 of a document, runs of 40', () => {
     const floors = { corpus: 2_000, document: 60, run: 40 }
-    expect(planLimitsSchema.parse({}).exposure).toEqual({ window_days: 30, soft_share: 0.1, hard_share: 0.2, document_share: 0.5, run: 40, floors })
+    expect(planLimitsSchema.parse({}).exposure).toEqual({
+      window_days: 30,
+      soft_share: 0.1,
+      hard_share: 0.2,
+      document_share: 0.5,
+      run: 40,
+      floors,
+    })
   })
 })
 
@@ -87,7 +96,8 @@ describe('Limits: rate', () => {
     const caller = await newCaller({ limits: { requests_per_minute: 2 } })
     await asked(caller, 2)
     await service.owner.query(
-      "update reservations set admitted_at = admitted_at - interval '59 seconds' where id = (select id from reservations where entitlement_id = $1 order by admitted_at limit 1)",
+      "update reservations set admitted_at = admitted_at - interval '59 seconds' where id = (select " +
+        'id from reservations where entitlement_id = $1 order by admitted_at limit 1)',
       [caller.entitlementId],
     )
     await recount(caller)
@@ -118,15 +128,18 @@ describe('Limits: concurrency', () => {
     const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_day: 10 } })
     const marker = randomUUID()
     const hangUp = new AbortController()
-    const given = caller.ask({ query: asking('hang', marker) }, { signal: hangUp.signal }).catch((error: unknown) => error)
+    const given = caller
+      .ask({ query: asking('hang', marker) }, { signal: hangUp.signal })
+      .catch((error: unknown) => error)
     await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
     hangUp.abort()
     expect(await given).toBeInstanceOf(Error)
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000, interval: 50 }).toBe(200)
     expect(windowsOf(await caller.ask()).day.remaining).toBe(7)
-    const { rows } = await service.owner.query<{ state: string }>("select state from reservations where entitlement_id = $1 and state <> 'delivered'", [
-      caller.entitlementId,
-    ])
+    const { rows } = await service.owner.query<{ state: string }>(
+      "select state from reservations where entitlement_id = $1 and state <> 'delivered'",
+      [caller.entitlementId],
+    )
     expect(rows).toEqual([{ state: 'failed' }])
   })
 })
@@ -160,7 +173,10 @@ describe('Limits: day and month', () => {
     const windows = windowsOf(await (await newCaller()).ask())
     const now = new Date()
     const secondsTo = (endMs: number): number => (endMs - now.getTime()) / 1_000
-    expect(windows.day.reset).toBeCloseTo(secondsTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)), -1)
+    expect(windows.day.reset).toBeCloseTo(
+      secondsTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)),
+      -1,
+    )
     expect(windows.month.reset).toBeCloseTo(secondsTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)), -1)
   })
 
@@ -224,14 +240,18 @@ describe('Limits: a refused request consumes nothing', () => {
   ])('%s', async (_, limits) => {
     const caller = await newCaller({ limits: { requests_per_month: 50, ...limits } })
     const before = windowsOf(await caller.ask())
-    for (let n = 0; n < 3; n++) expect((await caller.ask({}, { headers: { 'idempotency-key': randomUUID() } })).status).toBe(429)
+    for (let n = 0; n < 3; n++)
+      expect((await caller.ask({}, { headers: { 'idempotency-key': randomUUID() } })).status).toBe(429)
     const after = windowsOf(await caller.ask())
     expect([after.minute.remaining, after.day.remaining, after.month.remaining]).toEqual([
       before.minute.remaining,
       before.day.remaining,
       before.month.remaining,
     ])
-    expect((await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId])).rowCount).toBe(1)
+    expect(
+      (await service.owner.query('select from reservations where entitlement_id = $1', [caller.entitlementId]))
+        .rowCount,
+    ).toBe(1)
   })
 
   it('a request refused for its concurrency takes no minute slot either', async () => {

@@ -18,17 +18,31 @@ const documentSchema = z.strictObject({
       post: z.strictObject({
         operationId: z.literal('retrieve'),
         security: z.tuple([z.strictObject({ bearer: z.tuple([]) })]),
-        parameters: z.array(z.strictObject({ name: z.string(), in: z.literal('header'), required: z.boolean(), description: z.string(), schema: jsonSchema })),
+        parameters: z.array(
+          z.strictObject({
+            name: z.string(),
+            in: z.literal('header'),
+            required: z.boolean(),
+            description: z.string(),
+            schema: jsonSchema,
+          }),
+        ),
         requestBody: z.strictObject({ required: z.literal(true), content: mediaSchema }),
         responses: z.record(
           z.string().regex(/^\d{3}$/),
-          z.strictObject({ description: z.string(), headers: z.record(z.string(), headerSchema), content: mediaSchema }),
+          z.strictObject({
+            description: z.string(),
+            headers: z.record(z.string(), headerSchema),
+            content: mediaSchema,
+          }),
         ),
       }),
     }),
   }),
   components: z.strictObject({
-    securitySchemes: z.strictObject({ bearer: z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }) }),
+    securitySchemes: z.strictObject({
+      bearer: z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }),
+    }),
   }),
 })
 type OpenApi = z.infer<typeof documentSchema>
@@ -37,11 +51,19 @@ let document: OpenApi
 const replies: Answer[] = []
 beforeAll(async () => {
   document = documentSchema.parse(await fetch(`${internalUrl}/openapi.json`).then((response) => response.json()))
-  const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: { requests_per_minute: 3 } })
+  const caller = await newCaller({
+    knowledgeBase: MIXED_KNOWLEDGE_BASE,
+    jurisdictions: ['XA'],
+    limits: { requests_per_minute: 3 },
+  })
   const once = { headers: { 'idempotency-key': 'one-and-the-same-key' } }
   replies.push(await caller.ask({}, once), await caller.ask({}, once), await caller.ask({ query: ABSTAINED_QUERY }))
   replies.push(await caller.ask({ query: asking('status-400', 'silt') }), await caller.ask())
-  replies.push(await caller.ask({ top_k: 0 }), await caller.ask({}, { key: undefined }), await caller.ask({ filters: { language: ['de'] } }))
+  replies.push(
+    await caller.ask({ top_k: 0 }),
+    await caller.ask({}, { key: undefined }),
+    await caller.ask({ filters: { language: ['de'] } }),
+  )
   replies.push(await caller.ask({}, { path: '/' }), await caller.send(' '.repeat(16_385)))
 })
 
@@ -55,7 +77,8 @@ function responseOf(status: number): OpenApi['paths']['/v1/retrieve']['post']['r
   return response
 }
 
-const schemaOf = (content: z.infer<typeof mediaSchema>): z.ZodType => z.fromJSONSchema(content['application/json'].schema)
+const schemaOf = (content: z.infer<typeof mediaSchema>): z.ZodType =>
+  z.fromJSONSchema(content['application/json'].schema)
 
 describe('The OpenAPI 3.1 document', () => {
   it('describes the one operation and its bearer key', () => {
@@ -75,12 +98,27 @@ describe('The OpenAPI 3.1 document', () => {
   })
 
   it('every header of the contract that was observed is listed, with a schema that its value fits', () => {
-    const OF_THE_CONTRACT = ['x-request-id', 'cache-control', 'ratelimit', 'ratelimit-policy', 'retry-after', 'x-should-retry']
+    const OF_THE_CONTRACT = [
+      'x-request-id',
+      'cache-control',
+      'ratelimit',
+      'ratelimit-policy',
+      'retry-after',
+      'x-should-retry',
+    ]
     const misfits = replies.flatMap(({ status, headers }) => {
-      const listed = new Map(Object.entries(responseOf(status).headers).map(([name, header]) => [name.toLowerCase(), z.fromJSONSchema(header.schema)]))
+      const listed = new Map(
+        Object.entries(responseOf(status).headers).map(([name, header]) => [
+          name.toLowerCase(),
+          z.fromJSONSchema(header.schema),
+        ]),
+      )
       const observed = [...headers].filter(([name]) => OF_THE_CONTRACT.includes(name))
       return observed
-        .filter(([name, value]) => listed.get(name)?.safeParse(name === 'retry-after' ? Number(value) : value).success !== true)
+        .filter(
+          ([name, value]) =>
+            listed.get(name)?.safeParse(name === 'retry-after' ? Number(value) : value).success !== true,
+        )
         .map(([name]) => `${status} ${name}`)
     })
     expect(misfits).toEqual([])
@@ -116,14 +154,22 @@ describe('The OpenAPI 3.1 document', () => {
       { filters: { language: [] } },
       { knowledge_base: undefined },
     ])
-      expect([wrong, schema.safeParse(JSON.parse(JSON.stringify({ ...good, ...wrong }))).success]).toEqual([wrong, false])
+      expect([wrong, schema.safeParse(JSON.parse(JSON.stringify({ ...good, ...wrong }))).success]).toEqual([
+        wrong,
+        false,
+      ])
   })
 
   it('it states the bounds of query and Idempotency-Key', () => {
     const properties = z.object({ properties: z.object({ query: z.object({ maxLength: z.literal(4_000) }) }) })
     expect(properties.safeParse(operation().requestBody.content['application/json'].schema).success).toBe(true)
     expect(operation().parameters).toEqual([
-      expect.objectContaining({ name: 'Idempotency-Key', in: 'header', required: false, schema: expect.objectContaining({ minLength: 16, maxLength: 128 }) }),
+      expect.objectContaining({
+        name: 'Idempotency-Key',
+        in: 'header',
+        required: false,
+        schema: expect.objectContaining({ minLength: 16, maxLength: 128 }),
+      }),
     ])
   })
 })
@@ -142,6 +188,7 @@ describe('The internal port', () => {
     const text = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
     expect(text).toMatch(/evidence_requests_total\{status="200",code="",decision="answer"\} \d+/)
     expect(text).toMatch(/evidence_requests_total\{status="401",code="INVALID_API_KEY",decision=""\} \d+/)
-    for (const stage of ['authenticate', 'admit', 'embed', 'search', 'record']) expect(text).toContain(`evidence_stage_seconds_count{stage="${stage}"}`)
+    for (const stage of ['authenticate', 'admit', 'embed', 'search', 'record'])
+      expect(text).toContain(`evidence_stage_seconds_count{stage="${stage}"}`)
   })
 })

@@ -40,17 +40,49 @@ beforeAll(async () => {
 
 /** The gates in the order of the decisions. A request that two of them refuse is answered by the first. */
 const GATES: readonly Gate[] = [
-  { name: '1 headers: Content-Encoding', refusal: invalid, spoil: ({ headers }) => (headers['content-encoding'] = 'gzip') },
+  {
+    name: '1 headers: Content-Encoding',
+    refusal: invalid,
+    spoil: ({ headers }) => (headers['content-encoding'] = 'gzip'),
+  },
   { name: '2 authenticate: the key', refusal: [401, 'INVALID_API_KEY'], spoil: (draft) => (draft.key = 'erk_live_0') },
-  { name: '2 authenticate: the scope', refusal: [403, 'SCOPE_FORBIDDEN'], spoil: (draft) => (draft.key = keyOf(withoutScope)) },
-  { name: '3 body: its size', refusal: [413, 'INVALID_REQUEST'], spoil: (draft) => (draft.write = (json) => json.padEnd(16_385)) },
-  { name: '3 body: its media type', refusal: invalid, spoil: ({ headers }) => (headers['content-type'] = 'text/plain') },
-  { name: '3 body: the Idempotency-Key', refusal: invalid, spoil: ({ headers }) => (headers['idempotency-key'] = 'short') },
+  {
+    name: '2 authenticate: the scope',
+    refusal: [403, 'SCOPE_FORBIDDEN'],
+    spoil: (draft) => (draft.key = keyOf(withoutScope)),
+  },
+  {
+    name: '3 body: its size',
+    refusal: [413, 'INVALID_REQUEST'],
+    spoil: (draft) => (draft.write = (json) => json.padEnd(16_385)),
+  },
+  {
+    name: '3 body: its media type',
+    refusal: invalid,
+    spoil: ({ headers }) => (headers['content-type'] = 'text/plain'),
+  },
+  {
+    name: '3 body: the Idempotency-Key',
+    refusal: invalid,
+    spoil: ({ headers }) => (headers['idempotency-key'] = 'short'),
+  },
   { name: '3 body: its JSON', refusal: invalid, spoil: (draft) => (draft.write = (json) => json.slice(0, -1)) },
   { name: '3 body: its fields', refusal: invalid, spoil: ({ body }) => (body['surprise'] = 1) },
-  { name: '4 entitle', refusal: [403, 'ENTITLEMENT_INACTIVE'], spoil: ({ body }) => (body['knowledge_base'] = 'unknown') },
-  { name: '5 narrow: filters', refusal: [403, 'FILTER_FORBIDDEN'], spoil: ({ body }) => (body['filters'] = { language: ['de'] }) },
-  { name: '5 narrow: profile', refusal: [403, 'FILTER_FORBIDDEN'], spoil: ({ body }) => (body['profile'] = randomUUID()) },
+  {
+    name: '4 entitle',
+    refusal: [403, 'ENTITLEMENT_INACTIVE'],
+    spoil: ({ body }) => (body['knowledge_base'] = 'unknown'),
+  },
+  {
+    name: '5 narrow: filters',
+    refusal: [403, 'FILTER_FORBIDDEN'],
+    spoil: ({ body }) => (body['filters'] = { language: ['de'] }),
+  },
+  {
+    name: '5 narrow: profile',
+    refusal: [403, 'FILTER_FORBIDDEN'],
+    spoil: ({ body }) => (body['profile'] = randomUUID()),
+  },
   {
     name: '7 admit: idempotency',
     refusal: [409, 'REQUEST_ALREADY_PROCESSED'],
@@ -61,11 +93,20 @@ const GATES: readonly Gate[] = [
   },
   { name: '7 admit: allowances', refusal: [429, 'QUOTA_EXHAUSTED'], spoil: (draft) => (draft.key = keyOf(spent)) },
   { name: '7 admit: rate', refusal: [429, 'RATE_LIMITED'], spoil: (draft) => (draft.key = keyOf(fast)) },
-  { name: '8 paid work', refusal: [503, 'RETRIEVAL_UNAVAILABLE'], spoil: ({ body }) => (body['query'] = asking('status-400', 'silt')) },
+  {
+    name: '8 paid work',
+    refusal: [503, 'RETRIEVAL_UNAVAILABLE'],
+    spoil: ({ body }) => (body['query'] = asking('status-400', 'silt')),
+  },
 ]
 
 async function send(spoilt: readonly Gate[]): Promise<Answer> {
-  const draft: Draft = { key: keyOf(caller), headers: {}, body: { query: 'silt', knowledge_base: MIXED_KNOWLEDGE_BASE }, write: (json) => json }
+  const draft: Draft = {
+    key: keyOf(caller),
+    headers: {},
+    body: { query: 'silt', knowledge_base: MIXED_KNOWLEDGE_BASE },
+    write: (json) => json,
+  }
   // The later gate first, so that where both touch one thing the earlier has it.
   for (const gate of spoilt.toReversed()) gate.spoil(draft)
   const options: AskOptions = { key: draft.key, headers: draft.headers }

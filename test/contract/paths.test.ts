@@ -52,10 +52,13 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
     expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
   })
 
-  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])('%s /v1/retrieve', async (method) => {
-    const answer = await caller.send(undefined, { method })
-    expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
-  })
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])(
+    '%s /v1/retrieve',
+    async (method) => {
+      const answer = await caller.send(undefined, { method })
+      expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
+    },
+  )
 
   it('HEAD /v1/retrieve, without a body', async () => {
     const answer = await caller.send(undefined, { method: 'HEAD' })
@@ -67,7 +70,10 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
   })
 
   it('CONNECT', async () => {
-    expect(await raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).toMatchObject({ status: 404, faults: [] })
+    expect(await raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).toMatchObject({
+      status: 404,
+      faults: [],
+    })
   })
 
   it('comes without looking at the key', async () => {
@@ -80,10 +86,13 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
 })
 
 describe('Health, metrics and API documents live on a separate internal port', () => {
-  it.each(['/livez', '/readyz', '/metrics', '/openapi.json'])('%s is on the internal port and not on the public one', async (path) => {
-    expect((await fetch(`${internalUrl}${path}`)).status).toBe(200)
-    expect((await caller.send(undefined, { method: 'GET', path })).status).toBe(404)
-  })
+  it.each(['/livez', '/readyz', '/metrics', '/openapi.json'])(
+    '%s is on the internal port and not on the public one',
+    async (path) => {
+      expect((await fetch(`${internalUrl}${path}`)).status).toBe(200)
+      expect((await caller.send(undefined, { method: 'GET', path })).status).toBe(404)
+    },
+  )
 
   it('the operation is not on the internal port', async () => {
     const response = await fetch(`${internalUrl}/v1/retrieve`, {
@@ -107,7 +116,10 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
     ['two lengths', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}'],
     ['a length that is no number', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: two\r\n\r\n{}'],
     ['a negative length', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n{}'],
-    ['length and chunks', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    [
+      'length and chunks',
+      'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
     ['an unknown transfer encoding', 'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n{}'],
     ['a header section that is too large', `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
     ['a request target that is too large', `POST /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
@@ -119,7 +131,10 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
   })
 
   it('no Host header', async () => {
-    expect(await raw('POST /v1/retrieve HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatchObject({ status: 400, faults: [] })
+    expect(await raw('POST /v1/retrieve HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatchObject({
+      status: 400,
+      faults: [],
+    })
   })
 
   it('a request line of before HTTP/1.0, which has no headers and so no key', async () => {
@@ -127,21 +142,37 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
   })
 
   it('an expectation that cannot be met', async () => {
-    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Expect: tea', `Content-Length: ${BODY.length}`), BODY)).toMatchObject({ status: 400, faults: [] })
+    expect(
+      await raw(head('POST /v1/retrieve HTTP/1.1', 'Expect: tea', `Content-Length: ${BODY.length}`), BODY),
+    ).toMatchObject({ status: 400, faults: [] })
   })
 
   it('a chunk whose size is no number, in the body of a good request', async () => {
-    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Transfer-Encoding: chunked'), 'zz\r\n{}\r\n')).toMatchObject({ status: 400, faults: [] })
+    expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Transfer-Encoding: chunked'), 'zz\r\n{}\r\n')).toMatchObject({
+      status: 400,
+      faults: [],
+    })
   })
 
   it('Expect: 100-continue is met, then answered', async () => {
-    const received = await sendRaw(baseUrl, `${head('POST /v1/retrieve HTTP/1.1', 'Expect: 100-continue', `Content-Length: ${BODY.length}`)}${BODY}`)
+    const received = await sendRaw(
+      baseUrl,
+      `${head('POST /v1/retrieve HTTP/1.1', 'Expect: 100-continue', `Content-Length: ${BODY.length}`)}${BODY}`,
+    )
     expect(received.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   it('an upgrade to another protocol is not taken up: the request is answered', async () => {
     expect(
-      await raw(head('POST /v1/retrieve HTTP/1.1', 'Upgrade: websocket', 'Connection: Upgrade, close', `Content-Length: ${BODY.length}`), BODY),
+      await raw(
+        head(
+          'POST /v1/retrieve HTTP/1.1',
+          'Upgrade: websocket',
+          'Connection: Upgrade, close',
+          `Content-Length: ${BODY.length}`,
+        ),
+        BODY,
+      ),
     ).toMatchObject({ faults: [] })
   })
 

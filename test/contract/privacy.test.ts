@@ -21,7 +21,11 @@ let kept: readonly (readonly [string, string])[] = []
 /** Every way in which a query can end. */
 async function askEveryWay(): Promise<readonly string[]> {
   const query = `What does ${MARKER} mean?`
-  const rerankers = await Promise.all(['alike', 'echo', 'status-500', 'reset'].map((model) => showingProfile(caller, { reranker: { model, candidates: 5 } })))
+  const rerankers = await Promise.all(
+    ['alike', 'echo', 'status-500', 'reset'].map((model) =>
+      showingProfile(caller, { reranker: { model, candidates: 5 } }),
+    ),
+  )
   const one = { headers: { 'idempotency-key': IDEMPOTENCY_MARKER } }
   const replies = [
     await caller.ask({ query }, one),
@@ -47,10 +51,14 @@ async function askEveryWay(): Promise<readonly string[]> {
 }
 
 async function tablesOf(): Promise<readonly (readonly [string, string])[]> {
-  const { rows } = await service.owner.query<{ name: string }>("select table_name as name from information_schema.tables where table_schema = 'public'")
+  const { rows } = await service.owner.query<{ name: string }>(
+    "select table_name as name from information_schema.tables where table_schema = 'public'",
+  )
   return Promise.all(
     rows.map(async ({ name }) => {
-      const { rows: all } = await service.owner.query<{ text: string }>(`select coalesce(string_agg(t::text, E'\\n'), '') as text from "${name}" t`)
+      const { rows: all } = await service.owner.query<{ text: string }>(
+        `select coalesce(string_agg(t::text, E'\\n'), '') as text from "${name}" t`,
+      )
       return [`table ${name}`, all[0]?.text ?? ''] as const
     }),
   )
@@ -105,23 +113,31 @@ let named: string
 beforeAll(async () => {
   caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
   replies = await askEveryWay()
-  named = JSON.stringify((await (await newCaller()).ask({ query: `What does COB-M ${PROVISION} say of ${MARKER}?` })).retrieved().abstention)
+  named = JSON.stringify(
+    (await (await newCaller()).ask({ query: `What does COB-M ${PROVISION} say of ${MARKER}?` })).retrieved().abstention,
+  )
   // The ledger's job has run once the answered request has its entry.
   await vi.waitFor(
     async () =>
-      expect((await service.owner.query('select from ledger where entitlement_id = $1 and charged', [caller.entitlementId])).rowCount).toBeGreaterThan(0),
+      expect(
+        (await service.owner.query('select from ledger where entitlement_id = $1 and charged', [caller.entitlementId]))
+          .rowCount,
+      ).toBeGreaterThan(0),
     { timeout: 20_000 },
   )
   const metrics = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
   kept = [...(await tablesOf()), ...(await redisOf()), ...filesOf(service.settings.folder), ['metrics', metrics]]
 })
 
-const holding = (text: string): readonly string[] => kept.filter(([, content]) => content.includes(text)).map(([where]) => where)
+const holding = (text: string): readonly string[] =>
+  kept.filter(([, content]) => content.includes(text)).map(([where]) => where)
 
 describe('Privacy', () => {
   it('the search looks where things are kept', () => {
     const id = /req_([0-9a-f-]{36})/.exec(replies[0] ?? '')?.[1] ?? '-'
-    expect(holding(id)).toEqual(expect.arrayContaining(['table reservations', 'table ledger', service.gateways[0]?.logFile]))
+    expect(holding(id)).toEqual(
+      expect.arrayContaining(['table reservations', 'table ledger', service.gateways[0]?.logFile]),
+    )
     expect(holding(caller.entitlementId)).toContain('Redis')
   })
 
@@ -158,7 +174,10 @@ describe('Privacy', () => {
     expect(holding(service.settings.secrets[name])).toEqual([])
   })
 
-  it.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reranker'])('the key of an endpoint is stored nowhere: %s', (key) => {
-    expect(holding(key)).toEqual([])
-  })
+  it.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reranker'])(
+    'the key of an endpoint is stored nowhere: %s',
+    (key) => {
+      expect(holding(key)).toEqual([])
+    },
+  )
 })

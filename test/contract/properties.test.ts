@@ -23,7 +23,9 @@ beforeAll(async () => {
 })
 
 /** Text of one to four bytes a character, never blank. */
-const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }).filter((text) => text.trim() !== '' && !text.includes('\0') && text.isWellFormed())
+const words = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 200 })
+  .filter((text) => text.trim() !== '' && !text.includes('\0') && text.isWellFormed())
 
 const goodRequest = fc.record(
   {
@@ -36,7 +38,9 @@ const goodRequest = fc.record(
       {
         language: fc.uniqueArray(fc.constantFrom('en', 'EN', 'En'), { minLength: 1 }),
         jurisdiction: fc.uniqueArray(fc.constantFrom('HS-M', 'hs-m', 'HS-F'), { minLength: 1 }),
-        subject: fc.uniqueArray(fc.constantFrom('conduct', 'prudential', 'financial-crime', 'data-protection'), { minLength: 1 }),
+        subject: fc.uniqueArray(fc.constantFrom('conduct', 'prudential', 'financial-crime', 'data-protection'), {
+          minLength: 1,
+        }),
       },
       { requiredKeys: [] },
     ),
@@ -72,10 +76,18 @@ describe('Request schema, over HTTP', () => {
 
   it('a request with one field spoilt is 400 at that field, and what it held is not repeated', async () => {
     const marker = fc.stringMatching(/^zq[a-z]{12}$/)
-    const spoilt = fc.tuple(marker, fc.constantFrom('query', 'knowledge_base', 'top_k', 'profile', 'filters')).map(([mark, field]) => {
-      const values: Record<string, unknown> = { query: [mark], knowledge_base: { [mark]: mark }, top_k: mark, profile: mark, filters: { [mark]: [mark] } }
-      return { mark, field, body: { [field]: values[field] } }
-    })
+    const spoilt = fc
+      .tuple(marker, fc.constantFrom('query', 'knowledge_base', 'top_k', 'profile', 'filters'))
+      .map(([mark, field]) => {
+        const values: Record<string, unknown> = {
+          query: [mark],
+          knowledge_base: { [mark]: mark },
+          top_k: mark,
+          profile: mark,
+          filters: { [mark]: [mark] },
+        }
+        return { mark, field, body: { [field]: values[field] } }
+      })
     await fc.assert(
       fc.asyncProperty(spoilt, async ({ mark, field, body }) => {
         const answer = await caller.ask(body)
@@ -97,7 +109,10 @@ describe('Request schema, over HTTP', () => {
   })
 
   it('header values of any kind never lead past the catalogue', async () => {
-    const value = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)), maxLength: 300 })
+    const value = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      maxLength: 300,
+    })
     const name = fc.constantFrom(
       'authorization',
       'content-type',
@@ -129,7 +144,9 @@ describe('Byte bounds, over HTTP', () => {
         const query = character.repeat(Math.floor((wanted - frame) / Buffer.byteLength(character)))
         const text = JSON.stringify({ query, knowledge_base: KNOWLEDGE_BASE })
         const body = Buffer.concat([Buffer.from(text), Buffer.alloc(wanted - Buffer.byteLength(text), 0x20)])
-        const answer = await (chunked ? caller.send(undefined, { chunks: [body.subarray(0, 7_001), body.subarray(7_001)] }) : caller.send(body))
+        const answer = await (chunked
+          ? caller.send(undefined, { chunks: [body.subarray(0, 7_001), body.subarray(7_001)] })
+          : caller.send(body))
         const fits = [...query].length <= 4_000 ? 200 : 400
         expect(answer.status).toBe(over > 0 ? 413 : fits)
       }),
@@ -137,16 +154,20 @@ describe('Byte bounds, over HTTP', () => {
     )
   })
 
-  it('a reply of passages of several bytes a character is never larger than the bound of the plan, and states its exact length', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 100 }), words, async (topK, text) => {
-        const answer = await ofMixed.ask({ query: `${LONG_TOPIC} ${text}`, top_k: topK })
-        expect(answer.bytes.length).toBeLessThanOrEqual(42_000)
-        const { usage, results } = answer.retrieved()
-        expect([usage.response_bytes, usage.result_count]).toEqual([answer.bytes.length, results.length])
-        expect(JSON.parse(answer.bytes.toString('utf8'))).toEqual(answer.retrieved())
-      }),
-      { numRuns: RUNS },
-    )
-  })
+  it(
+    'a reply of passages of several bytes a character is never larger than the bound of the plan, and ' +
+      'states its exact length',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 1, max: 100 }), words, async (topK, text) => {
+          const answer = await ofMixed.ask({ query: `${LONG_TOPIC} ${text}`, top_k: topK })
+          expect(answer.bytes.length).toBeLessThanOrEqual(42_000)
+          const { usage, results } = answer.retrieved()
+          expect([usage.response_bytes, usage.result_count]).toEqual([answer.bytes.length, results.length])
+          expect(JSON.parse(answer.bytes.toString('utf8'))).toEqual(answer.retrieved())
+        }),
+        { numRuns: RUNS },
+      )
+    },
+  )
 })

@@ -17,32 +17,51 @@ beforeAll(async () => {
 })
 
 /** The query as the provider sees it, different every time. */
-const treated = (behaviour: ProviderBehaviour): { readonly query: string } => ({ query: asking(behaviour, `${QUERY} ${randomUUID()}`) })
+const treated = (behaviour: ProviderBehaviour): { readonly query: string } => ({
+  query: asking(behaviour, `${QUERY} ${randomUUID()}`),
+})
 
 describe('usage.query_embedding_tokens', () => {
   it('is what the provider reports', async () => {
     expect((await caller.ask(treated('good'))).retrieved().usage.query_embedding_tokens).toBe(providerTokens)
   })
 
-  it.each(['no-usage', 'usage-text', 'usage-negative'] as const)('is null when the provider reports no number: %s', async (behaviour) => {
-    expect((await caller.ask(treated(behaviour))).retrieved().usage.query_embedding_tokens).toBeNull()
-  })
+  it.each(['no-usage', 'usage-text', 'usage-negative'] as const)(
+    'is null when the provider reports no number: %s',
+    async (behaviour) => {
+      expect((await caller.ask(treated(behaviour))).retrieved().usage.query_embedding_tokens).toBeNull()
+    },
+  )
 })
 
 describe('Errors that are not the caller’s: the embedding provider', () => {
-  it.each(['short-vector', 'long-vector', 'null-values', 'text-values', 'infinite-values', 'zero-vector', 'no-vector', 'two-vectors', 'wrong-index'] as const)(
-    'a vector that cannot be trusted is 503 RETRIEVAL_UNAVAILABLE: %s',
-    async (behaviour) => {
-      expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
-    },
-  )
+  it.each([
+    'short-vector',
+    'long-vector',
+    'null-values',
+    'text-values',
+    'infinite-values',
+    'zero-vector',
+    'no-vector',
+    'two-vectors',
+    'wrong-index',
+  ] as const)('a vector that cannot be trusted is 503 RETRIEVAL_UNAVAILABLE: %s', async (behaviour) => {
+    expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
+  })
 
-  it.each(['status-400', 'status-401', 'status-429', 'status-500', 'reset', 'not-json', 'echo', 'hang', 'drip'] as const)(
-    '503 RETRIEVAL_UNAVAILABLE, never an abstention or an empty 200: %s',
-    async (behaviour) => {
-      expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
-    },
-  )
+  it.each([
+    'status-400',
+    'status-401',
+    'status-429',
+    'status-500',
+    'reset',
+    'not-json',
+    'echo',
+    'hang',
+    'drip',
+  ] as const)('503 RETRIEVAL_UNAVAILABLE, never an abstention or an empty 200: %s', async (behaviour) => {
+    expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
+  })
 
   it.each(['flaky-429', 'flaky-500', 'flaky-reset'] as const)('a passing failure is retried: %s', async (behaviour) => {
     const body = treated(behaviour)
@@ -70,7 +89,10 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
 
 describe('Limits: a 503 after admission is refunded', () => {
   it('day, month and the idempotency key are restored, the minute slot is not', async () => {
-    const one = await newCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 } })
+    const one = await newCaller({
+      ...ofMixed,
+      limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 },
+    })
     const key = { headers: { 'idempotency-key': randomUUID() } }
     expect(outcomeOf(await one.ask(treated('status-400'), key))).toEqual(UNAVAILABLE)
     const served = await one.ask({}, key)
@@ -98,9 +120,10 @@ describe('Limits: a 503 after admission is refunded', () => {
   it('the refund stands when the counters are counted anew', async () => {
     const one = await newCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
-    await service.owner.query('update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)', [
-      one.organization,
-    ])
+    await service.owner.query(
+      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      [one.organization],
+    )
     const { minute, day } = windowsOf(await one.ask())
     expect([minute.remaining, day.remaining]).toEqual([8, 9])
   })

@@ -5,7 +5,8 @@ import type { Caller } from '#test/support/caller.ts'
 import { showingProfile } from './profiles.ts'
 import { newCaller } from './service.ts'
 
-// The demo rulebook has COB-M 2.1 (cooling-off, HS-M, conduct) and DPR-F 2.1 (breaches, HS-F, data-protection), and no rule 99.9 anywhere.
+// The demo rulebook has COB-M 2.1 (cooling-off, HS-M, conduct) and DPR-F 2.1 (breaches, HS-F, data-protection), and no
+// rule 99.9 anywhere.
 const HELD = 'COB-M 2.1'
 const NORMALIZED = 'rulebook:cob-m#2/1'
 const NOT_HELD = { text: 'COB-M 99.9', normalized: 'rulebook:cob-m#99/9', reason: 'not_in_corpus' }
@@ -33,13 +34,16 @@ describe('A provision that the query names and the rulebook holds', () => {
   })
 
   it('comes first however much better another answers the words', async () => {
-    const first = async (query: string): Promise<string | undefined> => (await caller.ask({ query })).retrieved().results[0]?.citation.label
+    const first = async (query: string): Promise<string | undefined> =>
+      (await caller.ask({ query })).retrieved().results[0]?.citation.label
     expect(await first(ANSWERED_QUERY)).toBe(HELD)
     expect(await first(`${ANSWERED_QUERY} See DPR-F 2.1.`)).toBe('DPR-F 2.1')
   })
 
   it('is supported under filters that leave it', async () => {
-    const { results, abstention } = (await caller.ask({ query: `${ANSWERED_QUERY} (${HELD})`, filters: { jurisdiction: ['HS-M'] } })).retrieved()
+    const { results, abstention } = (
+      await caller.ask({ query: `${ANSWERED_QUERY} (${HELD})`, filters: { jurisdiction: ['HS-M'] } })
+    ).retrieved()
     expect(abstention).toMatchObject({ decision: 'answer', unsupported_explicit_references: [] })
     expect(results[0]?.citation.label).toBe(HELD)
   })
@@ -66,7 +70,11 @@ describe('unsupported_explicit_references', () => {
   })
 
   it('names a provision that the own filters of the request exclude: outside_filters', async () => {
-    for (const filters of [{ jurisdiction: ['HS-F'] }, { subject: ['data-protection'] }, { jurisdiction: ['HS-M'], subject: ['prudential'] }])
+    for (const filters of [
+      { jurisdiction: ['HS-F'] },
+      { subject: ['data-protection'] },
+      { jurisdiction: ['HS-M'], subject: ['prudential'] },
+    ])
       expect(await abstentionOf(caller, `What does ${HELD} say?`, { filters })).toMatchObject({
         decision: 'abstain',
         unsupported_explicit_references: [{ text: HELD, normalized: NORMALIZED, reason: 'outside_filters' }],
@@ -75,9 +83,16 @@ describe('unsupported_explicit_references', () => {
 
   it('names a provision outside the entitlement: not_in_corpus, as if it did not exist, with filters and without', async () => {
     for (const further of [{}, { filters: { jurisdiction: ['HS-F'] } }]) {
-      const [held, made] = [await abstentionOf(ofHarbour, 'COB-M 2.1', further), await abstentionOf(ofHarbour, 'COB-M 2.7', further)]
-      expect(held.unsupported_explicit_references).toEqual([{ text: 'COB-M 2.1', normalized: NORMALIZED, reason: 'not_in_corpus' }])
-      expect(made.unsupported_explicit_references).toEqual([{ text: 'COB-M 2.7', normalized: 'rulebook:cob-m#2/7', reason: 'not_in_corpus' }])
+      const [held, made] = [
+        await abstentionOf(ofHarbour, 'COB-M 2.1', further),
+        await abstentionOf(ofHarbour, 'COB-M 2.7', further),
+      ]
+      expect(held.unsupported_explicit_references).toEqual([
+        { text: 'COB-M 2.1', normalized: NORMALIZED, reason: 'not_in_corpus' },
+      ])
+      expect(made.unsupported_explicit_references).toEqual([
+        { text: 'COB-M 2.7', normalized: 'rulebook:cob-m#2/7', reason: 'not_in_corpus' },
+      ])
       expect(held.decision).toBe(made.decision)
     }
   })
@@ -85,18 +100,25 @@ describe('unsupported_explicit_references', () => {
   it('names a provision that no request may see: a draft is not in the corpus, whatever the filters', async () => {
     for (const further of [{}, { filters: { jurisdiction: ['HS-M'] } }])
       expect(await abstentionOf(caller, 'TKD-F 1.1', further)).toMatchObject({
-        unsupported_explicit_references: [{ text: 'TKD-F 1.1', normalized: 'rulebook:tkd-f#1/1', reason: 'not_in_corpus' }],
+        unsupported_explicit_references: [
+          { text: 'TKD-F 1.1', normalized: 'rulebook:tkd-f#1/1', reason: 'not_in_corpus' },
+        ],
       })
   })
 
   it('lists every provision once, in the order of the query, each with its own reason, and none that is supported', async () => {
     const query = `Compare COB-M 99.9, DPR-F 2.1, ${HELD} and again COB-M 99.9.`
-    const { unsupported_explicit_references: unsupported } = await abstentionOf(caller, query, { filters: { jurisdiction: ['HS-F'] } })
+    const { unsupported_explicit_references: unsupported } = await abstentionOf(caller, query, {
+      filters: { jurisdiction: ['HS-F'] },
+    })
     expect(unsupported).toEqual([NOT_HELD, { text: HELD, normalized: NORMALIZED, reason: 'outside_filters' }])
   })
 
   it('the decision is answer only if it is empty, however good the evidence for the rest', async () => {
-    const [without, withOne] = [await caller.ask(), await caller.ask({ query: `${ANSWERED_QUERY} And what does COB-M 99.9 add?` })]
+    const [without, withOne] = [
+      await caller.ask(),
+      await caller.ask({ query: `${ANSWERED_QUERY} And what does COB-M 99.9 add?` }),
+    ]
     expect(without.retrieved().abstention.decision).toBe('answer')
     const { abstention, results } = withOne.retrieved()
     expect(abstention).toMatchObject({ decision: 'abstain', unsupported_explicit_references: [NOT_HELD] })
@@ -128,13 +150,19 @@ describe('Filters and the decision', () => {
   ])('never change signal or threshold: %j', async (filters) => {
     const plain = await abstentionOf(caller, ANSWERED_QUERY)
     for (const query of [ANSWERED_QUERY, HELD, 'COB-M 99.9'])
-      expect(await abstentionOf(caller, query, { filters })).toMatchObject({ signal: plain.signal, threshold: plain.threshold })
+      expect(await abstentionOf(caller, query, { filters })).toMatchObject({
+        signal: plain.signal,
+        threshold: plain.threshold,
+      })
   })
 
   it('a filter that leaves all that is entitled changes nothing', async () => {
     const all = { language: ['en'], jurisdiction: ['HS-M', 'HS-F'] }
     for (const query of [ANSWERED_QUERY, `What does ${HELD} say?`, 'COB-M 99.9']) {
-      const [filtered, plain] = [(await caller.ask({ query, filters: all })).retrieved(), (await caller.ask({ query })).retrieved()]
+      const [filtered, plain] = [
+        (await caller.ask({ query, filters: all })).retrieved(),
+        (await caller.ask({ query })).retrieved(),
+      ]
       expect([filtered.abstention, filtered.results]).toEqual([plain.abstention, plain.results])
     }
   })

@@ -75,11 +75,16 @@ describe('Retrieval request: query', () => {
     ['low before high', String.raw`\udf0a\ud83c`],
     ['high at the end', String.raw`capital \ud83c`],
   ])('has no lone surrogate: %s', async (_, escaped) => {
-    expect(pathsRefused(await caller.send(`{"query":"${escaped}","knowledge_base":"${KNOWLEDGE_BASE}"}`))).toEqual(['query'])
+    expect(pathsRefused(await caller.send(`{"query":"${escaped}","knowledge_base":"${KNOWLEDGE_BASE}"}`))).toEqual([
+      'query',
+    ])
   })
 
   it('may be written with escaped surrogate pairs', async () => {
-    expect((await caller.send(String.raw`{"query":"capital \ud83c\udf0a ratio","knowledge_base":"${KNOWLEDGE_BASE}"}`)).status).toBe(200)
+    expect(
+      (await caller.send(String.raw`{"query":"capital \ud83c\udf0a ratio","knowledge_base":"${KNOWLEDGE_BASE}"}`))
+        .status,
+    ).toBe(200)
   })
 
   it('is held to the shorter length of a plan, counted in code points', async () => {
@@ -130,7 +135,11 @@ describe('Retrieval request: filters', () => {
     })
 
     it('is optional', async () => {
-      expect(await statusOf({ filters: { language: ['en'], jurisdiction: ['HS-M'], subject: ['conduct'], [name]: undefined } })).toBe(200)
+      expect(
+        await statusOf({
+          filters: { language: ['en'], jurisdiction: ['HS-M'], subject: ['conduct'], [name]: undefined },
+        }),
+      ).toBe(200)
     })
   })
 })
@@ -140,20 +149,29 @@ describe('Retrieval request: top_k', () => {
     expect(await statusOf({ top_k: topK })).toBe(200)
   })
 
-  it.each([0, -1, 101, 1.5, 1e300, '5', null, true, [5]])('is a whole number from 1 to 100: refused when %j', async (topK) => {
-    expect(await refusedAt({ top_k: topK })).toEqual(['top_k'])
-  })
+  it.each([0, -1, 101, 1.5, 1e300, '5', null, true, [5]])(
+    'is a whole number from 1 to 100: refused when %j',
+    async (topK) => {
+      expect(await refusedAt({ top_k: topK })).toEqual(['top_k'])
+    },
+  )
 
   it('may be written as 5.0 or 5e0, which are the same JSON number', async () => {
     for (const written of ['5.0', '5e0'])
-      expect((await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","top_k":${written}}`)).status).toBe(200)
+      expect(
+        (await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","top_k":${written}}`))
+          .status,
+      ).toBe(200)
   })
 })
 
 describe('Retrieval request: profile', () => {
-  it.each(['', 'ACTIVE', 'latest', 'not-a-uuid', `${randomUUID()}0`, 7, null, {}])('is "active" or a UUID: refused when %j', async (profile) => {
-    expect(await refusedAt({ profile })).toEqual(['profile'])
-  })
+  it.each(['', 'ACTIVE', 'latest', 'not-a-uuid', `${randomUUID()}0`, 7, null, {}])(
+    'is "active" or a UUID: refused when %j',
+    async (profile) => {
+      expect(await refusedAt({ profile })).toEqual(['profile'])
+    },
+  )
 
   it('"active" is the same as none', async () => {
     const [named, absent] = [(await caller.ask({ profile: 'active' })).retrieved(), (await caller.ask()).retrieved()]
@@ -175,7 +193,13 @@ describe('Unknown fields are rejected', () => {
 
   it.each(['__proto__', 'constructor', 'prototype', 'toString'])('even when they are named %s', async (name) => {
     const field = `"${name}":{"top_k":1}`
-    expect(pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${field}}`))).toEqual(['(body)'])
-    expect(pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","filters":{${field}}}`))).toEqual(['filters'])
+    expect(
+      pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${field}}`)),
+    ).toEqual(['(body)'])
+    expect(
+      pathsRefused(
+        await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","filters":{${field}}}`),
+      ),
+    ).toEqual(['filters'])
   })
 })

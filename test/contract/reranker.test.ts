@@ -21,7 +21,8 @@ let few: string
 const broken = new Map<string, string>()
 beforeAll(async () => {
   caller = await newCaller(roomy)
-  const reranking = (model: string, candidates: number): Promise<string> => showingProfile(caller, { reranker: { model, candidates } })
+  const reranking = (model: string, candidates: number): Promise<string> =>
+    showingProfile(caller, { reranker: { model, candidates } })
   plain = await showingProfile(caller)
   reversing = await reranking(REVERSING, TOP_K)
   alike = await reranking('alike', TOP_K)
@@ -36,14 +37,20 @@ const idsOf = (results: readonly Result[]): readonly string[] => results.map(({ 
 describe('A profile with a re-ranker', () => {
   it('shows the passages in the order of its scores', async () => {
     const query = question()
-    const [own, reversed] = [(await caller.ask({ query, profile: plain })).retrieved(), (await caller.ask({ query, profile: reversing })).retrieved()]
+    const [own, reversed] = [
+      (await caller.ask({ query, profile: plain })).retrieved(),
+      (await caller.ask({ query, profile: reversing })).retrieved(),
+    ]
     expect(own.results).toHaveLength(TOP_K)
     expect(idsOf(reversed.results)).toEqual(idsOf(own.results).toReversed())
   })
 
   it('is given more candidates than are shown: what the search ranks far behind can come first', async () => {
     const query = question()
-    const [own, reversed] = [(await caller.ask({ query, profile: plain })).retrieved(), (await caller.ask({ query, profile: reversing, top_k: 3 })).retrieved()]
+    const [own, reversed] = [
+      (await caller.ask({ query, profile: plain })).retrieved(),
+      (await caller.ask({ query, profile: reversing, top_k: 3 })).retrieved(),
+    ]
     expect(idsOf(reversed.results)).toEqual(idsOf(own.results).slice(-3).toReversed())
   })
 
@@ -59,24 +66,37 @@ describe('A profile with a re-ranker', () => {
   it('changes neither the decision nor its value', async () => {
     for (const text of [ANSWERED_QUERY, ABSTAINED_QUERY, 'COB-M 99.9']) {
       const query = question(text)
-      const [own, reversed] = [(await caller.ask({ query, profile: plain })).retrieved(), (await caller.ask({ query, profile: reversing })).retrieved()]
+      const [own, reversed] = [
+        (await caller.ask({ query, profile: plain })).retrieved(),
+        (await caller.ask({ query, profile: reversing })).retrieved(),
+      ]
       expect(reversed.abstention).toEqual(own.abstention)
     }
   })
 
   it('leaves a provision that the query names in front', async () => {
-    const { results } = (await caller.ask({ query: question(`${ANSWERED_QUERY} See DPR-F 2.1.`), profile: reversing })).retrieved()
+    const { results } = (
+      await caller.ask({ query: question(`${ANSWERED_QUERY} See DPR-F 2.1.`), profile: reversing })
+    ).retrieved()
     expect(results[0]?.citation.label).toBe('DPR-F 2.1')
   })
 
-  it('is asked once a request, with the query and what a reader would see of each candidate, under the key of the configuration', async () => {
-    const query = question()
-    const own = (await caller.ask({ query, profile: plain })).retrieved()
-    expect(await rerankCalls(rerankerUrl, query)).toEqual([])
-    await caller.ask({ query, profile: reversing, top_k: 1 })
-    const documents = own.results.map(({ document, citation, text }) => `${document.title}\n${citation.label}\n${text}`)
-    expect(await rerankCalls(rerankerUrl, query)).toEqual([{ model: REVERSING, query, documents, authorization: 'Bearer a-key-of-the-test-reranker' }])
-  })
+  it(
+    'is asked once a request, with the query and what a reader would see of each candidate, under the ' +
+      'key of the configuration',
+    async () => {
+      const query = question()
+      const own = (await caller.ask({ query, profile: plain })).retrieved()
+      expect(await rerankCalls(rerankerUrl, query)).toEqual([])
+      await caller.ask({ query, profile: reversing, top_k: 1 })
+      const documents = own.results.map(
+        ({ document, citation, text }) => `${document.title}\n${citation.label}\n${text}`,
+      )
+      expect(await rerankCalls(rerankerUrl, query)).toEqual([
+        { model: REVERSING, query, documents, authorization: 'Bearer a-key-of-the-test-reranker' },
+      ])
+    },
+  )
 
   it('keeps the rules of every reply where many passages have one score', async () => {
     const mixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
@@ -87,16 +107,19 @@ describe('A profile with a re-ranker', () => {
 })
 
 describe('Errors that are not the caller’s: the re-ranker', () => {
-  it.each(BROKEN_RERANKERS)('503 RETRIEVAL_UNAVAILABLE in time, never another order, an abstention or an empty 200; asked once: %s', async (model) => {
-    const query = question()
-    const beganMs = performance.now()
-    const reply = await caller.ask({ query, profile: broken.get(model) })
-    expect(performance.now() - beganMs).toBeLessThan(rerankerTimeoutMs + 2_000)
-    expect(outcomeOf(reply)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
-    expect(reply.bytes.toString()).not.toContain(query)
-    expect(await rerankCalls(rerankerUrl, query)).toHaveLength(1)
-    for (const { logFile } of service.gateways) expect(readFileSync(logFile, 'utf8')).not.toContain(query)
-  })
+  it.each(BROKEN_RERANKERS)(
+    '503 RETRIEVAL_UNAVAILABLE in time, never another order, an abstention or an empty 200; asked once: %s',
+    async (model) => {
+      const query = question()
+      const beganMs = performance.now()
+      const reply = await caller.ask({ query, profile: broken.get(model) })
+      expect(performance.now() - beganMs).toBeLessThan(rerankerTimeoutMs + 2_000)
+      expect(outcomeOf(reply)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+      expect(reply.bytes.toString()).not.toContain(query)
+      expect(await rerankCalls(rerankerUrl, query)).toHaveLength(1)
+      for (const { logFile } of service.gateways) expect(readFileSync(logFile, 'utf8')).not.toContain(query)
+    },
+  )
 
   it('day, month and the idempotency key are restored, the minute slot is not', async () => {
     const one = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 } })
@@ -107,9 +130,10 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
     expect(served.status).toBe(200)
     const { minute, day, month } = windowsOf(served)
     expect([minute.remaining, day.remaining, month.remaining]).toEqual([8, 9, 19])
-    const { rows } = await service.owner.query<{ state: string }>('select state from reservations where entitlement_id = $1 order by admitted_at', [
-      one.entitlementId,
-    ])
+    const { rows } = await service.owner.query<{ state: string }>(
+      'select state from reservations where entitlement_id = $1 order by admitted_at',
+      [one.entitlementId],
+    )
     expect(rows).toEqual([{ state: 'refunded' }, { state: 'delivered' }])
   })
 

@@ -45,7 +45,10 @@ describe('Retrieval response', () => {
   })
 
   it('retrieval_profile is the full UUID of the profile that was used', async () => {
-    const { rows } = await service.owner.query<{ profile_id: string }>('select profile_id from active_versions where version_id = $1', [service.versionId])
+    const { rows } = await service.owner.query<{ profile_id: string }>(
+      'select profile_id from active_versions where version_id = $1',
+      [service.versionId],
+    )
     expect(answer.retrieved().retrieval_profile).toBe(rows[0]?.profile_id)
   })
 
@@ -54,7 +57,11 @@ describe('Retrieval response', () => {
   })
 
   it('results are empty when the decision is abstain', () => {
-    expect([abstention.status, abstention.retrieved().abstention.decision, abstention.retrieved().results]).toEqual([200, 'abstain', []])
+    expect([abstention.status, abstention.retrieved().abstention.decision, abstention.retrieved().results]).toEqual([
+      200,
+      'abstain',
+      [],
+    ])
   })
 
   it('trace_id has the form ret_<trace-id>', () => {
@@ -95,7 +102,10 @@ describe('Retrieval response: result.document', () => {
   it('id and revision_id are UUIDs of a document and its revision that the service keeps', async () => {
     for (const { document } of answer.retrieved().results) {
       expect([document.id, document.revision_id]).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)])
-      const { rowCount } = await service.owner.query('select from revisions where id = $1 and document_id = $2', [document.revision_id, document.id])
+      const { rowCount } = await service.owner.query('select from revisions where id = $1 and document_id = $2', [
+        document.revision_id,
+        document.id,
+      ])
       expect(rowCount).toBe(1)
     }
   })
@@ -114,7 +124,10 @@ describe('Retrieval response: result.document', () => {
 
   it('published_at and effective_at are ISO 8601 in UTC with milliseconds', () => {
     for (const { document } of answer.retrieved().results) {
-      expect([document.published_at, document.effective_at]).toEqual([expect.stringMatching(TIMESTAMP), expect.stringMatching(TIMESTAMP)])
+      expect([document.published_at, document.effective_at]).toEqual([
+        expect.stringMatching(TIMESTAMP),
+        expect.stringMatching(TIMESTAMP),
+      ])
       expect(new Date(document.published_at).toISOString()).toBe(document.published_at)
     }
   })
@@ -146,7 +159,10 @@ describe('Retrieval response: result.citation', () => {
 
   it('source_snapshot_id is the UUID of a captured source, whose checksum is kept', async () => {
     for (const { citation } of answer.retrieved().results) {
-      const { rows } = await service.owner.query<{ sha256: Buffer }>('select sha256 from source_snapshots where id = $1', [citation.source_snapshot_id])
+      const { rows } = await service.owner.query<{ sha256: Buffer }>(
+        'select sha256 from source_snapshots where id = $1',
+        [citation.source_snapshot_id],
+      )
       expect(rows[0]?.sha256).toHaveLength(32)
     }
   })
@@ -155,19 +171,27 @@ describe('Retrieval response: result.citation', () => {
 describe('Retrieval response: result.metadata', () => {
   it('language, jurisdiction and verification_status are those of the passage', () => {
     for (const { metadata } of answer.retrieved().results)
-      expect(metadata).toEqual({ language: 'en', jurisdiction: expect.stringMatching(/^HS-[MF]$/), verification_status: 'verified' })
+      expect(metadata).toEqual({
+        language: 'en',
+        jurisdiction: expect.stringMatching(/^HS-[MF]$/),
+        verification_status: 'verified',
+      })
   })
 })
 
 describe('Retrieval response: abstention', () => {
   it('decision is answer or abstain', () => {
-    expect([answer.retrieved().abstention.decision, abstention.retrieved().abstention.decision]).toEqual(['answer', 'abstain'])
+    expect([answer.retrieved().abstention.decision, abstention.retrieved().abstention.decision]).toEqual([
+      'answer',
+      'abstain',
+    ])
   })
 
   it('signal names the measured signal, threshold is the one of the profile', async () => {
-    const { rows } = await service.owner.query<{ signal: string; threshold: number }>('select signal, threshold from retrieval_profiles where id = $1', [
-      answer.retrieved().retrieval_profile,
-    ])
+    const { rows } = await service.owner.query<{ signal: string; threshold: number }>(
+      'select signal, threshold from retrieval_profiles where id = $1',
+      [answer.retrieved().retrieval_profile],
+    )
     for (const reply of [answer, abstention]) expect(reply.retrieved().abstention).toMatchObject({ ...rows[0] })
   })
 
@@ -191,24 +215,41 @@ describe('Retrieval response: abstention', () => {
   })
 
   it('the same question has the same value, whoever asks and whichever node answers', async () => {
-    const asked = await Promise.all(Array.from({ length: 6 }, async (_, n) => (n % 2 === 0 ? caller : await newCaller()).ask()))
-    expect(new Set(asked.map((reply) => JSON.stringify(reply.retrieved().abstention)))).toEqual(new Set([JSON.stringify(answer.retrieved().abstention)]))
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, async (_, n) => (n % 2 === 0 ? caller : await newCaller()).ask()),
+    )
+    expect(new Set(asked.map((reply) => JSON.stringify(reply.retrieved().abstention)))).toEqual(
+      new Set([JSON.stringify(answer.retrieved().abstention)]),
+    )
   })
 
-  it('the decision follows from the reply alone: answer iff something remains, nothing is unsupported and observed_value >= threshold', () => {
-    for (const reply of [answer, abstention]) {
-      const { decision, observed_value: observed, threshold, unsupported_explicit_references: unsupported } = reply.retrieved().abstention
-      expect(decision).toBe(unsupported.length === 0 && observed >= threshold && observed > 0 ? 'answer' : 'abstain')
-    }
-  })
+  it(
+    'the decision follows from the reply alone: answer iff something remains, nothing is unsupported ' +
+      'and observed_value >= threshold',
+    () => {
+      for (const reply of [answer, abstention]) {
+        const {
+          decision,
+          observed_value: observed,
+          threshold,
+          unsupported_explicit_references: unsupported,
+        } = reply.retrieved().abstention
+        expect(decision).toBe(unsupported.length === 0 && observed >= threshold && observed > 0 ? 'answer' : 'abstain')
+      }
+    },
+  )
 
   it('observed_value is 0 when no passage remains', async () => {
     const nowhere = await newCaller({ languages: ['de'] })
-    expect((await nowhere.ask()).retrieved()).toMatchObject({ results: [], abstention: { decision: 'abstain', observed_value: 0 } })
+    expect((await nowhere.ask()).retrieved()).toMatchObject({
+      results: [],
+      abstention: { decision: 'abstain', observed_value: 0 },
+    })
   })
 
   it('unsupported_explicit_references is empty', () => {
-    for (const reply of [answer, abstention]) expect(reply.retrieved().abstention.unsupported_explicit_references).toEqual([])
+    for (const reply of [answer, abstention])
+      expect(reply.retrieved().abstention.unsupported_explicit_references).toEqual([])
   })
 })
 
@@ -218,7 +259,8 @@ describe('Retrieval response: usage', () => {
   })
 
   it('result_count is the number of results', () => {
-    for (const reply of [answer, abstention]) expect(reply.retrieved().usage.result_count).toBe(reply.retrieved().results.length)
+    for (const reply of [answer, abstention])
+      expect(reply.retrieved().usage.result_count).toBe(reply.retrieved().results.length)
   })
 
   it("response_bytes is the body's exact length in bytes", () => {

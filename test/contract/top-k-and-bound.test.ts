@@ -47,7 +47,11 @@ describe('Limits: response size', () => {
   })
 
   it('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
-    const roomy = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: { max_response_bytes: 2_000_000 } })
+    const roomy = await newCaller({
+      knowledgeBase: MIXED_KNOWLEDGE_BASE,
+      jurisdictions: ['XA'],
+      limits: { max_response_bytes: 2_000_000 },
+    })
     const [bounded, whole] = [await caller.ask({ query: LONG_TOPIC }), await roomy.ask({ query: LONG_TOPIC })]
     expect(whole.bytes.length).toBeGreaterThan(RESPONSE_BYTES_MAX)
     expect(bounded.bytes.length).toBeLessThanOrEqual(RESPONSE_BYTES_MAX)
@@ -65,14 +69,21 @@ describe('Limits: response size', () => {
   })
 
   it('the bound of the plan is authoritative', async () => {
-    const narrow = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], limits: { max_response_bytes: 42_000 } })
+    const narrow = await newCaller({
+      knowledgeBase: MIXED_KNOWLEDGE_BASE,
+      jurisdictions: ['XA'],
+      limits: { max_response_bytes: 42_000 },
+    })
     const reply = await narrow.ask({ query: LONG_TOPIC })
     expect(reply.bytes.length).toBeLessThanOrEqual(42_000)
     expect(reply.retrieved().usage.result_count).toBeGreaterThan(0)
   })
 
   it('dropping passages changes neither the decision nor its value', async () => {
-    const [dropped, single] = [(await caller.ask({ query: LONG_TOPIC })).retrieved(), (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved()]
+    const [dropped, single] = [
+      (await caller.ask({ query: LONG_TOPIC })).retrieved(),
+      (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved(),
+    ]
     expect(dropped.abstention).toEqual(single.abstention)
   })
 })

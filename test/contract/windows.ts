@@ -15,7 +15,12 @@ export function windowsOf({ headers }: Answer): Windows {
   const one = (name: 'minute' | 'day' | 'month'): Window => {
     const policy = new RegExp(`"${name}";q=(\\d+);w=(\\d+)`).exec(headers.get('ratelimit-policy') ?? '')
     const left = new RegExp(`"${name}";r=(\\d+);t=(\\d+)`).exec(headers.get('ratelimit') ?? '')
-    return { quota: Number(policy?.[1]), window: Number(policy?.[2]), remaining: Number(left?.[1]), reset: Number(left?.[2]) }
+    return {
+      quota: Number(policy?.[1]),
+      window: Number(policy?.[2]),
+      remaining: Number(left?.[1]),
+      reset: Number(left?.[2]),
+    }
   }
   return { minute: one('minute'), day: one('day'), month: one('month') }
 }

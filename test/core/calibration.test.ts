@@ -32,7 +32,9 @@ describe('the probability of sufficient evidence', () => {
   })
 
   test('finds features by name, whatever else was measured', () => {
-    expect(probability(calibration, ['covered', 'length', 'top'], [1, 7, 12])).toBe(probability(calibration, ['top', 'covered'], [12, 1]))
+    expect(probability(calibration, ['covered', 'length', 'top'], [1, 7, 12])).toBe(
+      probability(calibration, ['top', 'covered'], [12, 1]),
+    )
   })
 
   test('is refused for a feature that was not measured or is not a number', () => {
@@ -44,12 +46,16 @@ describe('the probability of sufficient evidence', () => {
 
   test('lies in [0, 1] and rises with the logit for every finite number', () => {
     fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.double({ noNaN: true, noDefaultInfinity: true }), (a, b) => {
-        const [lower, higher] = [logistic(Math.min(a, b)), logistic(Math.max(a, b))]
-        expect(lower).toBeGreaterThanOrEqual(0)
-        expect(higher).toBeLessThanOrEqual(1)
-        expect(lower).toBeLessThanOrEqual(higher)
-      }),
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        (a, b) => {
+          const [lower, higher] = [logistic(Math.min(a, b)), logistic(Math.max(a, b))]
+          expect(lower).toBeGreaterThanOrEqual(0)
+          expect(higher).toBeLessThanOrEqual(1)
+          expect(lower).toBeLessThanOrEqual(higher)
+        },
+      ),
     )
   })
 })

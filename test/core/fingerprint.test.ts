@@ -1,6 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { idempotencyDigest, newFingerprintKey, queryFingerprint, unwrapFingerprintKey, wrapFingerprintKey } from '#core/fingerprint.ts'
+import {
+  idempotencyDigest,
+  newFingerprintKey,
+  queryFingerprint,
+  unwrapFingerprintKey,
+  wrapFingerprintKey,
+} from '#core/fingerprint.ts'
 
 const secret = randomBytes(32)
 const owner = { organizationId: randomUUID(), epoch: 3 }
@@ -11,9 +17,13 @@ describe('wrapped fingerprint keys', () => {
     const wrapped = wrapFingerprintKey(key, owner, secret)
     expect(wrapped).toHaveLength(60)
     expect(unwrapFingerprintKey(wrapped, owner, secret)).toEqual(key)
-    expect(() => unwrapFingerprintKey(wrapped, owner, randomBytes(32))).toThrow(/does not open with this SERVICE_SECRET/)
+    expect(() => unwrapFingerprintKey(wrapped, owner, randomBytes(32))).toThrow(
+      /does not open with this SERVICE_SECRET/,
+    )
     expect(() => unwrapFingerprintKey(wrapped, { ...owner, epoch: 4 }, secret)).toThrow(/epoch 4/)
-    expect(() => unwrapFingerprintKey(wrapped, { ...owner, organizationId: randomUUID() }, secret)).toThrow(/does not open/)
+    expect(() => unwrapFingerprintKey(wrapped, { ...owner, organizationId: randomUUID() }, secret)).toThrow(
+      /does not open/,
+    )
   })
 
   test('any flipped bit, a short tag and a cut key are refused', () => {
@@ -23,8 +33,11 @@ describe('wrapped fingerprint keys', () => {
       damaged[at] = (damaged[at] ?? 0) ^ 1
       expect(() => unwrapFingerprintKey(damaged, owner, secret), `byte ${at}`).toThrow(/does not open/)
     }
-    for (const length of [0, 11, 28, 59]) expect(() => unwrapFingerprintKey(wrapped.subarray(0, length), owner, secret)).toThrow(/does not open/)
-    expect(() => unwrapFingerprintKey(Buffer.concat([wrapped, Buffer.alloc(1)]), owner, secret)).toThrow(/does not open/)
+    for (const length of [0, 11, 28, 59])
+      expect(() => unwrapFingerprintKey(wrapped.subarray(0, length), owner, secret)).toThrow(/does not open/)
+    expect(() => unwrapFingerprintKey(Buffer.concat([wrapped, Buffer.alloc(1)]), owner, secret)).toThrow(
+      /does not open/,
+    )
   })
 
   test('wrapping the same key twice gives different bytes and never the key itself', () => {
@@ -50,7 +63,8 @@ describe('query fingerprints', () => {
 
   test('other words, other case and other keys give other fingerprints', () => {
     const plain = queryFingerprint(key, 'capital buffer')
-    for (const other of ['capital buffers', 'Capital buffer', 'capitalbuffer']) expect(queryFingerprint(key, other).equals(plain), other).toBe(false)
+    for (const other of ['capital buffers', 'Capital buffer', 'capitalbuffer'])
+      expect(queryFingerprint(key, other).equals(plain), other).toBe(false)
     expect(queryFingerprint(newFingerprintKey(), 'capital buffer').equals(plain)).toBe(false)
   })
 })

@@ -3,7 +3,11 @@ import { expect, it } from 'vitest'
 import { gather } from '#core/gather.ts'
 
 /** Doubles numbers; each run ends when it is let go. */
-function newDoubling(): { readonly runs: number[][]; readonly release: () => void; readonly run: (items: readonly number[]) => Promise<number[]> } {
+function newDoubling(): {
+  readonly runs: number[][]
+  readonly release: () => void
+  readonly run: (items: readonly number[]) => Promise<number[]>
+} {
   const runs: number[][] = []
   const gates: (() => void)[] = []
   return {

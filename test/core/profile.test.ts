@@ -3,21 +3,28 @@ import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
 import { profileParametersSchema, rankingOf } from '#core/profile.ts'
 
 describe('the parameters of a profile', () => {
-  test('serve, left out, verified passages in force, each provision once, under the default decision and without a re-ranker', () => {
-    expect(profileParametersSchema.parse({})).toEqual({
-      expansion: 64,
-      verification_statuses: ['verified'],
-      in_force_only: true,
-      fusion: { method: 'weighted', dense_weight: 0.05, rrf_k: 60 },
-      collapse_revisions: true,
-      per_document_max: 0,
-      reranker: null,
-      calibration: DEFAULT_CALIBRATION,
-    })
-  })
+  test(
+    'serve, left out, verified passages in force, each provision once, under the default decision and ' +
+      'without a re-ranker',
+    () => {
+      expect(profileParametersSchema.parse({})).toEqual({
+        expansion: 64,
+        verification_statuses: ['verified'],
+        in_force_only: true,
+        fusion: { method: 'weighted', dense_weight: 0.05, rrf_k: 60 },
+        collapse_revisions: true,
+        per_document_max: 0,
+        reranker: null,
+        calibration: DEFAULT_CALIBRATION,
+      })
+    },
+  )
 
   test('come back from JSON as they went in', () => {
-    const parameters = profileParametersSchema.parse({ fusion: { method: 'rrf', dense_weight: 0.5 }, reranker: { model: 'm', candidates: 20 } })
+    const parameters = profileParametersSchema.parse({
+      fusion: { method: 'rrf', dense_weight: 0.5 },
+      reranker: { model: 'm', candidates: 20 },
+    })
     expect(profileParametersSchema.parse(JSON.parse(JSON.stringify(parameters)))).toEqual(parameters)
     expect(parameters.fusion.rrf_k).toBe(60)
   })
@@ -41,7 +48,11 @@ describe('the parameters of a profile', () => {
 
 describe('what a search node is told', () => {
   test('is the ranking of the profile and the day by which revisions collapse', () => {
-    const parameters = profileParametersSchema.parse({ expansion: 80, fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 }, per_document_max: 4 })
+    const parameters = profileParametersSchema.parse({
+      expansion: 80,
+      fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 },
+      per_document_max: 4,
+    })
     expect(rankingOf(parameters, '2026-03-01')).toEqual({
       expansion: 80,
       fusion: 'rrf',
@@ -53,6 +64,8 @@ describe('what a search node is told', () => {
   })
 
   test('names no day where revisions stay apart', () => {
-    expect(rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01').collapse_revisions_on).toBe('')
+    expect(
+      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01').collapse_revisions_on,
+    ).toBe('')
   })
 })

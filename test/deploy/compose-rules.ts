@@ -55,21 +55,30 @@ function programOf(service: Service): string | undefined {
 
 /** `${NAME}`, `${NAME:?message}` and `${NAME:-default}`, as compose replaces them; `$$` is a dollar sign. */
 function substitute(text: string, given: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\$\$|\$\{(\w+)(?::([?-])([^}]*))?\}/g, (whole, name: string | undefined, kind: string | undefined, rest: string | undefined) => {
-    if (name === undefined) return '$'
-    const value = given[name]
-    if (value !== undefined) return value
-    return kind === '-' ? (rest ?? '') : whole
-  })
+  return text.replaceAll(
+    /\$\$|\$\{(\w+)(?::([?-])([^}]*))?\}/g,
+    (whole, name: string | undefined, kind: string | undefined, rest: string | undefined) => {
+      if (name === undefined) return '$'
+      const value = given[name]
+      if (value !== undefined) return value
+      return kind === '-' ? (rest ?? '') : whole
+    },
+  )
 }
 
-function environmentFaults(name: string, service: Service, secrets: Readonly<Record<string, string>>): readonly string[] {
+function environmentFaults(
+  name: string,
+  service: Service,
+  secrets: Readonly<Record<string, string>>,
+): readonly string[] {
   const program = programOf(service)
   if (program === undefined) return []
   const variables = PROGRAMS[program]
   if (variables === undefined) return [`${name} runs ${program}, whose variables are not known`]
   const unknown = Object.keys(service.environment).filter((variable) => variables[variable] === undefined)
-  const openly = Object.entries(service.environment).filter(([variable, value]) => variables[variable]?.secret === true && isOpen(value))
+  const openly = Object.entries(service.environment).filter(
+    ([variable, value]) => variables[variable]?.secret === true && isOpen(value),
+  )
   return [
     ...unknown.map((variable) => `${name} sets ${variable}, which ${program} does not take`),
     ...openly.map(([variable]) => `${name} holds the secret ${variable} in the file`),
@@ -83,8 +92,15 @@ function isOpen(value: string): boolean {
   return literal.includes('://') ? /:\/\/[^/@]*:[^/@]+@/.test(literal) : literal !== ''
 }
 
-function configurationFaults(name: string, variables: Variables, service: Service, secrets: Readonly<Record<string, string>>): readonly string[] {
-  const environment = Object.fromEntries(Object.entries(service.environment).map(([variable, value]) => [variable, substitute(value, secrets)]))
+function configurationFaults(
+  name: string,
+  variables: Variables,
+  service: Service,
+  secrets: Readonly<Record<string, string>>,
+): readonly string[] {
+  const environment = Object.fromEntries(
+    Object.entries(service.environment).map(([variable, value]) => [variable, substitute(value, secrets)]),
+  )
   try {
     readConfig(variables, environment)
     return []
@@ -98,14 +114,21 @@ function configurationFaults(name: string, variables: Variables, service: Servic
 }
 
 function healthFaults(root: string, name: string, service: Service): readonly string[] {
-  if (service.restart === 'no') return service.healthcheck === undefined ? [] : [`${name} ends by itself, yet has a health check`]
+  if (service.restart === 'no')
+    return service.healthcheck === undefined ? [] : [`${name} ends by itself, yet has a health check`]
   if (service.healthcheck === undefined) return [`${name} has no health check`]
   const [kind, program, ...args] = service.healthcheck.test
   if (kind !== 'CMD') return [`${name}: the health check must be a CMD, which needs no shell`]
-  if (program !== 'node') return FOREIGN_HEALTH[name] === program ? [] : [`${name}: nothing is known of ${program}, which its health check runs`]
+  if (program !== 'node')
+    return FOREIGN_HEALTH[name] === program
+      ? []
+      : [`${name}: nothing is known of ${program}, which its health check runs`]
   const [first = '', second = ''] = args
   const source = first === '-e' ? second : args.join(' ')
-  return [...(first === '-e' ? syntaxFaults(name, source) : fileFaults(root, name, first)), ...addressFaults(name, service, source)]
+  return [
+    ...(first === '-e' ? syntaxFaults(name, source) : fileFaults(root, name, first)),
+    ...addressFaults(name, service, source),
+  ]
 }
 
 function syntaxFaults(name: string, source: string): readonly string[] {
@@ -130,7 +153,9 @@ function addressFaults(name: string, service: Service, source: string): readonly
     ...ports
       .filter((port) => !values.some((value) => value === `0.0.0.0:${port}`))
       .map((port) => `${name}: nothing listens on ${port}, which the health check asks`),
-    ...files.filter((file) => !values.some((value) => value === file)).map((file) => `${name}: nothing writes ${file}, which the health check reads`),
+    ...files
+      .filter((file) => !values.some((value) => value === file))
+      .map((file) => `${name}: nothing writes ${file}, which the health check reads`),
   ]
 }
 
@@ -153,13 +178,15 @@ function addresseeFaults(compose: Compose, name: string, service: Service): read
   return hosts.flatMap((host) => {
     const target = compose.services[host]
     if (target === undefined) return [`${name} names the host ${host}, which does not exist`]
-    if (!target.networks.some((network) => service.networks.includes(network))) return [`${name} and ${host} share no network`]
+    if (!target.networks.some((network) => service.networks.includes(network)))
+      return [`${name} and ${host} share no network`]
     return waits.has(host) ? [] : [`${name} does not wait for ${host}`]
   })
 }
 
 function reachable(compose: Compose, name: string, seen: Set<string> = new Set()): ReadonlySet<string> {
-  for (const target of Object.keys(compose.services[name]?.depends_on ?? {})) if (!seen.has(target)) reachable(compose, target, seen.add(target))
+  for (const target of Object.keys(compose.services[name]?.depends_on ?? {}))
+    if (!seen.has(target)) reachable(compose, target, seen.add(target))
   return seen
 }
 
@@ -167,15 +194,25 @@ function hostFaults(compose: Compose, name: string, service: Service): readonly 
   const volumes = service.volumes.map((volume) => volume.split(':')[0] ?? '')
   return [
     ...(/:\d+\.\d+/.test(service.image) ? [] : [`${name}: the image ${service.image} is not pinned to a version`]),
-    ...service.ports.filter((port) => name !== 'gateway' || !port.startsWith('127.0.0.1:')).map((port) => `${name} publishes ${port}`),
-    ...volumes.filter((volume) => !(volume in compose.volumes)).map((volume) => `${name} mounts ${volume}, which is no volume`),
-    ...service.networks.filter((network) => !(network in compose.networks)).map((network) => `${name} joins ${network}, which is no network`),
+    ...service.ports
+      .filter((port) => name !== 'gateway' || !port.startsWith('127.0.0.1:'))
+      .map((port) => `${name} publishes ${port}`),
+    ...volumes
+      .filter((volume) => !(volume in compose.volumes))
+      .map((volume) => `${name} mounts ${volume}, which is no volume`),
+    ...service.networks
+      .filter((network) => !(network in compose.networks))
+      .map((network) => `${name} joins ${network}, which is no network`),
     ...(service.networks.length === 0 ? [`${name} joins the default network, which is not internal`] : []),
   ]
 }
 
 /** One sentence for everything that would keep the file from working as it should. */
-export function composeFaults(compose: Compose, root: string, secrets: Readonly<Record<string, string>>): readonly string[] {
+export function composeFaults(
+  compose: Compose,
+  root: string,
+  secrets: Readonly<Record<string, string>>,
+): readonly string[] {
   return Object.entries(compose.services).flatMap(([name, service]) => [
     ...hostFaults(compose, name, service),
     ...environmentFaults(name, service, secrets),

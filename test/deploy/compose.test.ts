@@ -15,7 +15,13 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
 const password = (): string => randomBytes(24).toString('hex')
-const secrets = { ...testSecrets(), KEY_ENVIRONMENT: 'live', POSTGRES_PASSWORD: password(), APP_PASSWORD: password(), OPERATOR_PASSWORD: password() }
+const secrets = {
+  ...testSecrets(),
+  KEY_ENVIRONMENT: 'live',
+  POSTGRES_PASSWORD: password(),
+  APP_PASSWORD: password(),
+  OPERATOR_PASSWORD: password(),
+}
 
 function faultsAfter(change: (compose: Compose) => void): readonly string[] {
   const compose = parseCompose(text)
@@ -45,9 +51,20 @@ test('every variable, health check, dependency, port and image of docker-compose
 
 test('Postgres 18, Valkey, two search nodes, gateway, jobs and a migration are there', () => {
   const { services } = parseCompose(text)
-  expect(Object.keys(services).sort()).toEqual(['gateway', 'jobs', 'migrate', 'operator', 'postgres', 'search-node-1', 'search-node-2', 'valkey'])
+  expect(Object.keys(services).sort()).toEqual([
+    'gateway',
+    'jobs',
+    'migrate',
+    'operator',
+    'postgres',
+    'search-node-1',
+    'search-node-2',
+    'valkey',
+  ])
   expect(services['postgres']?.image).toMatch(/^postgres:18\./)
-  expect(services['valkey']?.command?.join(' ')).toContain('--appendonly yes --appendfsync everysec --maxmemory-policy noeviction')
+  expect(services['valkey']?.command?.join(' ')).toContain(
+    '--appendonly yes --appendfsync everysec --maxmemory-policy noeviction',
+  )
 })
 
 test('nothing starts without the secrets: each is demanded, none has a default', () => {
@@ -64,7 +81,11 @@ describe('the test would notice', () => {
       (compose) => (service(compose, 'gateway').environment['DATABASE_URI'] = 'x'),
       /gateway sets DATABASE_URI, which gateway\/main\.ts does not take/,
     ],
-    ['a required variable that is missing', (compose) => delete service(compose, 'jobs').environment['ARTIFACT_STORE'], /jobs: ARTIFACT_STORE is missing/],
+    [
+      'a required variable that is missing',
+      (compose) => delete service(compose, 'jobs').environment['ARTIFACT_STORE'],
+      /jobs: ARTIFACT_STORE is missing/,
+    ],
     [
       'a value that is not valid',
       (compose) => (service(compose, 'search-node-1').environment['SEARCH_LISTEN'] = '7070'),
@@ -77,7 +98,9 @@ describe('the test would notice', () => {
     ],
     [
       'a password in a URL in the file',
-      (compose) => (service(compose, 'gateway').environment['DATABASE_URL'] = 'postgres://evidence_app:secret@postgres:5432/evidence'),
+      (compose) =>
+        (service(compose, 'gateway').environment['DATABASE_URL'] =
+          'postgres://evidence_app:secret@postgres:5432/evidence'),
       /gateway holds the secret DATABASE_URL/,
     ],
     [
@@ -92,10 +115,19 @@ describe('the test would notice', () => {
     ],
     [
       'a health check that runs a missing file',
-      (compose) => (service(compose, 'search-node-2').healthcheck = { test: ['CMD', 'node', 'gone.ts'], interval: '1s', timeout: '1s' }),
+      (compose) =>
+        (service(compose, 'search-node-2').healthcheck = {
+          test: ['CMD', 'node', 'gone.ts'],
+          interval: '1s',
+          timeout: '1s',
+        }),
       /runs gone\.ts, which does not exist/,
     ],
-    ['a service without a health check', (compose) => delete service(compose, 'valkey').healthcheck, /valkey has no health check/],
+    [
+      'a service without a health check',
+      (compose) => delete service(compose, 'valkey').healthcheck,
+      /valkey has no health check/,
+    ],
     [
       'a dependency that can never be met',
       (compose) => (service(compose, 'gateway').depends_on['migrate'] = { condition: 'service_healthy' }),
@@ -111,9 +143,21 @@ describe('the test would notice', () => {
       (compose) => (service(compose, 'gateway').environment['SEARCH_NODES'] = 'search-node-3:7070'),
       /gateway names the host search-node-3, which does not exist/,
     ],
-    ['an image of no certain version', (compose) => (service(compose, 'valkey').image = 'valkey/valkey:latest'), /is not pinned/],
-    ['a port that is open to the network', (compose) => (service(compose, 'gateway').ports = ['8080:8080']), /gateway publishes 8080:8080/],
-    ['a database that is published', (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']), /postgres publishes/],
+    [
+      'an image of no certain version',
+      (compose) => (service(compose, 'valkey').image = 'valkey/valkey:latest'),
+      /is not pinned/,
+    ],
+    [
+      'a port that is open to the network',
+      (compose) => (service(compose, 'gateway').ports = ['8080:8080']),
+      /gateway publishes 8080:8080/,
+    ],
+    [
+      'a database that is published',
+      (compose) => (service(compose, 'postgres').ports = ['127.0.0.1:5432:5432']),
+      /postgres publishes/,
+    ],
     [
       'a program that is not known',
       (compose) => (service(compose, 'jobs').command = ['node', 'jobs/other.ts']),
@@ -125,27 +169,40 @@ describe('the test would notice', () => {
   })
 })
 
-test('the roles made when Postgres initialises are the ones that the services log in as, with the rights that the migration grants', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-compose-'))
-  const postgres = await startPostgres({ folder })
-  try {
-    const [, statements = ''] = /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(parseCompose(text).configs['logins']?.content ?? '') ?? []
-    await queryAs(postgres.adminUrl('postgres'), statements.replaceAll(":'app'", "'first'").replaceAll(":'operator'", "'second'"))
-    await postgres.createDatabase('evidence')
-    await migrate(postgres.adminUrl('evidence'))
-    const login = (user: string, word: string): string => `postgres://${user}:${word}@127.0.0.1:${postgres.port}/evidence`
-    await queryAs(login('evidence_app', 'first'), 'select id from reservations')
-    await expect(queryAs(login('evidence_app', 'first'), 'update organizations set active = false')).rejects.toThrow(/permission denied/)
-    await queryAs(login('evidence_admin', 'second'), 'update organizations set active = false')
-  } finally {
-    await postgres.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
+test(
+  'the roles made when Postgres initialises are the ones that the services log in as, with the rights ' +
+    'that the migration grants',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'evidence-compose-'))
+    const postgres = await startPostgres({ folder })
+    try {
+      const [, statements = ''] =
+        /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(parseCompose(text).configs['logins']?.content ?? '') ?? []
+      await queryAs(
+        postgres.adminUrl('postgres'),
+        statements.replaceAll(":'app'", "'first'").replaceAll(":'operator'", "'second'"),
+      )
+      await postgres.createDatabase('evidence')
+      await migrate(postgres.adminUrl('evidence'))
+      const login = (user: string, word: string): string =>
+        `postgres://${user}:${word}@127.0.0.1:${postgres.port}/evidence`
+      await queryAs(login('evidence_app', 'first'), 'select id from reservations')
+      await expect(queryAs(login('evidence_app', 'first'), 'update organizations set active = false')).rejects.toThrow(
+        /permission denied/,
+      )
+      await queryAs(login('evidence_admin', 'second'), 'update organizations set active = false')
+    } finally {
+      await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+)
 
 describe('the image', () => {
   test('runs on the Node that the package "node" carries, and not as root', () => {
-    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly devDependencies: Readonly<Record<string, string>> }
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly devDependencies: Readonly<Record<string, string>>
+    }
     expect(dockerfile).toMatch(new RegExp(`^FROM node:${devDependencies['node']}-slim$`, 'm'))
     expect([...dockerfile.matchAll(/^USER (\w+)$/gm)].map(([, user]) => user)).toEqual(['node'])
   })
@@ -161,8 +218,9 @@ describe('the image', () => {
         .map((line) => line.slice(1))
         .sort(),
     ).toEqual([...copied].sort())
-    const programs = Object.values(parseCompose(text).services).flatMap(({ command = [], entrypoint = [], healthcheck }) =>
-      [...command, ...entrypoint, ...(healthcheck?.test ?? [])].filter((word) => word.endsWith('.ts')),
+    const programs = Object.values(parseCompose(text).services).flatMap(
+      ({ command = [], entrypoint = [], healthcheck }) =>
+        [...command, ...entrypoint, ...(healthcheck?.test ?? [])].filter((word) => word.endsWith('.ts')),
     )
     expect(programs).not.toEqual([])
     for (const program of programs) expect.soft(copied, program).toContain(program.split('/')[0])

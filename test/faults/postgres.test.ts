@@ -31,8 +31,13 @@ afterAll(async () => {
 })
 afterEach(() => proxy.set('pass'))
 
-async function newCaller(): Promise<{ readonly caller: Caller; readonly send: (options?: AskOptions) => Promise<Answer> }> {
-  const caller = await service.newCaller({ limits: { requests_per_minute: 1_000, requests_per_day: DAY_ALLOWANCE, requests_per_month: 1_000 } })
+async function newCaller(): Promise<{
+  readonly caller: Caller
+  readonly send: (options?: AskOptions) => Promise<Answer>
+}> {
+  const caller = await service.newCaller({
+    limits: { requests_per_minute: 1_000, requests_per_day: DAY_ALLOWANCE, requests_per_month: 1_000 },
+  })
   return { caller, send: (options = {}) => caller.ask({}, { baseUrl: gateway.baseUrl, ...options }) }
 }
 
@@ -40,7 +45,11 @@ async function assertRefusedInTime(sending: () => Promise<Answer>): Promise<void
   const beganMs = performance.now()
   const refused = await sending()
   expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
-  expect({ status: refused.status, ...refused.error().error }).toMatchObject({ status: 503, code: 'INTERNAL_UNAVAILABLE', retryable: true })
+  expect({ status: refused.status, ...refused.error().error }).toMatchObject({
+    status: 503,
+    code: 'INTERNAL_UNAVAILABLE',
+    retryable: true,
+  })
 }
 
 function served(send: () => Promise<Answer>): Promise<Answer> {
@@ -52,59 +61,79 @@ function served(send: () => Promise<Answer>): Promise<Answer> {
 
 /** What is open past its deadline is the sweeper's; the test does not wait for the deadline itself. */
 async function passDeadlines(caller: Caller): Promise<void> {
-  await service.owner.query("update reservations set deadline_at = now() where entitlement_id = $1 and state = 'open'", [caller.entitlementId])
+  await service.owner.query(
+    "update reservations set deadline_at = now() where entitlement_id = $1 and state = 'open'",
+    [caller.entitlementId],
+  )
 }
 
 const FAULTS = ['cut', 'stall'] as const
 
-it.each(FAULTS)('Postgres lost before admission (%s): 503 within the deadline, nothing is charged, and service returns by itself', async (fault) => {
-  const { caller, send } = await newCaller()
-  await served(send)
-  proxy.set(fault)
-  await assertRefusedInTime(send)
-  expect((await fetch(`${gateway.internalUrl}/readyz`)).status).toBe(503)
-  proxy.set('pass')
-  const left = remaining((await served(send)).headers)
-  expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
-  // What was under way when the line fell silent may still arrive when it is back: it is refunded.
-  await passDeadlines(caller)
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
-  expect(books.filter(({ charged }) => !charged).every(({ entry }) => entry === 'refunded')).toBe(true)
-})
-
-it.each(FAULTS)('Postgres lost between the charge in Redis and the reservation (%s): 503, and the whole charge is undone', async (fault) => {
-  const { caller, send } = await newCaller()
-  const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
-  await served(send)
-  const tripped = proxy.trip(fault, 'insert-reservation')
-  await assertRefusedInTime(() => send({ headers }))
-  await tripped.seen
-  expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
-  proxy.set('pass')
-  const again = await served(() => send({ headers }))
-  expect(remaining(again.headers)).toEqual({ minute: 998, day: DAY_ALLOWANCE - 2, month: 998 })
-  expect((await settledBooks(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
-})
-
-it('a reservation whose confirmation was lost on the way is refunded by the sweeper, and the Idempotency-Key is free again', async () => {
-  const { caller, send } = await newCaller()
-  const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
-  await served(send)
-  const tripped = proxy.trip('cut', 'insert-reservation', 'delivery')
-  await assertRefusedInTime(() => send({ headers }))
-  await tripped.seen
-  proxy.set('pass')
-  expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual(['delivered', 'open'])
-  await passDeadlines(caller)
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
-  const left = remaining((await served(() => send({ headers }))).headers)
-  expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
-})
+it.each(FAULTS)(
+  'Postgres lost before admission (%s): 503 within the deadline, nothing is charged, and service returns by itself',
+  async (fault) => {
+    const { caller, send } = await newCaller()
+    await served(send)
+    proxy.set(fault)
+    await assertRefusedInTime(send)
+    expect((await fetch(`${gateway.internalUrl}/readyz`)).status).toBe(503)
+    proxy.set('pass')
+    const left = remaining((await served(send)).headers)
+    expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
+    // What was under way when the line fell silent may still arrive when it is back: it is refunded.
+    await passDeadlines(caller)
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    expect(books.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
+    expect(books.filter(({ charged }) => !charged).every(({ entry }) => entry === 'refunded')).toBe(true)
+  },
+)
 
 it.each(FAULTS)(
-  'Postgres lost when the outcome is to be recorded (%s): 503 and no reply; the request is refunded, by the sweeper if need be',
+  'Postgres lost between the charge in Redis and the reservation (%s): 503, and the whole charge is undone',
+  async (fault) => {
+    const { caller, send } = await newCaller()
+    const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
+    await served(send)
+    const tripped = proxy.trip(fault, 'insert-reservation')
+    await assertRefusedInTime(() => send({ headers }))
+    await tripped.seen
+    expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
+    proxy.set('pass')
+    const again = await served(() => send({ headers }))
+    expect(remaining(again.headers)).toEqual({ minute: 998, day: DAY_ALLOWANCE - 2, month: 998 })
+    expect((await settledBooks(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual([
+      'delivered',
+      'delivered',
+    ])
+  },
+)
+
+it(
+  'a reservation whose confirmation was lost on the way is refunded by the sweeper, and the ' +
+    'Idempotency-Key is free again',
+  async () => {
+    const { caller, send } = await newCaller()
+    const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
+    await served(send)
+    const tripped = proxy.trip('cut', 'insert-reservation', 'delivery')
+    await assertRefusedInTime(() => send({ headers }))
+    await tripped.seen
+    proxy.set('pass')
+    expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
+      'delivered',
+      'open',
+    ])
+    await passDeadlines(caller)
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
+    const left = remaining((await served(() => send({ headers }))).headers)
+    expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
+  },
+)
+
+it.each(FAULTS)(
+  'Postgres lost when the outcome is to be recorded (%s): 503 and no reply; the request is refunded, ' +
+    'by the sweeper if need be',
   async (fault) => {
     const { caller, send } = await newCaller()
     await served(send)
@@ -150,24 +179,39 @@ it('a cached refusal is not given again once it has expired and cannot be read a
   expect(changed.sentMs - beganMs).toBeLessThan(5_000)
 })
 
-it('under load with Postgres cut off again and again, every delivered 200 is one charged ledger row, and nothing stays open', async () => {
-  const { caller, send } = await newCaller()
-  await service.owner.query("update plans set limits = jsonb_set(limits, '{requests_per_day}', '100000') where name = $1", [caller.client])
-  const load = startLoad(caller, [gateway.baseUrl], { callers: 6, pauseMs: 10 })
-  for (let round = 0; round < 3; round++) {
-    const before = load.sent.length
-    await until('requests are served', 10_000, async () => load.sent.slice(before).filter(({ answer }) => answer?.status === 200).length >= 10)
-    proxy.set('cut')
-    await until('requests are refused', 10_000, async () => load.sent.slice(before).filter(({ answer }) => answer?.status === 503).length >= 3)
-    proxy.set('pass')
-  }
-  const sent = await load.stop()
-  expect(new Set(sent.map(({ answer }) => answer?.status))).toEqual(new Set([200, 503]))
-  await passDeadlines(caller)
-  await served(send)
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  const charged = new Set(books.filter((book) => book.charged === true).map(({ request_id }) => request_id))
-  const delivered = sent.flatMap(({ answer }) => (answer?.status === 200 ? [answer.retrieved().request_id] : []))
-  expect(delivered.filter((requestId) => !charged.has(requestId))).toEqual([])
-  expect(books.every(({ state }) => state !== 'open')).toBe(true)
-})
+it(
+  'under load with Postgres cut off again and again, every delivered 200 is one charged ledger row, ' +
+    'and nothing stays open',
+  async () => {
+    const { caller, send } = await newCaller()
+    await service.owner.query(
+      "update plans set limits = jsonb_set(limits, '{requests_per_day}', '100000') where name = $1",
+      [caller.client],
+    )
+    const load = startLoad(caller, [gateway.baseUrl], { callers: 6, pauseMs: 10 })
+    for (let round = 0; round < 3; round++) {
+      const before = load.sent.length
+      await until(
+        'requests are served',
+        10_000,
+        async () => load.sent.slice(before).filter(({ answer }) => answer?.status === 200).length >= 10,
+      )
+      proxy.set('cut')
+      await until(
+        'requests are refused',
+        10_000,
+        async () => load.sent.slice(before).filter(({ answer }) => answer?.status === 503).length >= 3,
+      )
+      proxy.set('pass')
+    }
+    const sent = await load.stop()
+    expect(new Set(sent.map(({ answer }) => answer?.status))).toEqual(new Set([200, 503]))
+    await passDeadlines(caller)
+    await served(send)
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    const charged = new Set(books.filter((book) => book.charged === true).map(({ request_id }) => request_id))
+    const delivered = sent.flatMap(({ answer }) => (answer?.status === 200 ? [answer.retrieved().request_id] : []))
+    expect(delivered.filter((requestId) => !charged.has(requestId))).toEqual([])
+    expect(books.every(({ state }) => state !== 'open')).toBe(true)
+  },
+)

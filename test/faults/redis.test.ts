@@ -48,7 +48,10 @@ async function withRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
   }
 }
 
-/** A client that has used four of its six requests of the day, one of them still in flight under a concurrency of one; and one that has seen all it may. */
+/**
+ * A client that has used four of its six requests of the day, one of them still in flight under a concurrency of one;
+ * and one that has seen all it may.
+ */
 interface Used {
   readonly caller: Caller
   readonly exposed: Caller
@@ -63,10 +66,14 @@ interface Used {
   readonly lateInFlight: Promise<Answer>
 }
 
-const ALL_SEEN = { exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000, run: 1_000 } } }
+const ALL_SEEN = {
+  exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000, run: 1_000 } },
+}
 
 async function useUp(afterFirst: () => void): Promise<Used> {
-  const caller = await service.newCaller({ limits: { concurrency: 1, requests_per_minute: 50, requests_per_day: DAY_ALLOWANCE, requests_per_month: 100 } })
+  const caller = await service.newCaller({
+    limits: { concurrency: 1, requests_per_minute: 50, requests_per_day: DAY_ALLOWANCE, requests_per_month: 100 },
+  })
   const exposed = await service.newCaller({ limits: ALL_SEEN })
   const late = await service.newCaller({ limits: ALL_SEEN })
   const idempotencyKey = `faults-${randomUUID()}`
@@ -91,7 +98,18 @@ async function useUp(afterFirst: () => void): Promise<Used> {
 }
 
 /** Everything counts as before, and what is left is admitted, and not one more. */
-async function assertAsBefore({ caller, exposed, idempotencyKey, original, held, inFlight, left, late, lateHeld, lateInFlight }: Used): Promise<void> {
+async function assertAsBefore({
+  caller,
+  exposed,
+  idempotencyKey,
+  original,
+  held,
+  inFlight,
+  left,
+  late,
+  lateHeld,
+  lateInFlight,
+}: Used): Promise<void> {
   const refused = await until('the limits are decided again', 5_000, async () => {
     const answer = await caller.ask()
     return answer.status !== 503 && answer
@@ -111,7 +129,9 @@ async function assertAsBefore({ caller, exposed, idempotencyKey, original, held,
   for (let more = 0; more < left.day; more++) expect((await caller.ask()).status).toBe(200)
   expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
   const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(Array.from({ length: DAY_ALLOWANCE }, () => 'delivered true'))
+  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(
+    Array.from({ length: DAY_ALLOWANCE }, () => 'delivered true'),
+  )
 }
 
 const FAULTS: readonly { readonly name: string; readonly strike: () => Promise<void> }[] = [
@@ -138,7 +158,8 @@ const FAULTS: readonly { readonly name: string; readonly strike: () => Promise<v
 beforeEach(() => rmSync(olderCopy(), { recursive: true, force: true }))
 
 it.each(FAULTS)(
-  'after $name, allowances, minute slots, leases, idempotency and exposure are as before, and nothing beyond the plan is admitted',
+  'after $name, allowances, minute slots, leases, idempotency and exposure are as before, and ' +
+    'nothing beyond the plan is admitted',
   async ({ strike }) => {
     const used = await useUp(() => cpSync(files(), olderCopy(), { recursive: true }))
     await strike()
@@ -148,56 +169,86 @@ it.each(FAULTS)(
   },
 )
 
-it('what is served by a request that was in flight while an operator released the exposure counts anew, and its lease ends', async () => {
-  const caller = await service.newCaller({ limits: { concurrency: 1, ...ALL_SEEN } })
-  expect((await caller.ask()).status).toBe(200)
-  expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
-  const release = (): Promise<unknown> => releaseExposure(service.operator, { organization: caller.organization, knowledgeBase: KNOWLEDGE_BASE, note: 'test' })
-  await release()
-  const query = `${ANSWERED_QUERY} `
-  const held = provider.hold(query)
-  const inFlight = await until('the release has reached the gateway', 5_000, async () => {
-    const sending = caller.ask({ query })
-    const refused = await Promise.race([held.arrived, sending])
-    return refused === undefined && { sending }
-  })
-  await release()
-  held.release()
-  expect((await inFlight.sending).retrieved().results.length).toBeGreaterThanOrEqual(3)
-  const refused = await caller.ask()
-  expect(refused.error().error.code).toBe('RATE_LIMITED')
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600)
-})
-
-it('while Redis is down every request gets a 503 well before its deadline and is not charged; when it is back, so is the service', async () => {
-  const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
-  expect((await caller.ask()).status).toBe(200)
-  await redis.kill()
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const beganMs = performance.now()
+it(
+  'what is served by a request that was in flight while an operator released the exposure counts anew, ' +
+    'and its lease ends',
+  async () => {
+    const caller = await service.newCaller({ limits: { concurrency: 1, ...ALL_SEEN } })
+    expect((await caller.ask()).status).toBe(200)
+    expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
+    const release = (): Promise<unknown> =>
+      releaseExposure(service.operator, {
+        organization: caller.organization,
+        knowledgeBase: KNOWLEDGE_BASE,
+        note: 'test',
+      })
+    await release()
+    const query = `${ANSWERED_QUERY} `
+    const held = provider.hold(query)
+    const inFlight = await until('the release has reached the gateway', 5_000, async () => {
+      const sending = caller.ask({ query })
+      const refused = await Promise.race([held.arrived, sending])
+      return refused === undefined && { sending }
+    })
+    await release()
+    held.release()
+    expect((await inFlight.sending).retrieved().results.length).toBeGreaterThanOrEqual(3)
     const refused = await caller.ask()
-    expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs / 2)
-    expect({ status: refused.status, ...refused.error().error }).toMatchObject({ status: 503, code: 'INTERNAL_UNAVAILABLE', retryable: true })
-  }
-  const readiness = await fetch(`${service.gateways[0]?.internalUrl}/readyz`)
-  expect({ status: readiness.status, body: await readiness.json() }).toMatchObject({ status: 503, body: { faults: ['redis is unavailable'] } })
-  expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
-  await redis.restart()
-  await until('requests are served again', 5_000, async () => (await caller.ask()).status === 200)
-  expect((await caller.ask()).status).toBe(200)
-  expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
-  expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual(['delivered', 'delivered', 'delivered'])
-})
+    expect(refused.error().error.code).toBe('RATE_LIMITED')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600)
+  },
+)
+
+it(
+  'while Redis is down every request gets a 503 well before its deadline and is not charged; when it ' +
+    'is back, so is the service',
+  async () => {
+    const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
+    expect((await caller.ask()).status).toBe(200)
+    await redis.kill()
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const beganMs = performance.now()
+      const refused = await caller.ask()
+      expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs / 2)
+      expect({ status: refused.status, ...refused.error().error }).toMatchObject({
+        status: 503,
+        code: 'INTERNAL_UNAVAILABLE',
+        retryable: true,
+      })
+    }
+    const readiness = await fetch(`${service.gateways[0]?.internalUrl}/readyz`)
+    expect({ status: readiness.status, body: await readiness.json() }).toMatchObject({
+      status: 503,
+      body: { faults: ['redis is unavailable'] },
+    })
+    expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
+    await redis.restart()
+    await until('requests are served again', 5_000, async () => (await caller.ask()).status === 200)
+    expect((await caller.ask()).status).toBe(200)
+    expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
+    expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
+      'delivered',
+      'delivered',
+      'delivered',
+    ])
+  },
+)
 
 it.each(['cut', 'stall'] as const)(
-  'a charge whose confirmation was lost on the way (%s) is taken back: 503, the Idempotency-Key is free, and the retry is charged once',
+  'a charge whose confirmation was lost on the way (%s) is taken back: 503, the Idempotency-Key is ' +
+    'free, and the retry is charged once',
   async (fault) => {
     const proxy = await startFaultProxy({ host: '127.0.0.1', port: redis.port })
     const addresses = service.searchNodes.map(({ address }) => address)
-    const gateway = await startGateway({ ...service.settings, redisUrl: proxy.through(redis.url) }, addresses, `gateway-lost-${fault}`)
+    const gateway = await startGateway(
+      { ...service.settings, redisUrl: proxy.through(redis.url) },
+      addresses,
+      `gateway-lost-${fault}`,
+    )
     try {
       const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
-      const send = (headers: Record<string, string> = {}): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl, headers })
+      const send = (headers: Record<string, string> = {}): Promise<Answer> =>
+        caller.ask({}, { baseUrl: gateway.baseUrl, headers })
       expect((await send()).status).toBe(200)
       const headers = { 'idempotency-key': `faults-${randomUUID()}` }
       const tripped = proxy.trip(fault, ':idempotency:', 'delivery')
@@ -217,7 +268,8 @@ it.each(['cut', 'stall'] as const)(
 )
 
 it('a Redis that may evict counters decides no limit, until it may not any more', async () => {
-  const policy = (name: string): Promise<void> => withRedis(async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
+  const policy = (name: string): Promise<void> =>
+    withRedis(async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
   await policy('allkeys-lru')
   const said: string[] = []
   const limiter = openLimiter(
@@ -235,16 +287,20 @@ it('a Redis that may evict counters decides no limit, until it may not any more'
   }
 })
 
-it('losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have', { timeout: 45_000 }, async () => {
-  const caller = await service.newCaller()
-  service.jobs.signal('SIGSTOP')
-  const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
-  await ledgerJobsQueued(redis.url, answers)
-  await withRedis((client) => client.flushall())
-  service.jobs.signal('SIGCONT')
-  const books = await settledBooks(service.owner, caller.entitlementId, 30_000)
-  expect(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
-    answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
-  )
-  expect((await caller.ask()).retrieved().version).toBe(service.versionId)
-})
+it(
+  'losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have',
+  { timeout: 45_000 },
+  async () => {
+    const caller = await service.newCaller()
+    service.jobs.signal('SIGSTOP')
+    const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
+    await ledgerJobsQueued(redis.url, answers)
+    await withRedis((client) => client.flushall())
+    service.jobs.signal('SIGCONT')
+    const books = await settledBooks(service.owner, caller.entitlementId, 30_000)
+    expect(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
+      answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
+    )
+    expect((await caller.ask()).retrieved().version).toBe(service.versionId)
+  },
+)

@@ -36,49 +36,66 @@ it('a search node that hangs is passed over: every request is answered by the ot
   expect(atOnce.map(({ status }) => status)).toEqual(atOnce.map(() => 200))
 })
 
-it('when every search node hangs the answer is 503 RETRIEVAL_UNAVAILABLE within the deadline, day and month are refunded, and service returns by itself', async () => {
-  const caller = await service.newCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
-  expect((await caller.ask()).status).toBe(200)
-  for (const node of nodes) node.signal('SIGSTOP')
-  const beganMs = performance.now()
-  const refused = await caller.ask()
-  expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
-  expect({ status: refused.status, ...refused.error().error }).toMatchObject({ status: 503, code: 'RETRIEVAL_UNAVAILABLE', retryable: true })
-  for (const node of nodes) node.signal('SIGCONT')
-  await until('requests are served again', 10_000, async () => (await caller.ask()).status === 200)
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  const refunded = books.filter(({ entry, charged }) => entry === 'refunded' && charged === false)
-  expect(refunded.length).toBeGreaterThanOrEqual(1)
-  expect(books.filter(({ charged }) => charged).length).toBe(2)
-  const left = remaining((await caller.ask()).headers)
-  expect({ day: left.day, month: left.month }).toEqual({ day: 7, month: 7 })
-  expect(left.minute).toBe(100_000 - books.length - 1)
-})
+it(
+  'when every search node hangs the answer is 503 RETRIEVAL_UNAVAILABLE within the deadline, day and ' +
+    'month are refunded, and service returns by itself',
+  async () => {
+    const caller = await service.newCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
+    expect((await caller.ask()).status).toBe(200)
+    for (const node of nodes) node.signal('SIGSTOP')
+    const beganMs = performance.now()
+    const refused = await caller.ask()
+    expect(performance.now() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+    expect({ status: refused.status, ...refused.error().error }).toMatchObject({
+      status: 503,
+      code: 'RETRIEVAL_UNAVAILABLE',
+      retryable: true,
+    })
+    for (const node of nodes) node.signal('SIGCONT')
+    await until('requests are served again', 10_000, async () => (await caller.ask()).status === 200)
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    const refunded = books.filter(({ entry, charged }) => entry === 'refunded' && charged === false)
+    expect(refunded.length).toBeGreaterThanOrEqual(1)
+    expect(books.filter(({ charged }) => charged).length).toBe(2)
+    const left = remaining((await caller.ask()).headers)
+    expect({ day: left.day, month: left.month }).toEqual({ day: 7, month: 7 })
+    expect(left.minute).toBe(100_000 - books.length - 1)
+  },
+)
 
 it('a search node that lacks the version is passed over, and gets it again by itself', async () => {
   const caller = await service.newCaller()
   service.jobs.signal('SIGSTOP')
   const [projection_id] = await loadedOn(nodes[0].address)
   if (projection_id === undefined) throw new Error('the node holds nothing')
-  await withSearchNode(nodes[0].address, (client) => client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs))
+  await withSearchNode(nodes[0].address, (client) =>
+    client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs),
+  )
   expect(await loadedOn(nodes[0].address)).toEqual([])
   const answers = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   service.jobs.signal('SIGCONT')
-  await until('the node has its version again', LOADED_WITHIN_MS, async () => (await loadedOn(nodes[0].address)).includes(projection_id))
+  await until('the node has its version again', LOADED_WITHIN_MS, async () =>
+    (await loadedOn(nodes[0].address)).includes(projection_id),
+  )
 })
 
 it('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends all the same', async () => {
   const allowance = 3
-  const caller = await service.newCaller({ limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 } })
+  const caller = await service.newCaller({
+    limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 },
+  })
   service.jobs.signal('SIGSTOP')
   const [projection_id] = await loadedOn(nodes[0].address)
   if (projection_id === undefined) throw new Error('the node holds nothing')
-  for (const { address } of nodes) await withSearchNode(address, (client) => client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs))
-  for (let failure = 0; failure <= allowance; failure++) expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
+  for (const { address } of nodes)
+    await withSearchNode(address, (client) => client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs))
+  for (let failure = 0; failure <= allowance; failure++)
+    expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
   service.jobs.signal('SIGCONT')
-  for (const { address } of nodes) await until('the node has its version again', LOADED_WITHIN_MS, async () => (await loadedOn(address)).length > 0)
+  for (const { address } of nodes)
+    await until('the node has its version again', LOADED_WITHIN_MS, async () => (await loadedOn(address)).length > 0)
   const answer = await caller.ask()
   expect(answer.status).toBe(200)
   expect(remaining(answer.headers)).toMatchObject({ day: allowance - 2, month: 98 })
@@ -97,9 +114,15 @@ it('a search node that was killed and starts empty is loaded by itself, and answ
   await killed.ended.catch(() => undefined)
   const during = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(during.map(({ status }) => status)).toEqual(during.map(() => 200))
-  const again = service.add(await startSearchNode(service.settings, 'search-node-again', Number(killed.address.split(':')[1])))
+  const again = service.add(
+    await startSearchNode(service.settings, 'search-node-again', Number(killed.address.split(':')[1])),
+  )
   nodes = [again, other]
-  await until('the restarted node has its versions', LOADED_WITHIN_MS, async () => (await loadedOn(again.address)).length > 0)
+  await until(
+    'the restarted node has its versions',
+    LOADED_WITHIN_MS,
+    async () => (await loadedOn(again.address)).length > 0,
+  )
   expect(await other.stop()).toBe(0)
   await until('the restarted node answers alone', 5_000, async () => (await caller.ask()).status === 200)
 })

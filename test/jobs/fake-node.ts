@@ -18,7 +18,9 @@ export async function startFakeNode(prepare: (reply: sendUnaryData<object>) => v
     PrepareVersion: (_call: unknown, reply: sendUnaryData<object>) => prepare(reply),
   })
   const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error))),
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
   )
   return { address: `127.0.0.1:${port}`, stop: () => server.forceShutdown() }
 }

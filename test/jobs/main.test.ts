@@ -45,16 +45,32 @@ function boot(environment: NodeJS.ProcessEnv): Promise<Ended> {
 describe('the job worker as a process', () => {
   test('starts under plain node, becomes ready, touches its heartbeat and stops cleanly on SIGTERM', async () => {
     const heartbeat = join(world.store.workFolder('..'), 'heartbeat')
-    const ended = await boot({ ...world.environment, REDIS_URL: redis.url, HEARTBEAT_FILE: heartbeat, LOG_LEVEL: 'info' })
+    const ended = await boot({
+      ...world.environment,
+      REDIS_URL: redis.url,
+      HEARTBEAT_FILE: heartbeat,
+      LOG_LEVEL: 'info',
+    })
     expect(ended).toMatchObject({ code: 0, output: expect.stringContaining('"event":"ready"') })
     expect(ended.output).toContain('"event":"stopping"')
     expect(existsSync(heartbeat)).toBe(true)
   })
 
   test('names every faulty variable at once and prints no value', async () => {
-    const ended = await boot({ PATH: process.env['PATH'], DATABASE_URL: 'mysql://user:hunter2@db/x', MANIFEST_PRIVATE_KEY: 'c2VjcmV0' })
+    const ended = await boot({
+      PATH: process.env['PATH'],
+      DATABASE_URL: 'mysql://user:hunter2@db/x',
+      MANIFEST_PRIVATE_KEY: 'c2VjcmV0',
+    })
     expect(ended.code).toBe(1)
-    for (const name of ['DATABASE_URL', 'REDIS_URL', 'ARTIFACT_STORE', 'SEARCH_NODES', 'MANIFEST_PRIVATE_KEY', 'MANIFEST_PUBLIC_KEY'])
+    for (const name of [
+      'DATABASE_URL',
+      'REDIS_URL',
+      'ARTIFACT_STORE',
+      'SEARCH_NODES',
+      'MANIFEST_PRIVATE_KEY',
+      'MANIFEST_PUBLIC_KEY',
+    ])
       expect(ended.output).toContain(name)
     expect(ended.output).not.toContain('hunter2')
     expect(ended.output).not.toContain('c2VjcmV0')

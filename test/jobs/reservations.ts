@@ -27,6 +27,8 @@ export async function insertReservations(
 }
 
 export async function ledgerIds(database: Queryable): Promise<readonly string[]> {
-  const { rows } = await database.query<{ reservation_id: string }>('select reservation_id from ledger order by reservation_id')
+  const { rows } = await database.query<{ reservation_id: string }>(
+    'select reservation_id from ledger order by reservation_id',
+  )
   return rows.map((row) => row.reservation_id)
 }

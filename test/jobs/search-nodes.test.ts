@@ -15,7 +15,9 @@ afterEach(() => {
 /** A node whose calls to prepare break off so many times before one loads. */
 async function nodeThatBreaksOff(times: number): Promise<SearchNodeClient> {
   let left = times
-  const node = await startFakeNode((reply) => (left-- > 0 ? reply({ code: status.UNAVAILABLE, details: 'Connection dropped' }) : reply(null, { passages: 1 })))
+  const node = await startFakeNode((reply) =>
+    left-- > 0 ? reply({ code: status.UNAVAILABLE, details: 'Connection dropped' }) : reply(null, { passages: 1 }),
+  )
   const client = connectSearchNode(node.address, credentials.createInsecure())
   closings.push(() => client.close(), node.stop)
   return client

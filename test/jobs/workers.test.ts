@@ -17,7 +17,12 @@ import type { JobsWorld } from '#test/jobs/world.ts'
 import { createTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
-const plaintext = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
+const plaintext = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
 let world: JobsWorld
 let testRedis: TestRedis
 let redis: Redis
@@ -88,8 +93,19 @@ describe('the job worker', () => {
   test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {
     const { rows } = await world.owner.query<{ id: string }>('select id from corpus_versions where passed')
     const [versionId = '', id] = [rows[0]?.id, randomUUID()]
-    await world.owner.query("insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')", [randomUUID(), versionId])
-    await insertActivation(world.owner, { id, knowledgeBaseId, versionId, expectedVersionId: null, kind: 'activate', actor: 'alice', overrideReason: null })
+    await world.owner.query(
+      "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
+      [randomUUID(), versionId],
+    )
+    await insertActivation(world.owner, {
+      id,
+      knowledgeBaseId,
+      versionId,
+      expectedVersionId: null,
+      kind: 'activate',
+      actor: 'alice',
+      overrideReason: null,
+    })
     const asked = Promise.withResolvers<void>()
     const stuck = await startFakeNode(() => asked.resolve())
     const jobs = await start(stuck.address)
@@ -110,7 +126,10 @@ describe('the job worker', () => {
     await enqueueBuild(builds, buildId)
     await until('nothing waits', async () => (await builds.getWaitingCount()) + (await builds.getActiveCount()) === 0)
     expect((await readBuild(world.owner, buildId))?.attempt).toBe(1)
-    const { rows } = await world.owner.query('select count(*)::int as versions from corpus_versions where build_id = $1', [buildId])
+    const { rows } = await world.owner.query(
+      'select count(*)::int as versions from corpus_versions where build_id = $1',
+      [buildId],
+    )
     expect(rows).toEqual([{ versions: 1 }])
   })
 

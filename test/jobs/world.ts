@@ -36,7 +36,11 @@ export interface JobsWorld {
   /** Captures a folder of Markdown and records the import. @returns its id. */
   importFolder(knowledgeBaseId: string, folder: string): Promise<string>
   /** @returns the id of a build row; nothing runs yet. */
-  requestBuild(knowledgeBaseId: string, importId: string, parameters?: Readonly<Record<string, unknown>>): Promise<string>
+  requestBuild(
+    knowledgeBaseId: string,
+    importId: string,
+    parameters?: Readonly<Record<string, unknown>>,
+  ): Promise<string>
   /** Puts a file into the store as a question set. @returns its SHA-256. */
   storeQuestions(path: string): Promise<string>
   stop(): Promise<void>
@@ -83,7 +87,11 @@ export async function createJobsWorld(): Promise<JobsWorld> {
     },
     async createKnowledgeBase() {
       const id = randomUUID()
-      await owner.query('insert into knowledge_bases (id, slug, title) values ($1, $2, $3)', [id, `kb-${id.slice(0, 8)}`, 'Test'])
+      await owner.query('insert into knowledge_bases (id, slug, title) values ($1, $2, $3)', [
+        id,
+        `kb-${id.slice(0, 8)}`,
+        'Test',
+      ])
       return id
     },
     async importFolder(knowledgeBaseId, folder) {

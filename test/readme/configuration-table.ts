@@ -17,8 +17,14 @@ export function configurationTable(): string {
     const takers = Object.entries(PROCESSES).filter(([, variables]) => name in variables)
     const variable = takers[0]?.[1][name]
     const required = variable?.schema.safeParse(undefined).success === false
-    const fallback = new Set(takers.map(([, variables]) => variables[name]?.fallback ?? (required ? 'required' : 'none')))
-    return `| \`${name}\` | ${takers.map(([process]) => process).join(', ')} | ${[...fallback].join(' or ')} | ${capitalised(variable?.help ?? '')}${variable?.secret === true ? ' Secret.' : ''} |`
+    const fallback = new Set(
+      takers.map(([, variables]) => variables[name]?.fallback ?? (required ? 'required' : 'none')),
+    )
+    return (
+      `| \`${name}\` | ${takers.map(([process]) => process).join(', ')} | ` +
+      `${[...fallback].join(' or ')} | ` +
+      `${capitalised(variable?.help ?? '')}${variable?.secret === true ? ' Secret.' : ''} |`
+    )
   })
   return ['| Variable | Read by | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
 }

@@ -36,12 +36,21 @@ describe('the README', () => {
       const folder = mkdtempSync(join(tmpdir(), 'evidence readme '))
       const checkout = join(folder, 'checkout')
       copyCheckout(checkout)
-      const demo = spawn('npm', ['run', 'demo'], { cwd: checkout, env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+      const demo = spawn('npm', ['run', 'demo'], {
+        cwd: checkout,
+        env: environment,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      })
       const ended = new Promise<number | null>((resolve) => demo.once('exit', resolve))
       let output = ''
-      for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+      for (const stream of [demo.stdout, demo.stderr])
+        stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
       try {
-        await vi.waitUntil(() => existsSync(join(checkout, '.data/demo/ready.json')) || demo.exitCode !== null, { timeout: START_MS, interval: 100 })
+        await vi.waitUntil(() => existsSync(join(checkout, '.data/demo/ready.json')) || demo.exitCode !== null, {
+          timeout: START_MS,
+          interval: 100,
+        })
         expect(demo.exitCode, output).toBeNull()
         const script = blocks.filter((block) => !LONG.includes(block)).join('\n')
         const told = execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
@@ -58,7 +67,10 @@ describe('the README', () => {
         // Ctrl-C reaches the whole foreground group of a terminal.
         if (demo.pid !== undefined) process.kill(-demo.pid, 'SIGINT')
         await ended
-        await vi.waitUntil(() => !existsSync(join(checkout, '.data/demo/postgres/cluster/postmaster.pid')), { timeout: STOP_MS, interval: 100 })
+        await vi.waitUntil(() => !existsSync(join(checkout, '.data/demo/postgres/cluster/postmaster.pid')), {
+          timeout: STOP_MS,
+          interval: 100,
+        })
         expect(output).toContain('Stopping')
         rmSync(folder, { recursive: true, force: true })
       }
@@ -69,7 +81,11 @@ describe('the README', () => {
 
 /** The files as they are now, tracked or new, with this checkout's packages. */
 function copyCheckout(to: string): void {
-  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
-  for (const file of files.split('\0')) if (file !== '' && existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(to, file))
+  const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  for (const file of files.split('\0'))
+    if (file !== '' && existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(to, file))
   symlinkSync(join(ROOT, 'node_modules'), join(to, 'node_modules'))
 }

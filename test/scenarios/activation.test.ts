@@ -27,7 +27,12 @@ let caller: Caller
 let load: Load
 beforeAll(async () => {
   provider = await startTestProvider()
-  service = await startTestService({ gateways: 2, searchNodes: 2, embedding: 'openai', environment: { ...provider.environment, BUILD_CONCURRENCY: '2' } })
+  service = await startTestService({
+    gateways: 2,
+    searchNodes: 2,
+    embedding: 'openai',
+    environment: { ...provider.environment, BUILD_CONCURRENCY: '2' },
+  })
   caller = await service.newCaller()
   load = startLoad(
     caller,
@@ -41,13 +46,19 @@ afterAll(async () => {
   await provider?.stop()
 })
 
-const versionOf = (answer: Answer | undefined): string | undefined => (answer?.status === 200 ? answer.retrieved().version : undefined)
+const versionOf = (answer: Answer | undefined): string | undefined =>
+  answer?.status === 200 ? answer.retrieved().version : undefined
 
-/** Waits until the load has seen the version at every gateway, then asserts that it took no longer than it may and that nobody went back. */
+/**
+ * Waits until the load has seen the version at every gateway, then asserts that it took no longer than it may and that
+ * nobody went back.
+ */
 async function assertVisible(version: string, sinceMs: number): Promise<void> {
   for (const { baseUrl } of service.gateways) {
     const firstSeen = await until(`${baseUrl} serves the version`, VISIBLE_WITHIN_MS * 2, async () =>
-      load.sent.find((each) => each.baseUrl === baseUrl && each.sentMs >= sinceMs && versionOf(each.answer) === version),
+      load.sent.find(
+        (each) => each.baseUrl === baseUrl && each.sentMs >= sinceMs && versionOf(each.answer) === version,
+      ),
     )
     expect(firstSeen.sentMs - sinceMs).toBeLessThan(VISIBLE_WITHIN_MS)
     const later = await until('the load went on', VISIBLE_WITHIN_MS, async () => {
@@ -58,7 +69,9 @@ async function assertVisible(version: string, sinceMs: number): Promise<void> {
   }
 }
 
-async function finished(activationId: string): Promise<{ readonly state: string; readonly message: string | null; readonly version_id: string }> {
+async function finished(
+  activationId: string,
+): Promise<{ readonly state: string; readonly message: string | null; readonly version_id: string }> {
   return until('the activation is finished', 30_000, async () => {
     const row = await readActivation(service.owner, activationId)
     return row?.state !== 'queued' && row
@@ -66,7 +79,8 @@ async function finished(activationId: string): Promise<{ readonly state: string;
 }
 
 it(
-  'under load, one of two activations against the same predecessor wins, a rollback follows even if its job is lost, and no request fails',
+  'under load, one of two activations against the same predecessor wins, a rollback follows even if ' +
+    'its job is lost, and no request fails',
   { timeout: 90_000 },
   async () => {
     const first = service.versionId
@@ -77,12 +91,18 @@ it(
     await held.arrived
 
     const asked = await withQueues(service.settings.redisUrl, (open) =>
-      Promise.all(candidates.map((version) => requestActivation(service.operator, { version }, (id) => enqueueActivation(open('activate'), id)))),
+      Promise.all(
+        candidates.map((version) =>
+          requestActivation(service.operator, { version }, (id) => enqueueActivation(open('activate'), id)),
+        ),
+      ),
     )
     const outcomes = await Promise.all(asked.map(({ id }) => finished(id)))
     const activatedMs = performance.now()
     expect(outcomes.map(({ state }) => state).toSorted()).toEqual(['done', 'refused'])
-    expect(outcomes.find(({ state }) => state === 'refused')?.message).toContain('Another version became active since this was asked for')
+    expect(outcomes.find(({ state }) => state === 'refused')?.message).toContain(
+      'Another version became active since this was asked for',
+    )
     const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
     await assertVisible(second, activatedMs)
 
@@ -113,7 +133,9 @@ async function assertPassagesBelong(sent: readonly Sent[], first: string, second
     if (reply === undefined || own === undefined) throw new Error('a reply names neither version')
     served.add(reply.version)
     for (const { chunk_id, text } of reply.results) expect(own.get(chunk_id)).toBe(text)
-    expect(reply.results[0]?.text).toContain(reply.version === first ? 'within 14 calendar days' : 'within 21 calendar days')
+    expect(reply.results[0]?.text).toContain(
+      reply.version === first ? 'within 14 calendar days' : 'within 21 calendar days',
+    )
   }
   expect(served).toEqual(new Set([first, second]))
   const [before, after] = [passages.get(first), passages.get(second)]

@@ -28,7 +28,11 @@ export async function booksOf(owner: Database, entitlementId: string): Promise<r
 }
 
 /** The books once every reservation has its ledger entry and none is open. */
-export async function settledBooks(owner: Database, entitlementId: string, timeoutMs = 20_000): Promise<readonly Book[]> {
+export async function settledBooks(
+  owner: Database,
+  entitlementId: string,
+  timeoutMs = 20_000,
+): Promise<readonly Book[]> {
   return until('every reservation is settled and in the ledger', timeoutMs, async () => {
     const books = await booksOf(owner, entitlementId)
     return books.every(({ entry }) => entry !== null) && books
@@ -37,7 +41,9 @@ export async function settledBooks(owner: Database, entitlementId: string, timeo
 
 /** Resolves once Redis holds the ledger job of each of these requests. */
 export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answer[]): Promise<void> {
-  const jobs = answers.map((answer) => `${QUEUE_PREFIX}:${LEDGER_QUEUE}:${answer.retrieved().request_id.slice('req_'.length)}`)
+  const jobs = answers.map(
+    (answer) => `${QUEUE_PREFIX}:${LEDGER_QUEUE}:${answer.retrieved().request_id.slice('req_'.length)}`,
+  )
   const redis = new Redis(redisUrl)
   try {
     await until('the ledger jobs are queued', 5_000, async () => (await redis.exists(...jobs)) === jobs.length)
@@ -48,6 +54,7 @@ export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answe
 
 /** Requests that are left of each window, as a reply's RateLimit header says. */
 export function remaining(headers: Headers): { readonly minute: number; readonly day: number; readonly month: number } {
-  const left = (window: string): number => Number(new RegExp(`"${window}";r=(\\d+)`).exec(headers.get('ratelimit') ?? '')?.[1] ?? Number.NaN)
+  const left = (window: string): number =>
+    Number(new RegExp(`"${window}";r=(\\d+)`).exec(headers.get('ratelimit') ?? '')?.[1] ?? Number.NaN)
   return { minute: left('minute'), day: left('day'), month: left('month') }
 }

@@ -30,7 +30,11 @@ interface Ended {
 /** Runs an entry point under plain Node until it ends. */
 function boot(script: string, environment: Readonly<Record<string, string>>): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [script], { cwd: ROOT, env: { PATH: '/usr/bin:/bin', ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [script], {
+      cwd: ROOT,
+      env: { PATH: '/usr/bin:/bin', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const output: Buffer[] = []
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
     child.on('close', (code) => resolve({ code, output: Buffer.concat(output).toString() }))
@@ -51,7 +55,9 @@ describe.each(SERVICES)('$script under plain Node', ({ script, variables }) => {
     const ended = await boot(script, wrong)
     expect(ended.code).toBe(1)
     expect(ended.output).not.toContain('hunter2')
-    const faulty = Object.entries(variables).filter(([name, variable]) => !variable.schema.safeParse(wrong[name]).success)
+    const faulty = Object.entries(variables).filter(
+      ([name, variable]) => !variable.schema.safeParse(wrong[name]).success,
+    )
     expect(faulty.length).toBeGreaterThan(0)
     for (const [name] of faulty) expect(ended.output).toContain(`${name} is not valid: `)
   })
@@ -82,11 +88,14 @@ describe('a database of another schema', () => {
     await owner.end()
     await database.drop()
   })
-  const bootBoth = (): Promise<readonly Ended[]> => Promise.all(['gateway/main.ts', 'jobs/main.ts'].map((script) => boot(script, environment)))
+  const bootBoth = (): Promise<readonly Ended[]> =>
+    Promise.all(['gateway/main.ts', 'jobs/main.ts'].map((script) => boot(script, environment)))
 
   it('that is newer is refused in one sentence', async () => {
     await owner.query("insert into schema_migrations (number, name) values (9999, 'from the future')")
-    const sentence = `The database is at migration 9999, newer than the ${newestMigration()} this code knows: deploy the newer release.\n`
+    const sentence =
+      `The database is at migration 9999, newer than the ${newestMigration()} this code knows: deploy ` +
+      `the newer release.\n`
     expect(await bootBoth()).toEqual([
       { code: 1, output: sentence },
       { code: 1, output: sentence },
@@ -94,7 +103,9 @@ describe('a database of another schema', () => {
   })
 
   it('that lacks a migration, or all of them, is refused in one sentence that names the command', async () => {
-    const sentence = `The database is at migration 0, this code needs ${newestMigration()}: run "npm run operator -- migrate" first.\n`
+    const sentence =
+      `The database is at migration 0, this code needs ${newestMigration()}: run "npm run operator -- ` +
+      `migrate" first.\n`
     await owner.query('delete from schema_migrations')
     expect(await bootBoth()).toEqual([
       { code: 1, output: sentence },
@@ -124,7 +135,11 @@ it('a job worker refuses a Redis that may evict its jobs', async () => {
       MANIFEST_PRIVATE_KEY,
       LOG_LEVEL: 'error',
     })
-    expect(ended).toEqual({ code: 1, output: 'Redis may evict jobs (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction" and start again.\n' })
+    expect(ended).toEqual({
+      code: 1,
+      output:
+        'Redis may evict jobs (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction" and start again.\n',
+    })
   } finally {
     client.disconnect()
     await redis.stop()

@@ -2,7 +2,10 @@ import { localEmbedder } from '#core/embedding/local.ts'
 import { evaluationMapping } from '#jobs/evaluate/command/mapping.ts'
 import { withThrowAwayVersion } from '#jobs/evaluate/command/throw-away-version.ts'
 
-/** Imports and builds a corpus in this process and writes the manifest of what it built: `build-version.ts <corpus.jsonl> <folder for temporary files>`. */
+/**
+ * Imports and builds a corpus in this process and writes the manifest of what it built: `build-version.ts
+ * <corpus.jsonl> <folder for temporary files>`.
+ */
 const [corpus = '', dataDir = ''] = process.argv.slice(2)
 const version = {
   corpus,

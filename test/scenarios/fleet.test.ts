@@ -19,7 +19,12 @@ let provider: TestProvider
 let service: TestService
 beforeAll(async () => {
   provider = await startTestProvider()
-  service = await startTestService({ gateways: 2, searchNodes: 2, embedding: 'openai', environment: provider.environment })
+  service = await startTestService({
+    gateways: 2,
+    searchNodes: 2,
+    embedding: 'openai',
+    environment: provider.environment,
+  })
 }, 60_000)
 afterAll(async () => {
   await service?.stop()
@@ -34,97 +39,117 @@ async function fourRoads(caller: Caller): Promise<(n: number, headers?: Record<s
     peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS),
   })
   const keys = [caller.key, second.key]
-  return (n, headers = {}) => caller.ask({}, { baseUrl: service.gateways[n % 2]?.baseUrl ?? '', key: keys[(n >> 1) % 2], headers })
+  return (n, headers = {}) =>
+    caller.ask({}, { baseUrl: service.gateways[n % 2]?.baseUrl ?? '', key: keys[(n >> 1) % 2], headers })
 }
 
 /** Every 200 is one charged entry with the bytes and passages that were sent, and nothing else was charged. */
 function assertBooksMatch(books: readonly Book[], delivered: readonly Answer[]): void {
   const replies = delivered.map((answer) => answer.retrieved())
-  expect(books.map(({ request_id }) => request_id).toSorted()).toEqual(replies.map(({ request_id }) => request_id).toSorted())
+  expect(books.map(({ request_id }) => request_id).toSorted()).toEqual(
+    replies.map(({ request_id }) => request_id).toSorted(),
+  )
   expect(books.every(({ entry, charged }) => entry === 'delivered' && charged === true)).toBe(true)
-  const sum = (numbers: readonly (number | null)[]): number => numbers.reduce<number>((total, number) => total + (number ?? 0), 0)
+  const sum = (numbers: readonly (number | null)[]): number =>
+    numbers.reduce<number>((total, number) => total + (number ?? 0), 0)
   expect(sum(books.map(({ response_bytes }) => response_bytes))).toBe(sum(delivered.map(({ bytes }) => bytes.length)))
   expect(sum(books.map(({ result_count }) => result_count))).toBe(sum(replies.map(({ results }) => results.length)))
 }
 
-it('200 requests at once under a concurrency of 2, over two gateways and two keys, never have 3 in flight, and each 200 is one charged ledger row', async () => {
-  const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: 1_000 } })
-  const send = await fourRoads(caller)
-  provider.resetOverlap()
-  provider.delayMs = 250
-  const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => send(n)))
-  const delivered = answers.filter(({ status }) => status === 200)
-  const refused = answers.filter(({ status }) => status !== 200)
-  expect(provider.overlap.most).toBe(CONCURRENCY)
-  expect(provider.overlap.calls).toBe(delivered.length)
-  expect(delivered.length).toBeGreaterThanOrEqual(CONCURRENCY)
-  expect(refused.map((answer) => answer.error().error.code)).toEqual(refused.map(() => 'RATE_LIMITED'))
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  assertBooksMatch(books, delivered)
-  expect(new Set(books.map(({ api_key_id }) => api_key_id)).size).toBeLessThanOrEqual(2)
-})
+it(
+  '200 requests at once under a concurrency of 2, over two gateways and two keys, never have 3 in ' +
+    'flight, and each 200 is one charged ledger row',
+  async () => {
+    const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: 1_000 } })
+    const send = await fourRoads(caller)
+    provider.resetOverlap()
+    provider.delayMs = 250
+    const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => send(n)))
+    const delivered = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(provider.overlap.most).toBe(CONCURRENCY)
+    expect(provider.overlap.calls).toBe(delivered.length)
+    expect(delivered.length).toBeGreaterThanOrEqual(CONCURRENCY)
+    expect(refused.map((answer) => answer.error().error.code)).toEqual(refused.map(() => 'RATE_LIMITED'))
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    assertBooksMatch(books, delivered)
+    expect(new Set(books.map(({ api_key_id }) => api_key_id)).size).toBeLessThanOrEqual(2)
+  },
+)
 
-it('200 callers that keep asking get exactly the rate of one minute admitted, over both gateways and both keys, never more than 2 at once', async () => {
-  const rate = 24
-  const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: rate } })
-  const send = await fourRoads(caller)
-  provider.resetOverlap()
-  provider.delayMs = 15
-  const beganMs = performance.now()
-  async function askUntilAnswered(n: number): Promise<Answer | undefined> {
-    for (;;) {
-      const answer = await send(n)
-      if (answer.status === 200) return answer
-      expect(answer.error().error.code).toBe('RATE_LIMITED')
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-      if (remaining(answer.headers).minute === 0) return undefined
-      await sleep(150 + 2 * n)
+it(
+  '200 callers that keep asking get exactly the rate of one minute admitted, over both gateways and ' +
+    'both keys, never more than 2 at once',
+  async () => {
+    const rate = 24
+    const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: rate } })
+    const send = await fourRoads(caller)
+    provider.resetOverlap()
+    provider.delayMs = 15
+    const beganMs = performance.now()
+    async function askUntilAnswered(n: number): Promise<Answer | undefined> {
+      for (;;) {
+        const answer = await send(n)
+        if (answer.status === 200) return answer
+        expect(answer.error().error.code).toBe('RATE_LIMITED')
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+        if (remaining(answer.headers).minute === 0) return undefined
+        await sleep(150 + 2 * n)
+      }
     }
-  }
-  const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => askUntilAnswered(n)))
-  expect(performance.now() - beganMs).toBeLessThan(60_000)
-  const delivered = answers.filter((answer) => answer !== undefined)
-  expect(delivered.length).toBe(rate)
-  expect(provider.overlap).toEqual({ most: CONCURRENCY, calls: rate })
-  assertBooksMatch(await settledBooks(service.owner, caller.entitlementId), delivered)
-})
+    const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => askUntilAnswered(n)))
+    expect(performance.now() - beganMs).toBeLessThan(60_000)
+    const delivered = answers.filter((answer) => answer !== undefined)
+    expect(delivered.length).toBe(rate)
+    expect(provider.overlap).toEqual({ most: CONCURRENCY, calls: rate })
+    assertBooksMatch(await settledBooks(service.owner, caller.entitlementId), delivered)
+  },
+)
 
-it('one Idempotency-Key sent to both gateways under both keys at once is answered once; every other reply is a 409 that names the answer', async () => {
-  const caller = await service.newCaller()
-  const send = await fourRoads(caller)
-  const headers = { 'idempotency-key': `fleet-${randomUUID()}` }
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(n, headers)))
-  const delivered = answers.filter(({ status }) => status === 200)
-  expect(delivered.length).toBe(1)
-  const original = delivered[0]?.retrieved().request_id
-  const refused = answers.filter(({ status }) => status !== 200)
-  expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409))
-  expect(new Set(refused.map((answer) => answer.error().error.original_request_id))).toEqual(new Set([original]))
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  assertBooksMatch(books, delivered)
-  expect(remaining((await send(1)).headers).day).toBe(1_000_000 - 2)
-})
+it(
+  'one Idempotency-Key sent to both gateways under both keys at once is answered once; every other ' +
+    'reply is a 409 that names the answer',
+  async () => {
+    const caller = await service.newCaller()
+    const send = await fourRoads(caller)
+    const headers = { 'idempotency-key': `fleet-${randomUUID()}` }
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(n, headers)))
+    const delivered = answers.filter(({ status }) => status === 200)
+    expect(delivered.length).toBe(1)
+    const original = delivered[0]?.retrieved().request_id
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409))
+    expect(new Set(refused.map((answer) => answer.error().error.original_request_id))).toEqual(new Set([original]))
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    assertBooksMatch(books, delivered)
+    expect(remaining((await send(1)).headers).day).toBe(1_000_000 - 2)
+  },
+)
 
-it('a caller who hangs up during the embedding has the provider call aborted and stays charged, and the lease ends with the work', async () => {
-  const caller = await service.newCaller({ limits: { concurrency: 1 } })
-  const query = `${ANSWERED_QUERY} `
-  const held = provider.hold(query)
-  const hangUp = new AbortController()
-  const abandoned = caller.ask({ query }, { signal: hangUp.signal })
-  await held.arrived
-  expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
-  hangUp.abort()
-  await expect(abandoned).rejects.toThrow()
-  await held.hungUp
-  held.release()
-  const next = await until('the lease has ended', 5_000, async () => {
-    const answer = await caller.ask()
-    return answer.status === 200 && answer
-  })
-  expect(remaining(next.headers).day).toBe(1_000_000 - 2)
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
-    { entry: 'failed', charged: true },
-    { entry: 'delivered', charged: true },
-  ])
-})
+it(
+  'a caller who hangs up during the embedding has the provider call aborted and stays charged, and the ' +
+    'lease ends with the work',
+  async () => {
+    const caller = await service.newCaller({ limits: { concurrency: 1 } })
+    const query = `${ANSWERED_QUERY} `
+    const held = provider.hold(query)
+    const hangUp = new AbortController()
+    const abandoned = caller.ask({ query }, { signal: hangUp.signal })
+    await held.arrived
+    expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
+    hangUp.abort()
+    await expect(abandoned).rejects.toThrow()
+    await held.hungUp
+    held.release()
+    const next = await until('the lease has ended', 5_000, async () => {
+      const answer = await caller.ask()
+      return answer.status === 200 && answer
+    })
+    expect(remaining(next.headers).day).toBe(1_000_000 - 2)
+    const books = await settledBooks(service.owner, caller.entitlementId)
+    expect(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
+      { entry: 'failed', charged: true },
+      { entry: 'delivered', charged: true },
+    ])
+  },
+)

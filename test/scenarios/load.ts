@@ -19,7 +19,10 @@ export interface Load {
 
 const SENT_MAX = 20_000
 
-/** Callers that ask one after the other with a pause, each at its gateway, until told to stop. A gateway that refused or was not there is asked no more. */
+/**
+ * Callers that ask one after the other with a pause, each at its gateway, until told to stop. A gateway that refused or
+ * was not there is asked no more.
+ */
 export function startLoad(
   caller: Caller,
   baseUrls: readonly string[],

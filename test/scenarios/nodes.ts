@@ -15,6 +15,8 @@ export async function withSearchNode<T>(address: string, work: (client: SearchNo
 
 /** Projections that a search node can search; none while it does not answer. */
 export async function loadedOn(address: string): Promise<readonly string[]> {
-  const status = await withSearchNode(address, (client) => client.call('GetStatus', {}, STATUS_TIMEOUT_MS).catch(() => undefined))
+  const status = await withSearchNode(address, (client) =>
+    client.call('GetStatus', {}, STATUS_TIMEOUT_MS).catch(() => undefined),
+  )
   return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ projection_id }) => projection_id)
 }

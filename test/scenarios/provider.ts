@@ -15,7 +15,10 @@ export interface HeldCall {
   release(): void
 }
 
-/** An OpenAI-compatible embeddings endpoint with the local embedder's vectors, which can be slow, hold single calls, and counts overlapping ones. */
+/**
+ * An OpenAI-compatible embeddings endpoint with the local embedder's vectors, which can be slow, hold single calls, and
+ * counts overlapping ones.
+ */
 export interface TestProvider {
   /** For every process of the service. */
   readonly environment: Readonly<Record<string, string>>
@@ -24,7 +27,10 @@ export interface TestProvider {
   /** The most queries that were ever under way at once since the last reset, and how many there were. */
   readonly overlap: { most: number; calls: number }
   resetOverlap(): void
-  /** Holds the call for exactly this text. A query that differs in trailing spaces has the same vector and can be held apart. */
+  /**
+   * Holds the call for exactly this text. A query that differs in trailing spaces has the same vector and can be held
+   * apart.
+   */
   hold(query: string): HeldCall
   stop(): Promise<void>
 }

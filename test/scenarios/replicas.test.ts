@@ -51,10 +51,16 @@ beforeAll(async () => {
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
   artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer, divided: true })
   expect(artifact.manifest.index.cells).toBeGreaterThan(1)
-  nodes = await Promise.all(['1', '2'].map((threads) => startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: threads }))))
+  nodes = await Promise.all(
+    ['1', '2'].map((threads) => startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: threads }))),
+  )
   for (const { address } of nodes)
     await withSearchNode(address, (client) =>
-      client.call('PrepareVersion', { projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest }, 20_000),
+      client.call(
+        'PrepareVersion',
+        { projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest },
+        20_000,
+      ),
     )
 })
 afterAll(async () => {
@@ -74,7 +80,10 @@ function replyBytes(channel: Client, request: SearchRequest): Promise<Buffer> {
       request,
       new Metadata(),
       { deadline: Date.now() + BOUNDS.searchTimeoutMs },
-      (error, reply) => (error === null && reply !== undefined ? resolve(reply) : reject(error ?? new Error('the search node sent nothing'))),
+      (error, reply) =>
+        error === null && reply !== undefined
+          ? resolve(reply)
+          : reject(error ?? new Error('the search node sent nothing')),
     ),
   )
 }
@@ -107,7 +116,10 @@ function requestsOf(kind: (n: number, text: string, vector: Buffer) => Partial<S
 
 describe('two search nodes over one artifact store answer with the same bytes', () => {
   test.each<[string, (n: number, text: string, vector: Buffer) => Partial<SearchRequest>]>([
-    ['words and a vector', (n, query_text, query_vector) => ({ query_text, query_vector, limit: n % 2 === 0 ? 5 : 100 })],
+    [
+      'words and a vector',
+      (n, query_text, query_vector) => ({ query_text, query_vector, limit: n % 2 === 0 ? 5 : 100 }),
+    ],
     ['words alone', (_n, query_text) => ({ query_text, limit: 20 })],
     ['a vector alone', (_n, _text, query_vector) => ({ query_vector, limit: 20 })],
     [
@@ -144,9 +156,16 @@ describe('two search nodes over one artifact store answer with the same bytes', 
 })
 
 /** What a process of its own builds of a corpus. */
-async function builtElsewhere(corpus: string, folder: string, environment: Readonly<Record<string, string>>): Promise<Manifest> {
+async function builtElsewhere(
+  corpus: string,
+  folder: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Manifest> {
   const script = fileURLToPath(new URL('build-version.ts', import.meta.url))
-  const child = spawn(process.execPath, [script, corpus, folder], { env: { PATH: '/usr/bin:/bin', ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [script, corpus, folder], {
+    env: { PATH: '/usr/bin:/bin', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString('utf8')))
   child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString('utf8')))
@@ -163,7 +182,11 @@ test(
       _id: `bee-${n}`,
       title: `Bee Rulebook, chapter ${Math.floor(n / 100)}`,
       text: `§ ${n} Ärger über Straße ${n}: ${questionOn(n % CLUSTERS, random)} İstanbul naïve 個人データ`,
-      metadata: { document: `bee ${Math.floor(n / 50)}`, language: ['en', 'de', 'fr'][n % 3], citation: `12 CFR 1003.${n % 40}(a)` },
+      metadata: {
+        document: `bee ${Math.floor(n / 50)}`,
+        language: ['en', 'de', 'fr'][n % 3],
+        citation: `12 CFR 1003.${n % 40}(a)`,
+      },
     }))
     const corpus = join(store, 'corpus.jsonl')
     writeFileSync(corpus, records.map((record) => `${JSON.stringify(record)}\n`).join(''))

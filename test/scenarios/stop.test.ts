@@ -24,7 +24,12 @@ let addresses: readonly string[]
 let jobs: LocalService
 beforeAll(async () => {
   provider = await startTestProvider()
-  service = await startTestService({ gateways: 1, searchNodes: 2, embedding: 'openai', environment: { ...provider.environment, DRAIN_MS: String(DRAIN_MS) } })
+  service = await startTestService({
+    gateways: 1,
+    searchNodes: 2,
+    embedding: 'openai',
+    environment: { ...provider.environment, DRAIN_MS: String(DRAIN_MS) },
+  })
   addresses = service.searchNodes.map(({ address }) => address)
   jobs = service.jobs
 }, 60_000)
@@ -36,68 +41,92 @@ afterAll(async () => {
 const gone = (process: LocalService): Promise<void> => process.ended.catch(() => undefined)
 
 describe('SIGTERM', () => {
-  it('to a gateway under load fails readiness at once, serves with Connection: close, then refuses with 503, and finishes what is in flight', async () => {
-    const caller = await service.newCaller()
-    const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-stopped'))
-    const query = `${ANSWERED_QUERY} `
-    const held = provider.hold(query)
-    const inFlight = caller.ask({ query }, { baseUrl: gateway.baseUrl })
-    await held.arrived
-    const load = startLoad(caller, [gateway.baseUrl], { callers: 10, pauseMs: 40, untilRefused: true })
-    await until('every caller was served', 5_000, async () => load.sent.length >= 20)
+  it(
+    'to a gateway under load fails readiness at once, serves with Connection: close, then refuses with ' +
+      '503, and finishes what is in flight',
+    async () => {
+      const caller = await service.newCaller()
+      const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-stopped'))
+      const query = `${ANSWERED_QUERY} `
+      const held = provider.hold(query)
+      const inFlight = caller.ask({ query }, { baseUrl: gateway.baseUrl })
+      await held.arrived
+      const load = startLoad(caller, [gateway.baseUrl], { callers: 10, pauseMs: 40, untilRefused: true })
+      await until('every caller was served', 5_000, async () => load.sent.length >= 20)
 
-    const stopping = gateway.stop()
-    const readiness = await until('readiness fails', DRAIN_MS, async () => {
-      const reply = await fetch(`${gateway.internalUrl}/readyz`)
-      return reply.status !== 200 && reply
-    })
-    expect({ status: readiness.status, body: await readiness.json() }).toEqual({ status: 503, body: { status: 'not ready', faults: ['stopping'] } })
-    const servedLate = await caller.ask({}, { baseUrl: gateway.baseUrl })
-    expect({ status: servedLate.status, connection: servedLate.headers.get('connection') }).toEqual({ status: 200, connection: 'close' })
-    await until('every caller was refused', DRAIN_MS * 5, async () => load.sent.filter(({ answer }) => answer?.status !== 200).length === 10)
-    held.release()
+      const stopping = gateway.stop()
+      const readiness = await until('readiness fails', DRAIN_MS, async () => {
+        const reply = await fetch(`${gateway.internalUrl}/readyz`)
+        return reply.status !== 200 && reply
+      })
+      expect({ status: readiness.status, body: await readiness.json() }).toEqual({
+        status: 503,
+        body: { status: 'not ready', faults: ['stopping'] },
+      })
+      const servedLate = await caller.ask({}, { baseUrl: gateway.baseUrl })
+      expect({ status: servedLate.status, connection: servedLate.headers.get('connection') }).toEqual({
+        status: 200,
+        connection: 'close',
+      })
+      await until(
+        'every caller was refused',
+        DRAIN_MS * 5,
+        async () => load.sent.filter(({ answer }) => answer?.status !== 200).length === 10,
+      )
+      held.release()
 
-    expect((await inFlight).retrieved().abstention.decision).toBe('answer')
-    expect(await stopping).toBe(0)
-    const sent = await load.stop()
-    expect(sent.filter(({ answer }) => answer === undefined)).toEqual([])
-    for (const { answer } of sent.filter((each) => each.answer?.status !== 200)) {
-      expect(answer?.status).toBe(503)
-      expect(answer?.error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
-      expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-      expect(answer?.headers.get('connection')).toBe('close')
-    }
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expect(books.length).toBe(sent.filter(({ answer }) => answer?.status === 200).length + 2)
-    expect(new Set(books.map(({ entry }) => entry))).toEqual(new Set(['delivered']))
-  })
+      expect((await inFlight).retrieved().abstention.decision).toBe('answer')
+      expect(await stopping).toBe(0)
+      const sent = await load.stop()
+      expect(sent.filter(({ answer }) => answer === undefined)).toEqual([])
+      for (const { answer } of sent.filter((each) => each.answer?.status !== 200)) {
+        expect(answer?.status).toBe(503)
+        expect(answer?.error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
+        expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+        expect(answer?.headers.get('connection')).toBe('close')
+      }
+      const books = await settledBooks(service.owner, caller.entitlementId)
+      expect(books.length).toBe(sent.filter(({ answer }) => answer?.status === 200).length + 2)
+      expect(new Set(books.map(({ entry }) => entry))).toEqual(new Set(['delivered']))
+    },
+  )
 
-  it('to a gateway on which connections are open that never sent a whole request ends it cleanly and without waiting for them', async () => {
-    const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-with-silent-connections'))
-    const open = [gateway.baseUrl, gateway.internalUrl].flatMap((url) =>
-      ['', 'POST /v1/retrieve HT'].map((bytes) => {
-        const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes))
-        return socket.on('error', () => undefined)
-      }),
-    )
-    await Promise.all(open.map((socket) => once(socket, 'connect')))
-    expect(await gateway.stop(DRAIN_MS * 5)).toBe(0)
-  })
+  it(
+    'to a gateway on which connections are open that never sent a whole request ends it cleanly and ' +
+      'without waiting for them',
+    async () => {
+      const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-with-silent-connections'))
+      const open = [gateway.baseUrl, gateway.internalUrl].flatMap((url) =>
+        ['', 'POST /v1/retrieve HT'].map((bytes) => {
+          const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes))
+          return socket.on('error', () => undefined)
+        }),
+      )
+      await Promise.all(open.map((socket) => once(socket, 'connect')))
+      expect(await gateway.stop(DRAIN_MS * 5)).toBe(0)
+    },
+  )
 
-  it('to one of two search nodes under load fails no request, and the node has its versions again by itself when it is back', async () => {
-    const caller = await service.newCaller()
-    const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
-    await until('the load runs', 5_000, async () => load.sent.length >= 40)
-    const [node] = service.searchNodes
-    if (node === undefined) throw new Error('no search node')
-    expect(await node.stop()).toBe(0)
-    const atStop = load.sent.length
-    await until('the load went on without the node', 5_000, async () => load.sent.length >= atStop + 40)
-    const back = service.add(await startSearchNode(service.settings, 'search-node-0-again', Number(node.address.split(':')[1])))
-    await until('the node has its versions again', 15_000, async () => (await loadedOn(back.address)).length > 0)
-    const sent = await load.stop()
-    expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-  })
+  it(
+    'to one of two search nodes under load fails no request, and the node has its versions again by ' +
+      'itself when it is back',
+    async () => {
+      const caller = await service.newCaller()
+      const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
+      await until('the load runs', 5_000, async () => load.sent.length >= 40)
+      const [node] = service.searchNodes
+      if (node === undefined) throw new Error('no search node')
+      expect(await node.stop()).toBe(0)
+      const atStop = load.sent.length
+      await until('the load went on without the node', 5_000, async () => load.sent.length >= atStop + 40)
+      const back = service.add(
+        await startSearchNode(service.settings, 'search-node-0-again', Number(node.address.split(':')[1])),
+      )
+      await until('the node has its versions again', 15_000, async () => (await loadedOn(back.address)).length > 0)
+      const sent = await load.stop()
+      expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+    },
+  )
 
   it('to the job worker under load ends it cleanly, and its successor completes the ledger', async () => {
     const caller = await service.newCaller()
@@ -116,7 +145,8 @@ describe('SIGTERM', () => {
 
 describe.concurrent('SIGKILL', () => {
   it(
-    'to a gateway in mid-request: the lease is over by the hard deadline, the sweeper refunds, and day and month are restored',
+    'to a gateway in mid-request: the lease is over by the hard deadline, the sweeper refunds, and ' +
+      'day and month are restored',
     { timeout: 45_000 },
     async ({ expect: expectHere }) => {
       const caller = await service.newCaller({ limits: { concurrency: 1 } })
@@ -153,7 +183,8 @@ describe.concurrent('SIGKILL', () => {
   )
 
   it(
-    'to the job worker, with its queued ledger jobs lost as well, loses no entry: after its restart the sweeper appends them',
+    'to the job worker, with its queued ledger jobs lost as well, loses no entry: after its restart ' +
+      'the sweeper appends them',
     { timeout: 45_000 },
     async ({ expect: expectHere }) => {
       const caller = await service.newCaller()
@@ -164,7 +195,9 @@ describe.concurrent('SIGKILL', () => {
       const redis = new Redis(service.settings.redisUrl)
       await redis.del(await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:*`))
       redis.disconnect()
-      expectHere((await booksOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(answers.map(() => null))
+      expectHere((await booksOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(
+        answers.map(() => null),
+      )
       const again = service.add(await startJobs(service.settings, addresses, 'jobs-again'))
       const books = await settledBooks(service.owner, caller.entitlementId)
       expectHere(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(

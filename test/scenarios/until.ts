@@ -6,7 +6,11 @@ const EVERY_MS = 25
  * Asks again and again until the answer is something, and returns it.
  * @throws Error naming what was waited for.
  */
-export async function until<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T> {
+export async function until<T>(
+  what: string,
+  timeoutMs: number,
+  probe: () => Promise<T | undefined | false>,
+): Promise<T> {
   const endsAtMs = performance.now() + timeoutMs
   for (;;) {
     const found = await probe()

@@ -24,8 +24,15 @@ export interface Change {
   readonly to: string
 }
 
-/** Imports a copy of the demo rulebook with one change, builds it `candidates` times side by side, and approves each. @returns the candidates. */
-export async function approvedCandidates(service: TestService, change: Change, candidates: number): Promise<readonly string[]> {
+/**
+ * Imports a copy of the demo rulebook with one change, builds it `candidates` times side by side, and approves each.
+ * @returns the candidates.
+ */
+export async function approvedCandidates(
+  service: TestService,
+  change: Change,
+  candidates: number,
+): Promise<readonly string[]> {
   const { operator, settings } = service
   const store = openArtifactStore(storeUrl(settings))
   const corpus = builtInCorpus()
@@ -40,8 +47,10 @@ export async function approvedCandidates(service: TestService, change: Change, c
     return await withQueues(settings.redisUrl, (open) =>
       Promise.all(
         Array.from({ length: candidates }, async () => {
-          const started = await startBuild(operator, { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store }, (id) =>
-            enqueueBuild(open('build'), id),
+          const started = await startBuild(
+            operator,
+            { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store },
+            (id) => enqueueBuild(open('build'), id),
           )
           const built = await waitForBuild(operator.database, started.id, BUILD_SECONDS_MAX, UNHEARD)
           const version = z.string().parse(built.version_id)
@@ -57,7 +66,9 @@ export async function approvedCandidates(service: TestService, change: Change, c
 
 /** The passages of a version by chunk id, as its artifact holds them. */
 export async function passagesOf(service: TestService, versionId: string): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await service.owner.query<{ id: string }>('select id from projections where version_id = $1', [versionId])
+  const { rows } = await service.owner.query<{ id: string }>('select id from projections where version_id = $1', [
+    versionId,
+  ])
   const folder = openArtifactStore(storeUrl(service.settings)).artifactFolder(rows[0]?.id ?? '')
   const lines = readFileSync(join(folder, 'passages.jsonl'), 'utf8').trimEnd().split('\n')
   const passage = z.object({ chunk_id: z.string(), text: z.string() })

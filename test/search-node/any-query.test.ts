@@ -29,7 +29,10 @@ beforeAll(async () => {
     dimensions: 16,
     seed: SEED,
     clusters: 40,
-    traits: (n) => ({ language: n % 5 === 0 ? 'de' : 'en', references: n % 2 === 0 ? [`rulebook:bee#${n % 7}/${n}`] : [] }),
+    traits: (n) => ({
+      language: n % 5 === 0 ? 'de' : 'en',
+      references: n % 2 === 0 ? [`rulebook:bee#${n % 7}/${n}`] : [],
+    }),
   })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'b', '§'] }]
   artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
@@ -78,30 +81,46 @@ const anyText = fc
   .oneof(
     fc.string({ unit: 'binary', minLength: 1, maxLength: CHARACTERS, size: 'max' }),
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: CHARACTERS, size: 'max' }),
-    fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: CHARACTERS, size: 'max' }).map((pieces) => pieces.join('')),
+    fc
+      .array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: CHARACTERS, size: 'max' })
+      .map((pieces) => pieces.join('')),
     fc.constantFrom(...PIECES).map((piece) => piece.repeat(CHARACTERS)),
-    fc.tuple(fc.constantFrom(...PIECES), fc.constantFrom(...PIECES)).map((pieces) => pieces.join('').repeat(CHARACTERS)),
-    fc.nat({ max: 1_000 }).map((from) => Array.from({ length: CHARACTERS }, (_, n) => questionOn((from + n) % 40, seededRandom(from + n))).join(' ')),
+    fc
+      .tuple(fc.constantFrom(...PIECES), fc.constantFrom(...PIECES))
+      .map((pieces) => pieces.join('').repeat(CHARACTERS)),
+    fc
+      .nat({ max: 1_000 })
+      .map((from) =>
+        Array.from({ length: CHARACTERS }, (_, n) => questionOn((from + n) % 40, seededRandom(from + n))).join(' '),
+      ),
   )
   .map(cut)
 
-test('whatever is asked in up to 4,000 characters, a node answers in time, with as many passages as a vector finds, and lives', async () => {
-  const vector = queryNear(artifact.rows, 9, seededRandom(SEED))
-  await fc.assert(
-    fc.asyncProperty(anyText, fc.boolean(), async (query_text, filtered) => {
-      fc.pre(query_text.trim() !== '')
-      const change = { query_text, filters: filtered ? { ...EVERYTHING, languages: ['de'] } : EVERYTHING, entitled: EVERYTHING }
-      const { passages } = await search(change)
-      expect(passages.length).toBeLessThanOrEqual(5)
-      const both = await search({ ...change, query_vector: bytesOf(vector) })
-      expect(both.passages).toHaveLength(5)
-      expect(both.evidence).toHaveLength(EVIDENCE_FEATURES.length)
-      expect(both.evidence.every(Number.isFinite)).toBe(true)
-    }),
-    { numRuns: 80 },
-  )
-  expect(node.child.exitCode).toBeNull()
-})
+test(
+  'whatever is asked in up to 4,000 characters, a node answers in time, with as many passages as a ' +
+    'vector finds, and lives',
+  async () => {
+    const vector = queryNear(artifact.rows, 9, seededRandom(SEED))
+    await fc.assert(
+      fc.asyncProperty(anyText, fc.boolean(), async (query_text, filtered) => {
+        fc.pre(query_text.trim() !== '')
+        const change = {
+          query_text,
+          filters: filtered ? { ...EVERYTHING, languages: ['de'] } : EVERYTHING,
+          entitled: EVERYTHING,
+        }
+        const { passages } = await search(change)
+        expect(passages.length).toBeLessThanOrEqual(5)
+        const both = await search({ ...change, query_vector: bytesOf(vector) })
+        expect(both.passages).toHaveLength(5)
+        expect(both.evidence).toHaveLength(EVIDENCE_FEATURES.length)
+        expect(both.evidence.every(Number.isFinite)).toBe(true)
+      }),
+      { numRuns: 80 },
+    )
+    expect(node.child.exitCode).toBeNull()
+  },
+)
 
 interface Ending {
   readonly code: status
@@ -120,7 +139,12 @@ test('no word of a query comes into the log, however the search ends', async () 
   const secret = 'quenelliferous'
   const query_text = `What of ${secret} under BEE 99.${secret} and § 433 ${secret}?`
   const vector = bytesOf(queryNear(artifact.rows, 3, seededRandom(SEED)))
-  const damaged = await buildTestArtifact({ store, rows: artifact.rows, privateKeyDer: keys.privateKeyDer, name: 'shortened' })
+  const damaged = await buildTestArtifact({
+    store,
+    rows: artifact.rows,
+    privateKeyDer: keys.privateKeyDer,
+    name: 'shortened',
+  })
   await prepare(damaged)
   // Read, not mapped: what lies beyond the new end is an error, which the thread reports.
   truncateSync(join(damaged.folder, 'passages.jsonl'), 0)

@@ -40,7 +40,11 @@ afterAll(async () => {
 })
 
 test('a version that takes long to load is loaded although its connection grows old meanwhile', async () => {
-  const prepared = client.call('PrepareVersion', { projection_id: '00000000-0000-4000-8000-000000000001', manifest_digest: Buffer.alloc(32) }, 10_000)
+  const prepared = client.call(
+    'PrepareVersion',
+    { projection_id: '00000000-0000-4000-8000-000000000001', manifest_digest: Buffer.alloc(32) },
+    10_000,
+  )
   // The node's own answer, not the end of the connection.
   await expect(prepared).rejects.toMatchObject({ details: 'The search node failed; ask another node.' })
 })

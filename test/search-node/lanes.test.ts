@@ -22,7 +22,11 @@ let pool: SearchPool
 
 beforeAll(async () => {
   store = mkdtempSync(join(tmpdir(), 'lanes-'))
-  artifact = await buildTestArtifact({ store, rows: testRows({ rows: 300, dimensions: 16, seed }), privateKeyDer: signingKeys().privateKeyDer })
+  artifact = await buildTestArtifact({
+    store,
+    rows: testRows({ rows: 300, dimensions: 16, seed }),
+    privateKeyDer: signingKeys().privateKeyDer,
+  })
   lane = startLane(new URL('crashing-worker.ts', import.meta.url))
   pool = new SearchPool([lane], 8)
 })
@@ -34,20 +38,31 @@ afterAll(async () => {
 function task(limit: number): SearchTask {
   const { folder, manifest } = artifact
   const ref: ArtifactRef = artifactRef(folder, manifest)
-  return { artifact: ref, input: inputOf({ vector: queryNear(artifact.rows, 7, seededRandom(seed)), text: 'Who keeps a record of rule 7?', limit }) }
+  return {
+    artifact: ref,
+    input: inputOf({
+      vector: queryNear(artifact.rows, 7, seededRandom(seed)),
+      text: 'Who keeps a record of rule 7?',
+      limit,
+    }),
+  }
 }
 
-test('a thread that dies fails its search alone; the one that replaces it opens what it is asked to search, and answers the same', async () => {
-  await pool.openEverywhere(task(5).artifact)
-  const before = await pool.search(task(5), NEVER)
-  expect(before.length).toBeGreaterThan(0)
-  const [crashed, ...after] = await Promise.allSettled([99, 5, 5].map((limit) => pool.search(task(limit), NEVER)))
-  expect(crashed).toMatchObject({ status: 'rejected' })
-  expect(after).toEqual([
-    { status: 'fulfilled', value: before },
-    { status: 'fulfilled', value: before },
-  ])
-})
+test(
+  'a thread that dies fails its search alone; the one that replaces it opens what it is asked to ' +
+    'search, and answers the same',
+  async () => {
+    await pool.openEverywhere(task(5).artifact)
+    const before = await pool.search(task(5), NEVER)
+    expect(before.length).toBeGreaterThan(0)
+    const [crashed, ...after] = await Promise.allSettled([99, 5, 5].map((limit) => pool.search(task(limit), NEVER)))
+    expect(crashed).toMatchObject({ status: 'rejected' })
+    expect(after).toEqual([
+      { status: 'fulfilled', value: before },
+      { status: 'fulfilled', value: before },
+    ])
+  },
+)
 
 test('a version can be let go on a thread that replaced another and never opened it', async () => {
   await pool.search(task(99), NEVER).catch(() => undefined)

@@ -19,14 +19,24 @@ export interface NodeProcess {
 export type Environment = Readonly<Record<string, string>>
 
 export function nodeEnvironment(store: string, publicKeyDer: Buffer, more: Environment = {}): Environment {
-  return { ARTIFACT_STORE: pathToFileURL(store).href, MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'), SEARCH_THREADS: '1', DRAIN_MS: '0', ...more }
+  return {
+    ARTIFACT_STORE: pathToFileURL(store).href,
+    MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'),
+    SEARCH_THREADS: '1',
+    DRAIN_MS: '0',
+    ...more,
+  }
 }
 
 /** Runs the node and returns without waiting for it to listen. */
 export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'> {
-  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env['PATH'] ?? '', ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   return {
     child,
@@ -43,7 +53,9 @@ export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'
 export async function startNode(environment: Environment): Promise<NodeProcess> {
   const address = environment['SEARCH_LISTEN'] ?? `127.0.0.1:${await freePort()}`
   const node = spawnNode({ ...environment, SEARCH_LISTEN: address })
-  const listening = new Promise<void>((resolve) => node.child.stdout?.on('data', () => node.output().includes('"event":"listening"') && resolve()))
+  const listening = new Promise<void>((resolve) =>
+    node.child.stdout?.on('data', () => node.output().includes('"event":"listening"') && resolve()),
+  )
   await Promise.race([
     listening,
     node.ended.then((code) => {

@@ -1,4 +1,15 @@
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, credentials, status } from '@grpc/grpc-js'
@@ -6,7 +17,14 @@ import type { MethodDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { protoPath } from 'grpc-health-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, sha256, signManifest } from '#core/artifact/manifest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  sha256,
+  signManifest,
+} from '#core/artifact/manifest.ts'
 import { BOUNDS } from '#core/bounds.ts'
 import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
 import { connectSearchNode } from '#core/rpc/search-node.ts'
@@ -14,7 +32,14 @@ import type { Filters, SearchNodeClient, SearchRequest } from '#core/rpc/search-
 import { RANKING, bytesOf, requestOf } from './asked.ts'
 import { nodeEnvironment, spawnNode, startNode } from './node-process.ts'
 import type { NodeProcess } from './node-process.ts'
-import { bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import {
+  bruteForce,
+  buildTestArtifact,
+  queryNear,
+  seededRandom,
+  signingKeys,
+  testRows,
+} from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 
 const keys = signingKeys()
@@ -53,8 +78,10 @@ afterAll(async () => {
   rmSync(store, { recursive: true, force: true })
 })
 
-const prepare = (to: SearchNodeClient, { projectionId, manifestDigest }: Pick<TestArtifact, 'projectionId' | 'manifestDigest'> = artifact) =>
-  to.call('PrepareVersion', { projection_id: projectionId, manifest_digest: manifestDigest }, 20_000)
+const prepare = (
+  to: SearchNodeClient,
+  { projectionId, manifestDigest }: Pick<TestArtifact, 'projectionId' | 'manifestDigest'> = artifact,
+) => to.call('PrepareVersion', { projection_id: projectionId, manifest_digest: manifestDigest }, 20_000)
 
 function request(change: Partial<SearchRequest> = {}): SearchRequest {
   const query_vector = bytesOf(queryNear(artifact.rows, 7, seededRandom(seed)))
@@ -82,7 +109,9 @@ test('a search returns the whole best passages that brute force finds', async ()
   for (let n = 0; n < 20; n++) {
     const query = queryNear(artifact.rows, n * 50, random)
     const reply = await search({ query_vector: bytesOf(query) })
-    expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(bruteForce(artifact.rows, query, FILTERS, 5).map(({ chunk_id }) => chunk_id))
+    expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(
+      bruteForce(artifact.rows, query, FILTERS, 5).map(({ chunk_id }) => chunk_id),
+    )
     const { record } = artifact.rows.find((row) => row.record.chunk_id === reply.passages[0]?.chunk_id) ?? {}
     expect(reply.passages[0]).toMatchObject({
       text: record?.text,
@@ -96,7 +125,9 @@ test('a search returns the whole best passages that brute force finds', async ()
 })
 
 test('a projection that was not prepared is FAILED_PRECONDITION', async () => {
-  await expect(search({ projection_id: '00000000-0000-4000-8000-000000000009' })).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+  await expect(search({ projection_id: '00000000-0000-4000-8000-000000000009' })).rejects.toMatchObject({
+    code: status.FAILED_PRECONDITION,
+  })
 })
 
 const nan = new Float32Array(32).fill(0.1)
@@ -123,7 +154,9 @@ test.each<[string, Partial<SearchRequest>]>([
 
 test('status names the loaded version, its digest, its leases and the queue', async () => {
   expect(await client.call('GetStatus', {}, 2_000)).toEqual({
-    loaded: [{ projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest, leases: 0, state: 'loaded' }],
+    loaded: [
+      { projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest, leases: 0, state: 'loaded' },
+    ],
     threads: 1,
     queued: 0,
     queue_max: 256,
@@ -132,7 +165,9 @@ test('status names the loaded version, its digest, its leases and the queue', as
 
 test('preparing a loaded version again says so; under another digest it is DATA_LOSS and goes on serving', async () => {
   expect(await prepare(client)).toEqual({ already_loaded: true, passages: 1_200 })
-  await expect(prepare(client, { ...artifact, manifestDigest: sha256('another') })).rejects.toMatchObject({ code: status.DATA_LOSS })
+  await expect(prepare(client, { ...artifact, manifestDigest: sha256('another') })).rejects.toMatchObject({
+    code: status.DATA_LOSS,
+  })
   expect((await search()).passages).toHaveLength(5)
 })
 
@@ -153,7 +188,8 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
     ...ARTIFACT_FILES.map((name) => () => truncateSync(path(name), statSync(path(name)).size - 1)),
     () => appendFileSync(path('cells.bin'), '\0'),
     () => writeFileSync(path('extra'), ''),
-    () => writeFileSync(path(SIGNATURE_FILE), signManifest(readFileSync(path(MANIFEST_FILE)), signingKeys().privateKeyDer)),
+    () =>
+      writeFileSync(path(SIGNATURE_FILE), signManifest(readFileSync(path(MANIFEST_FILE)), signingKeys().privateKeyDer)),
     () => rmSync(damaged.folder, { recursive: true }),
   ]
   for (const fault of faults) {
@@ -163,7 +199,9 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
     rmSync(damaged.folder, { recursive: true, force: true })
     cpSync(kept, damaged.folder, { recursive: true })
   }
-  await expect(prepare(client, { ...damaged, manifestDigest: artifact.manifestDigest })).rejects.toMatchObject({ code: status.DATA_LOSS })
+  await expect(prepare(client, { ...damaged, manifestDigest: artifact.manifestDigest })).rejects.toMatchObject({
+    code: status.DATA_LOSS,
+  })
   expect(await prepare(client, damaged)).toEqual({ already_loaded: false, passages: 60 })
   expect(heldFiles(node.child.pid, damaged)).not.toEqual([])
   await client.call('ReleaseVersion', { projection_id: damaged.projectionId }, 5_000)
@@ -171,18 +209,37 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
 
 test('an artifact that is signed but contradicts itself is refused, and the versions that are loaded go on serving', async () => {
   const rows = testRows({ rows: 60, dimensions: 16, seed, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
-  for (const name of ['rows.bin', 'lexical.terms', 'lexical.postings', 'forward.tokens', 'forward.offsets', 'forward.pairs', 'references.bin'] as const) {
-    const built = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer, name: `contradicts ${name}` })
+  for (const name of [
+    'rows.bin',
+    'lexical.terms',
+    'lexical.postings',
+    'forward.tokens',
+    'forward.offsets',
+    'forward.pairs',
+    'references.bin',
+  ] as const) {
+    const built = await buildTestArtifact({
+      store,
+      rows,
+      privateKeyDer: keys.privateKeyDer,
+      name: `contradicts ${name}`,
+    })
     const bytes = readFileSync(join(built.folder, name)).subarray(4)
     const files = { ...built.manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
     const manifest = Buffer.from(canonicalJson({ ...built.manifest, files }))
     writeFileSync(join(built.folder, name), bytes)
     writeFileSync(join(built.folder, MANIFEST_FILE), manifest)
     writeFileSync(join(built.folder, SIGNATURE_FILE), signManifest(manifest, keys.privateKeyDer))
-    await expect(prepare(client, { ...built, manifestDigest: sha256(manifest) })).rejects.toMatchObject({ code: expect.any(Number) })
-    await expect(search({ projection_id: built.projectionId })).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+    await expect(prepare(client, { ...built, manifestDigest: sha256(manifest) })).rejects.toMatchObject({
+      code: expect.any(Number),
+    })
+    await expect(search({ projection_id: built.projectionId })).rejects.toMatchObject({
+      code: status.FAILED_PRECONDITION,
+    })
   }
-  expect((await client.call('GetStatus', {}, 2_000)).loaded.map(({ projection_id }) => projection_id)).toEqual([artifact.projectionId])
+  expect((await client.call('GetStatus', {}, 2_000)).loaded.map(({ projection_id }) => projection_id)).toEqual([
+    artifact.projectionId,
+  ])
   expect((await search()).passages).toHaveLength(5)
 })
 
@@ -192,7 +249,11 @@ test('words, a vector or both are searched over the wire, with or without the te
   const vector = await search()
   const both = await search({ query_text })
   expect([words.plan, vector.plan, both.plan]).toEqual(['none', 'exact', 'exact'])
-  expect([words, vector, both].map(({ evidence }) => evidence.length)).toEqual([EVIDENCE_FEATURES.length, 0, EVIDENCE_FEATURES.length])
+  expect([words, vector, both].map(({ evidence }) => evidence.length)).toEqual([
+    EVIDENCE_FEATURES.length,
+    0,
+    EVIDENCE_FEATURES.length,
+  ])
   const bare = await search({ query_text, without_text: true })
   expect(bare).toEqual({ ...both, passages: both.passages.map((passage) => ({ ...passage, text: '' })) })
   expect(await search({ only_rows: Buffer.of(0b1010) })).toMatchObject({ allowed: 2, passages: [{}, {}] })
@@ -210,16 +271,27 @@ test('a provision that the entitlement holds but the filters exclude is told fro
 })
 
 test('several versions are searched side by side, and a released one is let go while the other serves', async () => {
-  const second = await buildTestArtifact({ store, rows: testRows({ rows: 80, dimensions: 8, seed }), privateKeyDer: keys.privateKeyDer, name: 'second' })
+  const second = await buildTestArtifact({
+    store,
+    rows: testRows({ rows: 80, dimensions: 8, seed }),
+    privateKeyDer: keys.privateKeyDer,
+    name: 'second',
+  })
   await prepare(client, second)
   const vector = bytesOf(new Float32Array(8).fill(1))
   expect((await search({ projection_id: second.projectionId, query_vector: vector })).allowed).toBe(80)
   expect((await search()).allowed).toBe(1_200)
   expect(heldFiles(node.child.pid, second)).not.toEqual([])
-  expect(await client.call('ReleaseVersion', { projection_id: second.projectionId }, 5_000)).toEqual({ was_loaded: true })
+  expect(await client.call('ReleaseVersion', { projection_id: second.projectionId }, 5_000)).toEqual({
+    was_loaded: true,
+  })
   expect(heldFiles(node.child.pid, second)).toEqual([])
-  expect(await client.call('ReleaseVersion', { projection_id: second.projectionId }, 5_000)).toEqual({ was_loaded: false })
-  await expect(search({ projection_id: second.projectionId, query_vector: vector })).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
+  expect(await client.call('ReleaseVersion', { projection_id: second.projectionId }, 5_000)).toEqual({
+    was_loaded: false,
+  })
+  await expect(search({ projection_id: second.projectionId, query_vector: vector })).rejects.toMatchObject({
+    code: status.FAILED_PRECONDITION,
+  })
   expect((await search()).passages).toHaveLength(5)
 })
 
@@ -230,7 +302,9 @@ interface Health {
 
 function healthOf(address: string): Health {
   const definition = loadSync(protoPath, { keepCase: true, enums: String, defaults: true })
-  const method = (definition['grpc.health.v1.Health'] as Record<string, MethodDefinition<object, { status: string }>>)['Check']
+  const method = (definition['grpc.health.v1.Health'] as Record<string, MethodDefinition<object, { status: string }>>)[
+    'Check'
+  ]
   if (method === undefined) throw new Error('the health proto has no Check')
   const channel = new Client(address, credentials.createInsecure())
   return {
@@ -251,7 +325,10 @@ function healthOf(address: string): Health {
 
 test('on SIGTERM health fails first, searches are answered through the drain period, then the process ends with 0', async () => {
   const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '700' }))
-  const [calls, health] = [connectSearchNode(draining.address, credentials.createInsecure()), healthOf(draining.address)]
+  const [calls, health] = [
+    connectSearchNode(draining.address, credentials.createInsecure()),
+    healthOf(draining.address),
+  ]
   await prepare(calls)
   expect(await health.check()).toBe('SERVING')
   draining.child.kill('SIGTERM')
@@ -282,7 +359,12 @@ test('searches in flight when the drain period ends are still answered', async (
 test('a node with a faulty configuration names every fault, no value, and does not start', async () => {
   const refused = spawnNode({ SEARCH_THREADS: 'many', SEARCH_LISTEN: 'nowhere', MANIFEST_PUBLIC_KEY: 'c2VjcmV0' })
   expect(await refused.ended).toBe(1)
-  for (const name of ['ARTIFACT_STORE is missing', 'SEARCH_THREADS is not valid', 'SEARCH_LISTEN is not valid', 'MANIFEST_PUBLIC_KEY is not valid'])
+  for (const name of [
+    'ARTIFACT_STORE is missing',
+    'SEARCH_THREADS is not valid',
+    'SEARCH_LISTEN is not valid',
+    'MANIFEST_PUBLIC_KEY is not valid',
+  ])
     expect(refused.output()).toContain(name)
   expect(refused.output()).not.toMatch(/many|nowhere|c2VjcmV0/)
 })

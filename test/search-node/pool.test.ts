@@ -6,7 +6,16 @@ import type { SearchTask } from '#search-node/worker.ts'
 import { inputOf } from './asked.ts'
 import { heldLane } from './held-lane.ts'
 
-const artifact: ArtifactRef = { projectionId: 'p', folder: '/nowhere', passages: 1, dimensions: 1, documents: 1, head: 1, cells: 1, reach: { near: 1, far: 1 } }
+const artifact: ArtifactRef = {
+  projectionId: 'p',
+  folder: '/nowhere',
+  passages: 1,
+  dimensions: 1,
+  documents: 1,
+  head: 1,
+  cells: 1,
+  reach: { near: 1, far: 1 },
+}
 const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 function task(limit: number): SearchTask {
@@ -64,7 +73,9 @@ test('a search whose deadline passed while it waited never reaches a thread', as
 
 test('a search that arrives past its deadline is refused although a thread is free', async () => {
   const { lane, started } = heldLane()
-  await expect(new SearchPool([lane], 8).search(task(1), { ...NEVER, deadlineMs: Date.now() - 1 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  await expect(
+    new SearchPool([lane], 8).search(task(1), { ...NEVER, deadlineMs: Date.now() - 1 }),
+  ).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
   expect(started).toEqual([])
 })
 
@@ -81,7 +92,9 @@ test('a waiting search is dropped when its caller gives up, a running one is lef
   finish()
   expect(await running).toEqual(Uint8Array.of(1))
   expect(started).toEqual(['search 1'])
-  await expect(pool.search(task(3), { ...NEVER, signal: waitingCaller.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+  await expect(pool.search(task(3), { ...NEVER, signal: waitingCaller.signal })).rejects.toMatchObject({
+    code: 'CANCELLED',
+  })
 })
 
 test('a version is opened on one thread after the other, ahead of waiting searches, while the others score', async () => {

@@ -7,13 +7,20 @@ import { EVERYTHING, RANKING, bytesOf, requestOf } from './asked.ts'
 
 /** A request as the proto's decoder gives it: every field is there. */
 function parsed(change: Partial<Omit<SearchRequest, 'entitled'>> & { readonly entitled?: unknown } = {}): ParsedSearch {
-  const request = requestOf({ projection_id: '00000000-0000-4000-8000-000000000001', query_vector: bytesOf(Float32Array.of(1)) })
+  const request = requestOf({
+    projection_id: '00000000-0000-4000-8000-000000000001',
+    query_vector: bytesOf(Float32Array.of(1)),
+  })
   return parseSearch({ without_text: false, only_rows: Buffer.alloc(0), ...request, ...change })
 }
 
 test('a filter value as long as an import may hold it is searched, whatever its letters take in UTF-16', () => {
   const longest = '𝔞'.repeat(BOUNDS.filterValueCharactersMax)
-  const filters = (subject: string): SearchRequest['filters'] => ({ ...EVERYTHING, subjects: [subject], any_subject: false })
+  const filters = (subject: string): SearchRequest['filters'] => ({
+    ...EVERYTHING,
+    subjects: [subject],
+    any_subject: false,
+  })
   expect(parsed({ filters: filters(longest) }).input.filters.subjects).toEqual([longest])
   expect(() => parsed({ filters: filters(`${longest}a`) })).toThrow(/filters\.subjects/)
 })
@@ -21,10 +28,15 @@ test('a filter value as long as an import may hold it is searched, whatever its 
 describe('what is asked', () => {
   test('may be words, a vector or both, and must be one of them', () => {
     expect(parsed({ query_text: '' }).input).toMatchObject({ vector: Float32Array.of(1), text: '' })
-    expect(parsed({ query_text: 'who', query_vector: Buffer.alloc(0) }).input).toMatchObject({ vector: undefined, text: 'who' })
+    expect(parsed({ query_text: 'who', query_vector: Buffer.alloc(0) }).input).toMatchObject({
+      vector: undefined,
+      text: 'who',
+    })
     expect(parsed({ query_text: 'who' }).input).toMatchObject({ vector: Float32Array.of(1), text: 'who' })
     for (const query_text of ['', ' \n\t'])
-      expect(() => parsed({ query_text, query_vector: Buffer.alloc(0) })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+      expect(() => parsed({ query_text, query_vector: Buffer.alloc(0) })).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      )
   })
 
   test('may have as many characters as a gateway lets through, whatever they take in UTF-16', () => {
@@ -64,5 +76,7 @@ test.each<[string, object]>([
 ])('a ranking whose %s is out of bounds is refused by name', (field, change) => {
   // What a proto's decoder could give and the type does not allow.
   const ranking: SearchRequest['ranking'] = Object.assign({}, RANKING, change)
-  expect(() => parsed({ ranking })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(`ranking.${field} `) }))
+  expect(() => parsed({ ranking })).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(`ranking.${field} `) }),
+  )
 })

@@ -28,14 +28,20 @@ beforeEach(async () => {
   const versions = new Versions({
     artifactFolder: (projectionId) => projectionId,
     verify: async (projectionId) => {
-      if (projectionId !== ID) throw projectionId.endsWith('2') ? new NodeError('DATA_LOSS', 'facets.bin is damaged.') : new Error('private cause')
+      if (projectionId !== ID)
+        throw projectionId.endsWith('2')
+          ? new NodeError('DATA_LOSS', 'facets.bin is damaged.')
+          : new Error('private cause')
       return testManifest(ID)
     },
     openEverywhere: async () => undefined,
     closeEverywhere: async () => undefined,
   })
   server = createServer({ pool, versions, log: createLog('search-node', 'info', (line) => lines.push(line)) })
-  client = connectSearchNode(`127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`, credentials.createInsecure())
+  client = connectSearchNode(
+    `127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`,
+    credentials.createInsecure(),
+  )
   await client.call('PrepareVersion', { projection_id: ID, manifest_digest: Buffer.alloc(32) }, 2_000)
 })
 afterEach(async () => {
@@ -100,7 +106,9 @@ test('a release waits for the search that runs', async () => {
 })
 
 test('a refused artifact is DATA_LOSS with the reason, and is logged', async () => {
-  await expect(client.call('PrepareVersion', { projection_id: ID.replace(/1$/, '2'), manifest_digest: Buffer.alloc(32) }, 2_000)).rejects.toMatchObject({
+  await expect(
+    client.call('PrepareVersion', { projection_id: ID.replace(/1$/, '2'), manifest_digest: Buffer.alloc(32) }, 2_000),
+  ).rejects.toMatchObject({
     code: status.DATA_LOSS,
     details: 'facets.bin is damaged.',
   })
@@ -111,9 +119,19 @@ test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async (
   const failed = search(99)
   await expect.poll(() => held.started).toEqual(['search 99'])
   held.finish()
-  await expect(failed).rejects.toMatchObject({ code: status.INTERNAL, details: 'The search node failed; ask another node.' })
-  const refused = client.call('PrepareVersion', { projection_id: ID.replace(/1$/, '3'), manifest_digest: Buffer.alloc(32) }, 2_000)
-  await expect(refused).rejects.toMatchObject({ code: status.INTERNAL, details: expect.not.stringContaining('private') })
+  await expect(failed).rejects.toMatchObject({
+    code: status.INTERNAL,
+    details: 'The search node failed; ask another node.',
+  })
+  const refused = client.call(
+    'PrepareVersion',
+    { projection_id: ID.replace(/1$/, '3'), manifest_digest: Buffer.alloc(32) },
+    2_000,
+  )
+  await expect(refused).rejects.toMatchObject({
+    code: status.INTERNAL,
+    details: expect.not.stringContaining('private'),
+  })
   expect(lines.some((line) => line.includes('private cause'))).toBe(true)
 })
 

@@ -26,14 +26,28 @@ function openssl(...parameters: string[]): void {
   try {
     execFileSync(OPENSSL, parameters, { cwd: folder, stdio: 'pipe' })
   } catch (error) {
-    throw new Error('This test makes certificates with the openssl command: install it and put it on the PATH.', { cause: error })
+    throw new Error('This test makes certificates with the openssl command: install it and put it on the PATH.', {
+      cause: error,
+    })
   }
 }
 
 /** A certificate authority and, signed by it, a certificate that is good for 127.0.0.1. */
 function makeCertificates(name: string): { ca: string; cert: string; key: string } {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  openssl('req', '-x509', ...key, '-keyout', `${name}-ca.key`, '-out', `${name}-ca.pem`, '-subj', `/CN=${name} authority`, '-days', '2')
+  openssl(
+    'req',
+    '-x509',
+    ...key,
+    '-keyout',
+    `${name}-ca.key`,
+    '-out',
+    `${name}-ca.pem`,
+    '-subj',
+    `/CN=${name} authority`,
+    '-days',
+    '2',
+  )
   openssl(
     'req',
     '-x509',
@@ -56,10 +70,23 @@ function makeCertificates(name: string): { ca: string; cert: string; key: string
   return { ca: join(folder, `${name}-ca.pem`), cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
 }
 
-const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({ SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key })
-const plain: TransportSettings = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' }
+const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({
+  SEARCH_TLS_CA: ca,
+  SEARCH_TLS_CERT: cert,
+  SEARCH_TLS_KEY: key,
+})
+const plain: TransportSettings = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+}
 
-async function threadsOf(node: NodeProcess, channel = credentials.createInsecure(), address = node.address): Promise<number> {
+async function threadsOf(
+  node: NodeProcess,
+  channel = credentials.createInsecure(),
+  address = node.address,
+): Promise<number> {
   const client = connectSearchNode(address, channel)
   try {
     return (await client.call('GetStatus', {}, 3_000)).threads
@@ -71,12 +98,16 @@ async function threadsOf(node: NodeProcess, channel = credentials.createInsecure
 test('plaintext on an address other than loopback is refused, with what to set', async () => {
   const refused = spawnNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_LISTEN: `0.0.0.0:${await freePort()}` }))
   expect(await refused.ended).toBe(1)
-  expect(refused.output()).toMatch(/not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow/)
+  expect(refused.output()).toMatch(
+    /not a loopback address: set SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY, or SEARCH_PLAINTEXT=allow/,
+  )
 })
 
 test('plaintext on an address other than loopback works once it is allowed', async () => {
   const port = await freePort()
-  const node = await startNode(nodeEnvironment(folder, publicKeyDer, { SEARCH_LISTEN: `0.0.0.0:${port}`, SEARCH_PLAINTEXT: 'allow' }))
+  const node = await startNode(
+    nodeEnvironment(folder, publicKeyDer, { SEARCH_LISTEN: `0.0.0.0:${port}`, SEARCH_PLAINTEXT: 'allow' }),
+  )
   expect(await threadsOf(node, credentials.createInsecure(), `127.0.0.1:${port}`)).toBe(1)
   expect(await node.stop()).toBe(0)
 })
@@ -87,33 +118,52 @@ test('half a mutual TLS configuration is refused', async () => {
   expect(refused.output()).toMatch(/SEARCH_TLS_CA, SEARCH_TLS_CERT and SEARCH_TLS_KEY together/)
 })
 
-test('every fault is told at once, without what was given: a key in the place of its path, an address, bytes that are no key', async () => {
-  const pasted = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEI'
-  const notAKey = randomBytes(44).toString('base64')
-  const keyless = { ...nodeEnvironment(folder, publicKeyDer), MANIFEST_PUBLIC_KEY: notAKey, SEARCH_TLS_KEY: pasted, SEARCH_LISTEN: 'nowhere' }
-  const refused = spawnNode(keyless)
-  expect(await refused.ended).toBe(1)
-  for (const name of ['MANIFEST_PUBLIC_KEY', 'SEARCH_TLS_KEY', 'SEARCH_LISTEN']) expect(refused.output()).toContain(`${name} is not valid`)
-  for (const given of [pasted, 'PRIVATE KEY-', notAKey]) expect(refused.output()).not.toContain(given)
-  const exposed = spawnNode({ ...nodeEnvironment(folder, publicKeyDer), MANIFEST_PUBLIC_KEY: notAKey, SEARCH_LISTEN: '0.0.0.0:7070' })
-  expect(await exposed.ended).toBe(1)
-  for (const fault of ['MANIFEST_PUBLIC_KEY is not valid', 'not a loopback address']) expect(exposed.output()).toContain(fault)
-})
-
-test('with mutual TLS a client of the same authority is served; one without a certificate, of another authority or in plaintext is not', async () => {
-  const [ours, theirs] = [makeCertificates('ours'), makeCertificates('theirs')]
-  const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(ours)))
-  expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
-  const refused = [
-    credentials.createSsl(readFileSync(ours.ca)),
-    credentials.createSsl(readFileSync(ours.ca), readFileSync(theirs.key), readFileSync(theirs.cert)),
-    clientCredentials(node.address, { ...plain, ...tls(theirs) }),
-    credentials.createInsecure(),
-  ]
-  for (const channel of refused)
-    await expect(threadsOf(node, channel)).rejects.toMatchObject({
-      code: expect.toSatisfy((code: status) => code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED),
+test(
+  'every fault is told at once, without what was given: a key in the place of its path, an address, ' +
+    'bytes that are no key',
+  async () => {
+    const pasted = '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEI'
+    const notAKey = randomBytes(44).toString('base64')
+    const keyless = {
+      ...nodeEnvironment(folder, publicKeyDer),
+      MANIFEST_PUBLIC_KEY: notAKey,
+      SEARCH_TLS_KEY: pasted,
+      SEARCH_LISTEN: 'nowhere',
+    }
+    const refused = spawnNode(keyless)
+    expect(await refused.ended).toBe(1)
+    for (const name of ['MANIFEST_PUBLIC_KEY', 'SEARCH_TLS_KEY', 'SEARCH_LISTEN'])
+      expect(refused.output()).toContain(`${name} is not valid`)
+    for (const given of [pasted, 'PRIVATE KEY-', notAKey]) expect(refused.output()).not.toContain(given)
+    const exposed = spawnNode({
+      ...nodeEnvironment(folder, publicKeyDer),
+      MANIFEST_PUBLIC_KEY: notAKey,
+      SEARCH_LISTEN: '0.0.0.0:7070',
     })
-  expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
-  expect(await node.stop()).toBe(0)
-})
+    expect(await exposed.ended).toBe(1)
+    for (const fault of ['MANIFEST_PUBLIC_KEY is not valid', 'not a loopback address'])
+      expect(exposed.output()).toContain(fault)
+  },
+)
+
+test(
+  'with mutual TLS a client of the same authority is served; one without a certificate, of another ' +
+    'authority or in plaintext is not',
+  async () => {
+    const [ours, theirs] = [makeCertificates('ours'), makeCertificates('theirs')]
+    const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(ours)))
+    expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
+    const refused = [
+      credentials.createSsl(readFileSync(ours.ca)),
+      credentials.createSsl(readFileSync(ours.ca), readFileSync(theirs.key), readFileSync(theirs.cert)),
+      clientCredentials(node.address, { ...plain, ...tls(theirs) }),
+      credentials.createInsecure(),
+    ]
+    for (const channel of refused)
+      await expect(threadsOf(node, channel)).rejects.toMatchObject({
+        code: expect.toSatisfy((code: status) => code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED),
+      })
+    expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
+    expect(await node.stop()).toBe(0)
+  },
+)

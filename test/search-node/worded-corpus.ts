@@ -5,7 +5,10 @@ import type { PassageTraits, TestCorpusOptions } from '#test/support/artifact.ts
 const TOPIC_WORDS = 12
 const COMMON_WORDS = 400
 
-/** Invented words, none of which is another's stem or a function word: letters only, so that no provision is read into them. */
+/**
+ * Invented words, none of which is another's stem or a function word: letters only, so that no provision is read into
+ * them.
+ */
 function wordOf(kind: string, number: number): string {
   const syllables = ['ba', 'do', 'ki', 'lu', 'mo', 'na', 'pu', 'ro', 'ti', 'vu']
   return `${kind}${[...String(number)].map((digit) => syllables[Number(digit)]).join('')}x`
@@ -18,7 +21,9 @@ export function ownWord(n: number): string {
 
 /** A question in words of one topic, which its passages share. */
 export function questionOn(topic: number, random: () => number): string {
-  return Array.from({ length: 5 }, () => wordOf('topic', topic * TOPIC_WORDS + Math.floor(random() * TOPIC_WORDS))).join(' ')
+  return Array.from({ length: 5 }, () =>
+    wordOf('topic', topic * TOPIC_WORDS + Math.floor(random() * TOPIC_WORDS)),
+  ).join(' ')
 }
 
 /** Rows whose words go with their vectors: passages of one cluster are about one topic. */

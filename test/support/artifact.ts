@@ -25,7 +25,10 @@ export function seededRandom(seed: number): () => number {
 /** A signing pair as the configuration holds it: PKCS #8 and SPKI, DER. */
 export function signingKeys(): { readonly privateKeyDer: Buffer; readonly publicKeyDer: Buffer } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  return { privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }), publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }) }
+  return {
+    privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
+    publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }),
+  }
 }
 
 export interface PassageTraits {
@@ -44,10 +47,15 @@ export interface PassageTraits {
   readonly revision?: string
 }
 
-/** Passage number `n` of an invented corpus: ten passages a document, one revision a document unless the traits say otherwise. */
+/**
+ * Passage number `n` of an invented corpus: ten passages a document, one revision a document unless the traits say
+ * otherwise.
+ */
 export function testPassage(n: number, traits: PassageTraits = {}): PassageRecord {
   const documentId = derivedUuid('test document', String(Math.floor(n / 10)))
-  const text = traits.text ?? `Passage ${n}. The firm keeps a record of rule ${n} and gives it to the authority on request. – §${n}`
+  const text =
+    traits.text ??
+    `Passage ${n}. The firm keeps a record of rule ${n} and gives it to the authority on request. – §${n}`
   return {
     chunk_id: chunkId([documentId, String(n)], text),
     text,
@@ -60,8 +68,16 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
       published_at: '2024-01-01T00:00:00.000Z',
       effective_at: '2024-02-01T00:00:00.000Z',
     },
-    citation: { label: `Rule ${n}`, source_anchor: `https://rules.example/${Math.floor(n / 10)}#r${n}`, source_snapshot_id: derivedUuid('test snapshot', '1') },
-    metadata: { language: traits.language ?? 'en', jurisdiction: traits.jurisdiction ?? 'XA', verification_status: traits.status ?? 'verified' },
+    citation: {
+      label: `Rule ${n}`,
+      source_anchor: `https://rules.example/${Math.floor(n / 10)}#r${n}`,
+      source_snapshot_id: derivedUuid('test snapshot', '1'),
+    },
+    metadata: {
+      language: traits.language ?? 'en',
+      jurisdiction: traits.jurisdiction ?? 'XA',
+      verification_status: traits.status ?? 'verified',
+    },
     subjects: [...(traits.subjects ?? ['general'])],
     in_force_from: traits.inForceFrom ?? '2024-02-01',
     in_force_to: traits.inForceTo ?? null,
@@ -79,18 +95,31 @@ export interface TestCorpusOptions {
   readonly seed: number
   /** Vectors lie around this many centres; neighbours of a query then share a centre, as texts on one topic do. */
   readonly clusters?: number
-  /** Width of what a vector lies in around its centre, in every direction; centres lie in 1. Up to 1, rows divide into cells. */
+  /**
+   * Width of what a vector lies in around its centre, in every direction; centres lie in 1. Up to 1, rows divide into
+   * cells.
+   */
   readonly spread?: number
   readonly traits?: (n: number, cluster: number) => PassageTraits
 }
 
 /** Rows in row order, with clustered unit vectors. */
-export function testRows({ rows, dimensions, seed, clusters = 50, spread = 1.2, traits = () => ({}) }: TestCorpusOptions): ArtifactRow[] {
+export function testRows({
+  rows,
+  dimensions,
+  seed,
+  clusters = 50,
+  spread = 1.2,
+  traits = () => ({}),
+}: TestCorpusOptions): ArtifactRow[] {
   const random = seededRandom(seed)
   const centres = Float32Array.from({ length: clusters * dimensions }, () => random() - 0.5)
   const made = Array.from({ length: rows }, (_, n): ArtifactRow => {
     const cluster = Math.floor(random() * clusters)
-    const vector = Float32Array.from({ length: dimensions }, (_unused, d) => (centres[cluster * dimensions + d] ?? 0) + (random() - 0.5) * spread)
+    const vector = Float32Array.from(
+      { length: dimensions },
+      (_unused, d) => (centres[cluster * dimensions + d] ?? 0) + (random() - 0.5) * spread,
+    )
     return { record: testPassage(n, traits(n, cluster)), vector: unit(vector) }
   })
   return made.sort((a, b) => rowOrder(a.record, b.record))
@@ -165,17 +194,32 @@ export interface TestFilters {
 
 /** The definition of a filter, row by row: what every search plan must agree with. */
 export function allows(filters: TestFilters, record: PassageRecord): boolean {
-  if (!filters.languages.includes(record.metadata.language) || !filters.jurisdictions.includes(record.metadata.jurisdiction)) return false
+  if (
+    !filters.languages.includes(record.metadata.language) ||
+    !filters.jurisdictions.includes(record.metadata.jurisdiction)
+  )
+    return false
   if (!filters.verification_statuses.includes(record.metadata.verification_status)) return false
   if (filters.documents.length > 0 && !filters.documents.includes(record.document.id)) return false
   if (!filters.any_subject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
   if (filters.in_force_on === '') return true
   const day = dayNumber(filters.in_force_on)
-  return dayNumber(record.in_force_from) <= day && day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))
+  return (
+    dayNumber(record.in_force_from) <= day &&
+    day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))
+  )
 }
 
-/** The k best allowed passages by brute force, in double precision; as a reply shows them: scores from 0, descending, then by chunk id. */
-export function bruteForce(rows: readonly ArtifactRow[], query: Float32Array, filters: TestFilters, k: number): { chunk_id: string; score: number }[] {
+/**
+ * The k best allowed passages by brute force, in double precision; as a reply shows them: scores from 0, descending,
+ * then by chunk id.
+ */
+export function bruteForce(
+  rows: readonly ArtifactRow[],
+  query: Float32Array,
+  filters: TestFilters,
+  k: number,
+): { chunk_id: string; score: number }[] {
   const allowed = rows.filter(({ record }) => allows(filters, record))
   const scored = allowed.map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
   const best = scored.sort(byScore).slice(0, k)

@@ -63,7 +63,8 @@ export interface ServiceConnection extends ServiceAccess {
 
 export const KNOWLEDGE_BASE = 'hsfa-rulebook'
 /** Answered by COB-M 2.1 of the demo rulebook, language en, jurisdiction HS-M, subject conduct. */
-export const ANSWERED_QUERY = 'How many days does a retail client have to cancel a distance contract during the cooling-off period?'
+export const ANSWERED_QUERY =
+  'How many days does a retail client have to cancel a distance contract during the cooling-off period?'
 /** On a topic that the demo rulebook lacks. */
 export const ABSTAINED_QUERY = 'How much may an unsophisticated backer pledge to a crowdfunding campaign in one year?'
 const GENEROUS = {
@@ -80,7 +81,10 @@ const CONNECTIONS_MAX = 4
 export function connectToService(access: ServiceAccess): ServiceConnection {
   const log = createLog('test', 'silent')
   const owner = openDatabase(access.ownerUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
-  const operator: Operator = { database: openDatabase(access.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS), actor: 'test' }
+  const operator: Operator = {
+    database: openDatabase(access.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS),
+    actor: 'test',
+  }
   const baseUrl = access.gateways[0]?.baseUrl ?? ''
   return {
     ...access,
@@ -93,10 +97,16 @@ export function connectToService(access: ServiceAccess): ServiceConnection {
   }
 }
 
-async function newCaller(operator: Operator, settings: StackSettings, baseUrl: string, options: CallerOptions = {}): Promise<Caller> {
+async function newCaller(
+  operator: Operator,
+  settings: StackSettings,
+  baseUrl: string,
+  options: CallerOptions = {},
+): Promise<Caller> {
   const name = `t-${randomUUID()}`
   const { environment = 'live', organization = name, knowledgeBase = KNOWLEDGE_BASE } = options
-  if (options.organization === undefined) await createOrganization(operator, { name, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
+  if (options.organization === undefined)
+    await createOrganization(operator, { name, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
   await createClient(operator, { organization, name })
   await createPlan(operator, { name, limits: { ...GENEROUS, ...options.limits } })
   const granted = await grantEntitlement(operator, {
@@ -123,7 +133,12 @@ async function newCaller(operator: Operator, settings: StackSettings, baseUrl: s
     client: name,
     entitlement,
     entitlementId: granted.id,
-    ask: (body = {}, askOptions = {}) => ask(baseUrl, { query: ANSWERED_QUERY, knowledge_base: knowledgeBase, ...body }, { key: issued.key, ...askOptions }),
+    ask: (body = {}, askOptions = {}) =>
+      ask(
+        baseUrl,
+        { query: ANSWERED_QUERY, knowledge_base: knowledgeBase, ...body },
+        { key: issued.key, ...askOptions },
+      ),
     send: (body, askOptions = {}) => ask(baseUrl, body, { key: issued.key, ...askOptions }),
   }
 }

@@ -21,7 +21,10 @@ function withDatabase(url: string, name: string): string {
   return changed.href
 }
 
-/** A migrated, empty database of its own: call it once in a test file's `beforeAll`. A global setup passes the servers, which only tests can inject. */
+/**
+ * A migrated, empty database of its own: call it once in a test file's `beforeAll`. A global setup passes the servers,
+ * which only tests can inject.
+ */
 export async function createTestDatabase(servers: RunServers = inject('servers')): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')

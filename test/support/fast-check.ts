@@ -1,10 +1,17 @@
 import fc from 'fast-check'
 import { inject } from 'vitest'
 
-/** A failing property prints its seed and path; FC_SEED repeats a run with that seed, FC_RUNS sets the number of examples. */
+/**
+ * A failing property prints its seed and path; FC_SEED repeats a run with that seed, FC_RUNS sets the number of
+ * examples.
+ */
 const { seed, runs } = inject('fastCheck')
 
-fc.configureGlobal({ ...fc.readConfigureGlobal(), ...(seed === null ? {} : { seed }), ...(runs === null ? {} : { numRuns: runs }) })
+fc.configureGlobal({
+  ...fc.readConfigureGlobal(),
+  ...(seed === null ? {} : { seed }),
+  ...(runs === null ? {} : { numRuns: runs }),
+})
 
 declare module 'vitest' {
   export interface ProvidedContext {

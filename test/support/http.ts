@@ -41,7 +41,8 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
 export async function ask(baseUrl: string, body: unknown, options: AskOptions = {}): Promise<Answer> {
   const { status, headers, bytes } = await exchange(baseUrl, bytesOf(body), options)
   const faults = options.method === 'HEAD' ? [] : replyFaults(status, headers, bytes)
-  if (faults.length > 0) throw new Error(`a reply broke the contract: ${faults.join('; ')}\n${status} ${bytes.toString()}`)
+  if (faults.length > 0)
+    throw new Error(`a reply broke the contract: ${faults.join('; ')}\n${status} ${bytes.toString()}`)
   return {
     status,
     headers,
@@ -53,7 +54,11 @@ export async function ask(baseUrl: string, body: unknown, options: AskOptions = 
 
 function bytesOf(body: unknown): Buffer | undefined {
   if (body === undefined) return undefined
-  return typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(JSON.stringify(body))
+  return typeof body === 'string'
+    ? Buffer.from(body)
+    : body instanceof Uint8Array
+      ? Buffer.from(body)
+      : Buffer.from(JSON.stringify(body))
 }
 
 interface Received {
@@ -79,7 +84,8 @@ function exchange(baseUrl: string, body: Buffer | undefined, options: AskOptions
       (incoming) => {
         const chunks: Buffer[] = []
         const headers = new Headers()
-        for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')
+        for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2)
+          headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '')
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
         incoming.on('error', reject)
         incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers, bytes: Buffer.concat(chunks) }))
@@ -99,7 +105,9 @@ function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOption
     ...headers,
   }
   return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]])),
+    Object.entries(all).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]],
+    ),
   )
 }
 
@@ -118,7 +126,11 @@ export function sendRaw(baseUrl: string, bytes: string | Uint8Array, silenceMs =
 }
 
 /** The first HTTP reply in what came back raw, held against the rules of every reply. */
-export function readRaw(received: string): { readonly status: number; readonly headers: Headers; readonly faults: readonly string[] } {
+export function readRaw(received: string): {
+  readonly status: number
+  readonly headers: Headers
+  readonly faults: readonly string[]
+} {
   const end = received.indexOf('\r\n\r\n')
   const [statusLine = '', ...lines] = received.slice(0, end === -1 ? undefined : end).split('\r\n')
   const headers = new Headers(

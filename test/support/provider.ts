@@ -3,7 +3,10 @@ import { z } from 'zod'
 import { localEmbedder } from '#core/embedding/local.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 
-/** How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way to reach it. */
+/**
+ * How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way
+ * to reach it.
+ */
 export const PROVIDER_BEHAVIOURS = [
   'good',
   'no-usage',
@@ -49,13 +52,20 @@ export function asking(behaviour: ProviderBehaviour, text: string): string {
 
 /** How often a provider was asked for texts that contain `part`. */
 export async function callsFor(baseUrl: string, part: string): Promise<number> {
-  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, { signal: AbortSignal.timeout(5_000) })
+  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {
+    signal: AbortSignal.timeout(5_000),
+  })
   return z.object({ calls: z.number() }).parse(await response.json()).calls
 }
 
 const TOKENS_PER_TEXT = 7
 const FLAKY_FAILURES = 2
-const requestSchema = z.object({ model: z.string(), input: z.array(z.string()).min(1), dimensions: z.int(), encoding_format: z.enum(['float', 'base64']) })
+const requestSchema = z.object({
+  model: z.string(),
+  input: z.array(z.string()).min(1),
+  dimensions: z.int(),
+  encoding_format: z.enum(['float', 'base64']),
+})
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
 
 export async function startProvider(): Promise<Provider> {
@@ -73,13 +83,21 @@ export async function startProvider(): Promise<Provider> {
       new AbortController().signal,
     )
     const rows = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: [...vector] }))
-    const good = { object: 'list', data: rows, model, usage: { prompt_tokens: TOKENS_PER_TEXT * input.length, total_tokens: TOKENS_PER_TEXT * input.length } }
+    const good = {
+      object: 'list',
+      data: rows,
+      model,
+      usage: { prompt_tokens: TOKENS_PER_TEXT * input.length, total_tokens: TOKENS_PER_TEXT * input.length },
+    }
     behave(behaviour, response, good, failures, text)
   }
 
   const server = await startJsonServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://provider')
-    if (url.pathname === '/v1/calls') return send(response, 200, { calls: asked.filter((text) => text.includes(url.searchParams.get('part') ?? '')).length })
+    if (url.pathname === '/v1/calls')
+      return send(response, 200, {
+        calls: asked.filter((text) => text.includes(url.searchParams.get('part') ?? '')).length,
+      })
     embeddings(request, response).catch((error: unknown) => send(response, 422, { error: { message: String(error) } }))
   })
   return { ...server, dimensions: embedder.space.dimensions, tokensPerText: TOKENS_PER_TEXT }
@@ -95,14 +113,17 @@ interface Reply {
 function behave(behaviour: string, response: ServerResponse, good: Reply, attempt: number, text: string): void {
   const vector = good.data[0]?.embedding ?? []
   const withVector = (embedding: unknown): object => ({ ...good, data: [{ object: 'embedding', index: 0, embedding }] })
-  const fail = (status: number): void => send(response, status, { error: { message: `refused: ${text}`, type: 'test' } })
+  const fail = (status: number): void =>
+    send(response, status, { error: { message: `refused: ${text}`, type: 'test' } })
   const flaky = behaviour.startsWith('flaky-') && attempt <= FLAKY_FAILURES
   const status = /^(?:status|flaky)-(\d{3})$/.exec(behaviour)?.[1]
   if (status !== undefined && (flaky || behaviour.startsWith('status-'))) return fail(Number(status))
   if (behaviour === 'reset' || (behaviour === 'flaky-reset' && flaky)) return void response.destroy()
   if (behaviour === 'hang') return
-  if (behaviour === 'drip') return void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
-  if (behaviour === 'not-json') return void response.writeHead(200, { 'content-type': 'application/json' }).end('<html>busy</html>')
+  if (behaviour === 'drip')
+    return void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":[')
+  if (behaviour === 'not-json')
+    return void response.writeHead(200, { 'content-type': 'application/json' }).end('<html>busy</html>')
   if (behaviour === 'infinite-values')
     return void response
       .writeHead(200, { 'content-type': 'application/json' })
@@ -110,7 +131,13 @@ function behave(behaviour: string, response: ServerResponse, good: Reply, attemp
   send(response, 200, oddReply(behaviour, good, vector, withVector, text))
 }
 
-function oddReply(behaviour: string, good: Reply, vector: readonly number[], withVector: (embedding: unknown) => object, text: string): object {
+function oddReply(
+  behaviour: string,
+  good: Reply,
+  vector: readonly number[],
+  withVector: (embedding: unknown) => object,
+  text: string,
+): object {
   const { usage: _usage, ...withoutUsage } = good
   switch (behaviour) {
     case 'no-usage':

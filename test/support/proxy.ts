@@ -1,7 +1,10 @@
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** pass: bytes flow. stall: connections stay up and nothing flows any more. cut: every connection is reset, new ones too. */
+/**
+ * pass: bytes flow. stall: connections stay up and nothing flows any more. cut: every connection is reset, new ones
+ * too.
+ */
 type Mode = 'pass' | 'stall' | 'cut'
 
 export interface Tripped {
@@ -16,8 +19,8 @@ export interface FaultProxy {
   through(url: string): string
   set(mode: Mode): void
   /**
-   * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`; with `after: 'delivery'` it still reaches
-   * the server, and only the answer is lost.
+   * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`; with `after:
+   * 'delivery'` it still reaches the server, and only the answer is lost.
    */
   trip(mode: Exclude<Mode, 'pass'>, bytes: string, after?: 'sight' | 'delivery'): Tripped
   stop(): Promise<void>

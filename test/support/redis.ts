@@ -34,10 +34,13 @@ async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): P
  * An empty logical database of the run's Redis. Commands that reach across databases (FLUSHALL, CONFIG, SHUTDOWN,
  * CLIENT KILL) need `startOwnRedis` instead.
  */
-export async function createTestRedis({ redisPort: port }: Pick<RunServers, 'redisPort'> = inject('servers')): Promise<TestRedis> {
+export async function createTestRedis(
+  { redisPort: port }: Pick<RunServers, 'redisPort'> = inject('servers'),
+): Promise<TestRedis> {
   const urlOf = (database: number): string => `redis://127.0.0.1:${port}/${database}`
   const database = await withRedis(urlOf(0), async (client) => {
-    for (let candidate = 1; candidate < DATABASES; candidate++) if ((await client.sadd(TAKEN, candidate)) === 1) return candidate
+    for (let candidate = 1; candidate < DATABASES; candidate++)
+      if ((await client.sadd(TAKEN, candidate)) === 1) return candidate
     throw new Error(`all ${DATABASES - 1} logical databases are taken: release what createTestRedis gave`)
   })
   const url = urlOf(database)

@@ -36,7 +36,11 @@ const PASSAGE = {
     published_at: '2024-01-01T00:00:00.000Z',
     effective_at: '2024-01-01T00:00:00.000Z',
   },
-  citation: { label: 'A 1', source_anchor: 'https://rules.example/a#1', source_snapshot_id: '0b7e9a51-3f5f-4c3e-9c57-6f0c1d6a4c11' },
+  citation: {
+    label: 'A 1',
+    source_anchor: 'https://rules.example/a#1',
+    source_snapshot_id: '0b7e9a51-3f5f-4c3e-9c57-6f0c1d6a4c11',
+  },
   metadata: { language: 'en', jurisdiction: 'XA', verification_status: 'verified' },
 }
 
@@ -50,7 +54,17 @@ function successWith(change: object = {}, results: readonly object[] = [PASSAGE]
   }
   const usage = { query_embedding_tokens: null, result_count: results.length, response_bytes: 1 }
   const id = '0b7e9a51-3f5f-4c3e-9c57-6f0c1d6a4c11'
-  const body = { request_id: REQUEST_ID, knowledge_base: 'kb', version: id, retrieval_profile: id, results, trace_id: TRACE_ID, abstention, usage, ...change }
+  const body = {
+    request_id: REQUEST_ID,
+    knowledge_base: 'kb',
+    version: id,
+    retrieval_profile: id,
+    results,
+    trace_id: TRACE_ID,
+    abstention,
+    usage,
+    ...change,
+  }
   let text = JSON.stringify(body)
   for (let n = 0; n < 3; n++) text = text.replace(/"response_bytes":\d+/, `"response_bytes":${Buffer.byteLength(text)}`)
   return text
@@ -60,17 +74,33 @@ const UNSUPPORTED = { text: 'Rule 9.9', normalized: 'rulebook:a#9/9', reason: 'n
 
 /** An answer when there are passages, unless it is said to be something else. */
 function decided(change: object, results: readonly object[] = [PASSAGE]): string {
-  const good = { signal: 'evidence_probability', threshold: 0.2, observed_value: 0.5, unsupported_explicit_references: [] }
-  return successWith({ abstention: { decision: results.length > 0 ? 'answer' : 'abstain', ...good, ...change } }, results)
+  const good = {
+    signal: 'evidence_probability',
+    threshold: 0.2,
+    observed_value: 0.5,
+    unsupported_explicit_references: [],
+  }
+  return successWith(
+    { abstention: { decision: results.length > 0 ? 'answer' : 'abstain', ...good, ...change } },
+    results,
+  )
 }
 
 function errorWith(code: string, retryable: boolean, more: object = {}): string {
-  return JSON.stringify({ error: { code, message: 'A sentence.', retryable, ...more }, request_id: REQUEST_ID, trace_id: TRACE_ID })
+  return JSON.stringify({
+    error: { code, message: 'A sentence.', retryable, ...more },
+    request_id: REQUEST_ID,
+    trace_id: TRACE_ID,
+  })
 }
 
 describe('the rules that every reply is held against', () => {
   it('find no fault with good replies', () => {
-    for (const body of [successWith(), successWith({}, []), decided({ unsupported_explicit_references: [UNSUPPORTED] }, [])])
+    for (const body of [
+      successWith(),
+      successWith({}, []),
+      decided({ unsupported_explicit_references: [UNSUPPORTED] }, []),
+    ])
       expect(faults(200, body, headersFor(body, RATE_LIMIT))).toEqual([])
     const refused = errorWith('INVALID_REQUEST', false, { details: [{ path: 'query', message: 'must not be blank' }] })
     expect(faults(400, refused, headersFor(refused))).toEqual([])
@@ -105,13 +135,22 @@ describe('the rules that every reply is held against', () => {
     ['another signal', decided({ signal: 'top_score' })],
     ['a value that is no probability', decided({ observed_value: 1.5 })],
     ['an unsupported provision twice', decided({ unsupported_explicit_references: [UNSUPPORTED, UNSUPPORTED] }, [])],
-    ['an unsupported provision without its words', decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, text: '' }] }, [])],
-    ['an unsupported provision for another reason', decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, reason: 'unknown' }] }, [])],
+    [
+      'an unsupported provision without its words',
+      decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, text: '' }] }, []),
+    ],
+    [
+      'an unsupported provision for another reason',
+      decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, reason: 'unknown' }] }, []),
+    ],
     ['a wrong count', successWith({ usage: { query_embedding_tokens: null, result_count: 2, response_bytes: 1 } })],
     ['scores that rise', successWith({}, [PASSAGE, { ...PASSAGE, chunk_id: 'chk_01', score: 0.6 }])],
     ['a tie in another order', successWith({}, [PASSAGE, { ...PASSAGE, chunk_id: 'chk_0000' }])],
     ['a passage that is too long', successWith({}, [{ ...PASSAGE, text: 'x'.repeat(4_001) }])],
-    ['a timestamp without milliseconds', successWith({}, [{ ...PASSAGE, document: { ...PASSAGE.document, published_at: '2024-01-01T00:00:00Z' } }])],
+    [
+      'a timestamp without milliseconds',
+      successWith({}, [{ ...PASSAGE, document: { ...PASSAGE.document, published_at: '2024-01-01T00:00:00Z' } }]),
+    ],
     ['a wrong response_bytes', successWith().replace(/"response_bytes":(\d)/, '"response_bytes":9$1')],
   ])('notice in a 200 %s', (_, body) => {
     expect(faults(200, body, headersFor(body, RATE_LIMIT))).not.toEqual([])
@@ -122,12 +161,32 @@ describe('the rules that every reply is held against', () => {
     ['a code under another status', 403, errorWith('INVALID_REQUEST', false), {}],
     ['retryable the other way', 503, errorWith('INTERNAL_UNAVAILABLE', false), {}],
     ['a retryable error without Retry-After', 503, errorWith('INTERNAL_UNAVAILABLE', true), {}],
-    ['Retry-After that is a date', 503, errorWith('INTERNAL_UNAVAILABLE', true), { 'retry-after': 'Sat, 21 Nov 2026 00:00:00 GMT' }],
+    [
+      'Retry-After that is a date',
+      503,
+      errorWith('INTERNAL_UNAVAILABLE', true),
+      { 'retry-after': 'Sat, 21 Nov 2026 00:00:00 GMT' },
+    ],
     ['Retry-After on an error that is final', 401, errorWith('INVALID_API_KEY', false), { 'retry-after': '1' }],
-    ['a 409 without the original id', 409, errorWith('REQUEST_ALREADY_PROCESSED', false), { ...RATE_LIMIT, 'x-should-retry': 'false' }],
-    ['a 409 that SDKs would retry', 409, errorWith('REQUEST_ALREADY_PROCESSED', false, { original_request_id: REQUEST_ID }), RATE_LIMIT],
+    [
+      'a 409 without the original id',
+      409,
+      errorWith('REQUEST_ALREADY_PROCESSED', false),
+      { ...RATE_LIMIT, 'x-should-retry': 'false' },
+    ],
+    [
+      'a 409 that SDKs would retry',
+      409,
+      errorWith('REQUEST_ALREADY_PROCESSED', false, { original_request_id: REQUEST_ID }),
+      RATE_LIMIT,
+    ],
     ['RateLimit before admission', 401, errorWith('INVALID_API_KEY', false), RATE_LIMIT],
-    ['details of a refusal that is not about the request', 403, errorWith('FILTER_FORBIDDEN', false, { details: [{ path: 'filters', message: 'no' }] }), {}],
+    [
+      'details of a refusal that is not about the request',
+      403,
+      errorWith('FILTER_FORBIDDEN', false, { details: [{ path: 'filters', message: 'no' }] }),
+      {},
+    ],
     ['another shape', 400, JSON.stringify({ message: 'no', request_id: REQUEST_ID, trace_id: TRACE_ID }), {}],
     ['no JSON', 400, 'no', {}],
   ])('notice in an error %s', (_, status, body, headers) => {

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 
-/** What holds for every reply of the public port, written down from the contract a second time: nothing here is taken from the catalogue it checks. */
+/**
+ * What holds for every reply of the public port, written down from the contract a second time: nothing here is taken
+ * from the catalogue it checks.
+ */
 
 /** The contract's error table: status, code, whether a caller may retry. */
 const CATALOGUE: readonly (readonly [number, string, boolean])[] = [
@@ -50,14 +53,23 @@ export function replyFaults(status: number, headers: Headers, bytes: Buffer): re
   must(header('content-length') === String(bytes.length), 'Content-Length is the length of the body')
   must(header('cache-control') === 'no-store', 'Cache-Control is no-store')
   const body = parsed(bytes)
-  const ids = z.object({ request_id: z.string().regex(REQUEST_ID), trace_id: z.string().regex(TRACE_ID) }).safeParse(body)
+  const ids = z
+    .object({ request_id: z.string().regex(REQUEST_ID), trace_id: z.string().regex(TRACE_ID) })
+    .safeParse(body)
   must(ids.success && header('x-request-id') === ids.data.request_id, 'X-Request-Id is the request_id of the body')
-  must((header('ratelimit') === null) === (header('ratelimit-policy') === null), 'RateLimit and RateLimit-Policy come together')
   must(
-    header('ratelimit') === null || (RATE_LIMIT.test(header('ratelimit') ?? '') && RATE_LIMIT_POLICY.test(header('ratelimit-policy') ?? '')),
+    (header('ratelimit') === null) === (header('ratelimit-policy') === null),
+    'RateLimit and RateLimit-Policy come together',
+  )
+  must(
+    header('ratelimit') === null ||
+      (RATE_LIMIT.test(header('ratelimit') ?? '') && RATE_LIMIT_POLICY.test(header('ratelimit-policy') ?? '')),
     'RateLimit lists minute, day and month',
   )
-  must(header('ratelimit') === null || [200, 409, 429, 503].includes(status), 'RateLimit only where admission was evaluated')
+  must(
+    header('ratelimit') === null || [200, 409, 429, 503].includes(status),
+    'RateLimit only where admission was evaluated',
+  )
   must(header('ratelimit') !== null || ![200, 409, 429].includes(status), 'RateLimit on every 200, 409 and 429')
   must(header('server') === null && header('x-powered-by') === null, 'nothing tells what the server is made of')
   if (status === 200) successFaults(headers, bytes, body, must)
@@ -70,12 +82,18 @@ type Must = (holds: boolean, rule: string) => void
 function successFaults(headers: Headers, bytes: Buffer, body: unknown, must: Must): void {
   const response = retrievalResponseSchema.safeParse(body)
   must(response.success, 'a 200 is a retrieval response and nothing else')
-  must(headers.get('retry-after') === null && headers.get('x-should-retry') === null, 'a 200 says nothing about retrying')
+  must(
+    headers.get('retry-after') === null && headers.get('x-should-retry') === null,
+    'a 200 says nothing about retrying',
+  )
   if (!response.success) return
   const { results, abstention, usage } = response.data
   const { observed_value: observed, threshold, unsupported_explicit_references: unsupported } = abstention
   // The passages of an abstention are not shown: that none remained is said by a value of 0, which no passage has.
-  must((abstention.decision === 'answer') === (observed > 0 && unsupported.length === 0 && observed >= threshold), 'the decision follows from the reply')
+  must(
+    (abstention.decision === 'answer') === (observed > 0 && unsupported.length === 0 && observed >= threshold),
+    'the decision follows from the reply',
+  )
   must(abstention.signal === 'evidence_probability', 'the signal is the calibrated probability of sufficient evidence')
   must(observed >= 0 && observed <= 1 && threshold >= 0 && threshold <= 1, 'value and threshold are probabilities')
   must(
@@ -91,7 +109,10 @@ function successFaults(headers: Headers, bytes: Buffer, body: unknown, must: Mus
     'scores lie in [0, 1] and never rise',
   )
   must(
-    results.every(({ chunk_id, score }, at) => at === 0 || score < (results[at - 1]?.score ?? 2) || chunk_id > (results[at - 1]?.chunk_id ?? '')),
+    results.every(
+      ({ chunk_id, score }, at) =>
+        at === 0 || score < (results[at - 1]?.score ?? 2) || chunk_id > (results[at - 1]?.chunk_id ?? ''),
+    ),
     'ties are broken by chunk_id',
   )
   must(
@@ -114,7 +135,10 @@ function errorFaults(status: number, headers: Headers, body: unknown, must: Must
     'Retry-After in whole seconds on retryable errors and only there',
   )
   must((status === 409) === (original !== undefined), 'original_request_id on 409 and only there')
-  must(headers.get('x-should-retry') === (status === 409 ? 'false' : null), 'x-should-retry: false on 409 and only there')
+  must(
+    headers.get('x-should-retry') === (status === 409 ? 'false' : null),
+    'x-should-retry: false on 409 and only there',
+  )
   must(details === undefined || code === 'INVALID_REQUEST', 'details only say what is wrong with a request')
 }
 

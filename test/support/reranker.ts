@@ -26,17 +26,32 @@ export interface RerankEndpoint {
   stop(): Promise<void>
 }
 
-const callSchema = z.object({ model: z.string(), query: z.string(), documents: z.array(z.string()).min(1), authorization: z.string().nullable() })
+const callSchema = z.object({
+  model: z.string(),
+  query: z.string(),
+  documents: z.array(z.string()).min(1),
+  authorization: z.string().nullable(),
+})
 export type RerankCall = z.infer<typeof callSchema>
-const requestSchema = z.strictObject({ model: z.string(), query: z.string(), documents: z.array(z.string()).min(1), top_n: z.int() })
+const requestSchema = z.strictObject({
+  model: z.string(),
+  query: z.string(),
+  documents: z.array(z.string()).min(1),
+  top_n: z.int(),
+})
 
 /** The calls of an endpoint whose query holds `part`, also of one that another process runs. */
 export async function rerankCalls(baseUrl: string, part: string): Promise<readonly RerankCall[]> {
-  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, { signal: AbortSignal.timeout(5_000) })
+  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {
+    signal: AbortSignal.timeout(5_000),
+  })
   return z.array(callSchema).parse(await response.json())
 }
 
-/** @param scores of any model that is neither broken nor reversing: one a document; by default every one is as good as any other. */
+/**
+ * @param scores of any model that is neither broken nor reversing: one a document; by default every one is as good as
+ * any other.
+ */
 export async function startRerankEndpoint(
   scores: (query: string, documents: readonly string[]) => readonly number[] = (_, documents) => documents.map(() => 0),
 ): Promise<RerankEndpoint> {
@@ -47,7 +62,9 @@ export async function startRerankEndpoint(
     calls.push({ model, query, documents, authorization: request.headers.authorization ?? null })
     const given = model === REVERSING ? documents.map((_, at) => at) : scores(query, documents)
     // Best first, as such endpoints answer.
-    const results = given.map((score, index) => ({ index, relevance_score: score })).sort((a, b) => b.relevance_score - a.relevance_score)
+    const results = given
+      .map((score, index) => ({ index, relevance_score: score }))
+      .sort((a, b) => b.relevance_score - a.relevance_score)
     behave(model, response, results, query)
   }
 

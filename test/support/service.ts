@@ -88,9 +88,19 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
     const { operator, ...connected } = (connection = connectToService(access))
     const publishNew: TestService['publish'] = async ({ title, ...publication }) => {
       await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
-      return (await publish({ operator, store: openArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl }, publication, UNHEARD)).versionId
+      return (
+        await publish(
+          { operator, store: openArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl },
+          publication,
+          UNHEARD,
+        )
+      ).versionId
     }
-    const versionId = await publishNew({ ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding: options.embedding ?? 'local' })
+    const versionId = await publishNew({
+      ...builtInCorpus(),
+      knowledgeBase: KNOWLEDGE_BASE,
+      embedding: options.embedding ?? 'local',
+    })
     return {
       ...connected,
       operator,
@@ -124,10 +134,15 @@ async function startProcesses(
 ): Promise<Processes> {
   const ports = await Promise.all(Array.from({ length: options.searchNodes ?? 1 }, () => freePort()))
   const addresses = ports.map((port) => `127.0.0.1:${port}`)
-  const searchNodes = ports.map(async (port, index) => add(await startSearchNode(settings, `search-node-${index}`, port)))
+  const searchNodes = ports.map(async (port, index) =>
+    add(await startSearchNode(settings, `search-node-${index}`, port)),
+  )
   const jobs = startJobs(settings, addresses).then(add)
-  const gateways = Array.from({ length: options.gateways ?? 1 }, async (_, index) => add(await startGateway(settings, addresses, `gateway-${index}`)))
-  // Until all have come up or failed: what failed is thrown only when everything that runs is known, and so will be stopped.
+  const gateways = Array.from({ length: options.gateways ?? 1 }, async (_, index) =>
+    add(await startGateway(settings, addresses, `gateway-${index}`)),
+  )
+  // Until all have come up or failed: what failed is thrown only when everything that runs is known, and so will be
+  // stopped.
   await Promise.allSettled([...searchNodes, jobs, ...gateways])
   return { searchNodes: await Promise.all(searchNodes), jobs: await jobs, gateways: await Promise.all(gateways) }
 }

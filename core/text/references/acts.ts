@@ -11,14 +11,18 @@ import { readUsAct, readUsTitleAfter } from './us.ts'
 
 /** Words between a provision and the act behind it: `of the`, `der`, `du`, `, (`. */
 const LINKS = new Set(
-  `of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l d au aux dans , ( ' eu council commission delegated implementing current same retained above`.split(
-    ' ',
-  ),
+  (
+    'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
+    `d au aux dans , ( ' eu council commission delegated implementing current same retained above`
+  ).split(' '),
 )
 const LINKS_MAX = 7
 const NAME_TOKENS_MAX = 14
 const LEGAL_NOUNS = new Set(
-  `act law code regulation regulations order directive decision rules rulebook convention treaty constitution charter ordinance statute`.split(' '),
+  (
+    'act law code regulation regulations order directive decision rules rulebook convention treaty ' +
+    'constitution charter ordinance statute'
+  ).split(' '),
 )
 const NAME_CONNECTORS = new Set(['of', 'and', 'the', 'for', 'on', 'to', 'against', 'in', 'with', '&', ',', '(', ')'])
 
@@ -35,7 +39,12 @@ export function readAct(tokens: readonly Token[], at: number, aliases: ActAliase
   const alias = aliases.find(tokens, at)
   const named = alias === undefined ? undefined : withRulebookWord(tokens, { ...alias, sections: undefined })
   let longest: ActMention | undefined = named
-  for (const mention of [readUsAct(tokens, at, aliases), readEuAct(tokens, at), readUkAct(tokens, at), readFrenchAct(tokens, at)]) {
+  for (const mention of [
+    readUsAct(tokens, at, aliases),
+    readEuAct(tokens, at),
+    readUkAct(tokens, at),
+    readFrenchAct(tokens, at),
+  ]) {
     if (mention !== undefined && mention.end > (longest?.end ?? at)) longest = mention
   }
   return longest
@@ -46,15 +55,22 @@ function withRulebookWord(tokens: readonly Token[], mention: ActMention): ActMen
   return end === undefined ? mention : { ...mention, end, standing: true }
 }
 
-export type ActAfter = { readonly kind: 'act'; readonly mention: ActMention; readonly linked: boolean } | { readonly kind: 'other work' } | undefined
+export type ActAfter =
+  | { readonly kind: 'act'; readonly mention: ActMention; readonly linked: boolean }
+  | { readonly kind: 'other work' }
+  | undefined
 
-/** What stands behind a provision: its act, or something that is no law. `linked`: with a word that says so (`of`, `des`). */
+/**
+ * What stands behind a provision: its act, or something that is no law. `linked`: with a word that says so (`of`,
+ * `des`).
+ */
 export function readActAfter(tokens: readonly Token[], at: number, head: Head, aliases: ActAliases): ActAfter {
   let place = at
   let linked = false
   for (; place <= at + LINKS_MAX; place += 1) {
     const mention = readAct(tokens, place, aliases) ?? readUsTitleAfter(tokens, place)
-    if (mention !== undefined && mention.sections === undefined && mention.path === undefined) return { kind: 'act', mention, linked }
+    if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
+      return { kind: 'act', mention, linked }
     if (linked && isOtherWork(tokens, place)) return { kind: 'other work' }
     const link = tokens[place]
     if (link === undefined || !LINKS.has(link.text)) break
@@ -76,7 +92,10 @@ function isOtherWork(tokens: readonly Token[], at: number): boolean {
   return false
 }
 
-/** An act that no table knows, by its name: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. The corpus then does not hold it. */
+/**
+ * An act that no table knows, by its name: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. The corpus then
+ * does not hold it.
+ */
 function readNamedAct(tokens: readonly Token[], at: number): ActMention | undefined {
   const words: string[] = []
   let end: number | undefined
@@ -93,7 +112,11 @@ function readNamedAct(tokens: readonly Token[], at: number): ActMention | undefi
   }
   if (end === undefined || capitals < 2 || reads(tokens, end + 1, '/')) return undefined
   const numbered = reads(tokens, end, 'no') ? skip(tokens, end + 1, '.') : end
-  if (tokens[numbered]?.kind === 'number' && (numbered > end || /^(?:1[89]|20)\d\d$/.test(tokens[numbered]?.text ?? ''))) end = numbered + 1
+  if (
+    tokens[numbered]?.kind === 'number' &&
+    (numbered > end || /^(?:1[89]|20)\d\d$/.test(tokens[numbered]?.text ?? ''))
+  )
+    end = numbered + 1
   for (const token of tokens.slice(at, end)) if (token.kind !== 'sign') words.push(token.text)
   return { act: `name:${words.join('-')}`, end, standing: false, sections: undefined }
 }

@@ -1,7 +1,10 @@
 import { KNOWN_ACTS } from './known-acts.ts'
 import { type Token, tokenise } from './tokens.ts'
 
-/** Longer names are left out: no act is called by more words, and each place of a query is compared with at most so many. */
+/**
+ * Longer names are left out: no act is called by more words, and each place of a query is compared with at most so
+ * many.
+ */
 const ALIAS_TOKENS_MAX = 32
 /** Signs that may stand between two words of a name, or be left out: `C. civ.`, `DS-GVO`, `Fees Rules (FEES)`. */
 const LOOSE_SIGNS = new Set(['.', '-', '–', "'", '(', ')', ',', '&'])
@@ -44,7 +47,10 @@ interface Node {
   entry: Entry | undefined
 }
 
-/** `entries` in any order; the least act id wins where one alias is given twice. The corpus wins over the built-in names. */
+/**
+ * `entries` in any order; the least act id wins where one alias is given twice. The corpus wins over the built-in
+ * names.
+ */
 export function createActAliases(entries: Iterable<readonly [alias: string, act: string]>): ActAliases {
   const root: Node = { next: new Map(), entry: undefined }
   const parts = new Map<string, string>()
@@ -53,11 +59,23 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
     for (const name of known.names) {
       const cased = known.cased === true
       const standing = cased || /^\p{L}+\d?$/u.test(name) ? standingOfWord(name) : 'any'
-      insert(root, name, { act: known.act, written: lettersOf(tokenise(name)), standing, casedAlways: cased, pointed: name.endsWith('.') })
+      insert(root, name, {
+        act: known.act,
+        written: lettersOf(tokenise(name)),
+        standing,
+        casedAlways: cased,
+        pointed: name.endsWith('.'),
+      })
     }
   }
   for (const [alias, act] of sorted) {
-    insert(root, alias, { act, written: lettersOf(tokenise(alias)), standing: standingOfAlias(alias, act), casedAlways: false, pointed: alias.endsWith('.') })
+    insert(root, alias, {
+      act,
+      written: lettersOf(tokenise(alias)),
+      standing: standingOfAlias(alias, act),
+      casedAlways: false,
+      pointed: alias.endsWith('.'),
+    })
     const part = /^cfr:\d+\/(\d{3,})$/.exec(act)?.[1]
     if (part !== undefined) parts.set(part, act)
   }
@@ -126,7 +144,13 @@ function matchOf(entry: Entry, tokens: readonly Token[], at: number, end: number
   if (entry.casedAlways && !cased) return undefined
   const code = familyOf(entry.act) === 'rulebook' && isWord(entry.written)
   const last = entry.pointed && tokens[end]?.text === '.' && tokens[end + 1] !== undefined ? end + 1 : end
-  return { act: entry.act, end: last, standing: entry.standing === 'any' || (entry.standing === 'cased' && cased), code, cased }
+  return {
+    act: entry.act,
+    end: last,
+    standing: entry.standing === 'any' || (entry.standing === 'cased' && cased),
+    code,
+    cased,
+  }
 }
 
 function standingOfAlias(alias: string, act: string): Standing {

@@ -76,7 +76,15 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
   if (tokens[at]?.glued === true && tokens[at - 1]?.kind === 'word') return undefined
   const mention = readAct(tokens, at, aliases)
   if (mention === undefined) return undefined
-  const alone: Candidate = { from: at, to: mention.end, kind: 'act', path: mention.path ?? [], act: mention.act, strong: true, pointed: false }
+  const alone: Candidate = {
+    from: at,
+    to: mention.end,
+    kind: 'act',
+    path: mention.path ?? [],
+    act: mention.act,
+    strong: true,
+    pointed: false,
+  }
   if (mention.path !== undefined) return { candidates: [alone], end: mention.end }
   if (mention.sections !== undefined) {
     const head: Head = { kind: 'section', plural: true, end: mention.sections, named: true, abbreviated: false }
@@ -95,14 +103,23 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
 
 /** The number behind the act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. One number alone can be anything. */
 function readDirect(tokens: readonly Token[], from: number, mention: ActMention): Reading | undefined {
-  const head: Head = { kind: familyOf(mention.act) === 'rulebook' ? 'rule' : 'section', plural: true, end: mention.end, named: true, abbreviated: false }
+  const head: Head = {
+    kind: familyOf(mention.act) === 'rulebook' ? 'rule' : 'section',
+    plural: true,
+    end: mention.end,
+    named: true,
+    abbreviated: false,
+  }
   const designation = readDesignation(tokens, mention.end)
   const least = mention.code === true && mention.cased !== true ? 3 : 2
   if (designation === undefined || designation.parts.length < least) return undefined
   return withAct(tokens, readList(tokens, head), head, mention.act, from)
 }
 
-/** `7.1.1(1)(c)` with nothing before it: three numbers and a bracket are no version and no amount. An unknown code before it names an act that no table knows. */
+/**
+ * `7.1.1(1)(c)` with nothing before it: three numbers and a bracket are no version and no amount. An unknown code
+ * before it names an act that no table knows.
+ */
 function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
   const designation = readDesignation(tokens, at)
@@ -111,7 +128,9 @@ function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases)
   const head: Head = { kind: 'rule', plural: false, end: at, named: true, abbreviated: false }
   const code = tokens[at - 1]?.raw ?? ''
   if (!/^\p{Lu}{2,}/u.test(code)) return finish(tokens, head, readList(tokens, head), undefined, aliases, true)
-  return /^\p{Lu}{2,6}$/u.test(code) ? withAct(tokens, readList(tokens, head), head, `name:${code.toLowerCase()}`, at - 1) : undefined
+  return /^\p{Lu}{2,6}$/u.test(code)
+    ? withAct(tokens, readList(tokens, head), head, `name:${code.toLowerCase()}`, at - 1)
+    : undefined
 }
 
 /** `L. 3121-27 du code du travail`, without the word article: only with its act. */
@@ -119,11 +138,19 @@ function readBareSeries(tokens: readonly Token[], at: number, aliases: ActAliase
   if (!/^[LRD]$/.test(tokens[at]?.raw ?? '')) return undefined
   const head: Head = { kind: 'article', plural: false, end: at, named: true, abbreviated: false }
   const [first, ...rest] = readList(tokens, head)
-  return first?.parts[0]?.text.includes('-') === true ? finish(tokens, head, [first, ...rest], undefined, aliases, false) : undefined
+  return first?.parts[0]?.text.includes('-') === true
+    ? finish(tokens, head, [first, ...rest], undefined, aliases, false)
+    : undefined
 }
 
 /** A head with its numbers, and the act before or behind them. */
-function readProvision(tokens: readonly Token[], at: number, from: number, before: ActMention | undefined, aliases: ActAliases): Reading | undefined {
+function readProvision(
+  tokens: readonly Token[],
+  at: number,
+  from: number,
+  before: ActMention | undefined,
+  aliases: ActAliases,
+): Reading | undefined {
   const comment = readComment(tokens, at)
   if (comment !== undefined) {
     const element: Element = { parts: comment.parts, from: at, to: comment.end, hyphen: false, bare: false }
@@ -138,13 +165,24 @@ function readProvision(tokens: readonly Token[], at: number, from: number, befor
   return before === undefined && reading !== undefined ? underInitials(tokens, at, head, reading) : reading
 }
 
-/** `CSDR Article 30`: initials directly before an article are its act, also where no table knows them; issuers stand so before rules and sections. */
+/**
+ * `CSDR Article 30`: initials directly before an article are its act, also where no table knows them; issuers stand so
+ * before rules and sections.
+ */
 function underInitials(tokens: readonly Token[], at: number, head: Head, reading: Reading): Reading {
   const initials = tokens[at - 1]?.raw ?? ''
-  if (head.kind !== 'article' || !/^\p{Lu}{3,8}$/u.test(initials) || /^\p{Lu}{2}/u.test(tokens[at]?.raw ?? '')) return reading
+  if (head.kind !== 'article' || !/^\p{Lu}{3,8}$/u.test(initials) || /^\p{Lu}{2}/u.test(tokens[at]?.raw ?? ''))
+    return reading
   if (reading.candidates.some(({ act }) => act !== undefined)) return reading
   const act = `name:${initials.toLowerCase()}`
-  return { ...reading, candidates: reading.candidates.map((candidate, place) => ({ ...candidate, act, from: place === 0 ? at - 1 : candidate.from })) }
+  return {
+    ...reading,
+    candidates: reading.candidates.map((candidate, place) => ({
+      ...candidate,
+      act,
+      from: place === 0 ? at - 1 : candidate.from,
+    })),
+  }
 }
 
 function commentHead(at: number): Head {
@@ -163,10 +201,14 @@ function finish(
   const last = elements.at(-1)
   if (last === undefined) return undefined
   const after = readActAfter(tokens, last.to, head, aliases)
-  const mention = after?.kind === 'act' && (after.linked || !ownsProvision(tokens, after.mention, aliases)) ? after.mention : undefined
+  const mention =
+    after?.kind === 'act' && (after.linked || !ownsProvision(tokens, after.mention, aliases))
+      ? after.mention
+      : undefined
   if (before !== undefined && mention !== undefined) return undefined
   const act = before?.act ?? mention?.act
-  if (act !== undefined) return withAct(tokens, extended(elements, mention?.end ?? last.to), head, act, elements[0]?.from ?? 0, kind)
+  if (act !== undefined)
+    return withAct(tokens, extended(elements, mention?.end ?? last.to), head, act, elements[0]?.from ?? 0, kind)
   const kept = head.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
   const end = kept.at(-1)?.to ?? last.to
   if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
@@ -183,7 +225,9 @@ function withAct(
 ): Reading | undefined {
   const [first, ...rest] = elements
   if (first === undefined) return undefined
-  const candidates = [{ ...first, from }, ...rest].flatMap((element) => candidatesOf(tokens, element, head, act, true, kind))
+  const candidates = [{ ...first, from }, ...rest].flatMap((element) =>
+    candidatesOf(tokens, element, head, act, true, kind),
+  )
   return { candidates, end: elements.at(-1)?.to ?? from }
 }
 
@@ -192,7 +236,14 @@ function extended(elements: readonly Element[], to: number): Element[] {
 }
 
 /** One candidate, or two for a range written with a hyphen where numbers have none. */
-function candidatesOf(tokens: readonly Token[], element: Element, head: Head, act: string | undefined, strong: boolean, kind: Candidate['kind']): Candidate[] {
+function candidatesOf(
+  tokens: readonly Token[],
+  element: Element,
+  head: Head,
+  act: string | undefined,
+  strong: boolean,
+  kind: Candidate['kind'],
+): Candidate[] {
   const one = (from: number, to: number, parts: readonly Part[]): Candidate => ({
     from,
     to,
@@ -204,9 +255,13 @@ function candidatesOf(tokens: readonly Token[], element: Element, head: Head, ac
   })
   const main = element.parts[0]
   const [low, high] = main?.text.split('-') ?? []
-  const isRange = element.hyphen && element.parts.length === 1 && (act === undefined ? head.plural : !/^(?:fr|usc|cfr):/.test(act))
-  if (main === undefined || low === undefined || high === undefined || !isRange) return [one(element.from, element.to, element.parts)]
-  const joint = tokens.findIndex((token, place) => place > element.from && token.text === '-' && tokens[place - 1]?.text === low)
+  const isRange =
+    element.hyphen && element.parts.length === 1 && (act === undefined ? head.plural : !/^(?:fr|usc|cfr):/.test(act))
+  if (main === undefined || low === undefined || high === undefined || !isRange)
+    return [one(element.from, element.to, element.parts)]
+  const joint = tokens.findIndex(
+    (token, place) => place > element.from && token.text === '-' && tokens[place - 1]?.text === low,
+  )
   if (joint < 0 || joint >= element.to) return [one(element.from, element.to, element.parts)]
   return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
 }
@@ -215,7 +270,11 @@ function candidatesOf(tokens: readonly Token[], element: Element, head: Head, ac
 function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: ActAliases): boolean {
   if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
   const head = readHead(tokens, mention.end)
-  return head !== undefined && readList(tokens, { ...head, plural: false }).length > 0 && aliases.find(tokens, mention.end) === undefined
+  return (
+    head !== undefined &&
+    readList(tokens, { ...head, plural: false }).length > 0 &&
+    aliases.find(tokens, mention.end) === undefined
+  )
 }
 
 /** `Article 29 Working Party`: a body named after a provision. */

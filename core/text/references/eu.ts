@@ -3,7 +3,9 @@ import { digitsAt, reads, skip, type Token } from './tokens.ts'
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */
 const TYPES: ReadonlyMap<string, string> = new Map([
-  ...['regulation', 'regulations', 'verordnung', 'verordnungen', 'reglement', 'reglements'].map((word): [string, string] => [word, 'R']),
+  ...['regulation', 'regulations', 'verordnung', 'verordnungen', 'reglement', 'reglements'].map(
+    (word): [string, string] => [word, 'R'],
+  ),
   ...['directive', 'directives', 'richtlinie', 'richtlinien'].map((word): [string, string] => [word, 'L']),
   ...['decision', 'decisions', 'beschluss', 'beschlusses'].map((word): [string, string] => [word, 'D']),
 ])
@@ -31,9 +33,13 @@ function readCelex(tokens: readonly Token[], at: number): ActMention | undefined
   const start = reads(tokens, at, 'celex') && reads(tokens, at + 1, ':', '=') ? at + 2 : at
   const [sector, type, number] = [tokens[start], tokens[start + 1], tokens[start + 2]]
   if (sector === undefined || !/^[0-9](?:19|20)\d{2}$/.test(sector.text)) return undefined
-  if (type?.glued !== true || !CELEX_TYPE.test(type.text) || number?.glued !== true || !/^\d{4}$/.test(number.text)) return undefined
+  if (type?.glued !== true || !CELEX_TYPE.test(type.text) || number?.glued !== true || !/^\d{4}$/.test(number.text))
+    return undefined
   if (tokens[start + 3]?.glued === true && tokens[start + 3]?.kind === 'word') return undefined
-  const isDated = reads(tokens, start + 3, '-') && tokens[start + 4]?.glued === true && digitsAt(tokens, start + 4, 8, 8) !== undefined
+  const isDated =
+    reads(tokens, start + 3, '-') &&
+    tokens[start + 4]?.glued === true &&
+    digitsAt(tokens, start + 4, 8, 8) !== undefined
   const act = `celex:${sector.text.replace(/^0/, '3')}${type.text.toUpperCase()}${number.text}`
   return { act, end: isDated ? start + 5 : start + 3, standing: true, sections: undefined }
 }
@@ -46,7 +52,8 @@ function readNumbered(tokens: readonly Token[], at: number): ActMention | undefi
   const afterNo = afterNumberWord(tokens, afterCommunity)
   const type = ownType ?? typeBefore(tokens, at) ?? (community === undefined ? 'L' : 'R')
   const mention = readNumbers(tokens, afterNo, type, afterNo > afterCommunity, community !== undefined)
-  const isNamed = ownType !== undefined || community !== undefined || COMMUNITIES.has(tokens[(mention?.end ?? 0) - 1]?.text ?? '')
+  const isNamed =
+    ownType !== undefined || community !== undefined || COMMUNITIES.has(tokens[(mention?.end ?? 0) - 1]?.text ?? '')
   return isNamed ? mention : undefined
 }
 
@@ -57,7 +64,11 @@ function typeBefore(tokens: readonly Token[], at: number): string | undefined {
     if (token === undefined) return undefined
     const type = TYPES.get(token.text)
     if (type !== undefined) return type
-    if (token.kind === 'word' && !COMMUNITIES.has(token.text) && !['and', 'or', 'und', 'oder', 'et', 'ou', 'no', 'nr', 'n'].includes(token.text))
+    if (
+      token.kind === 'word' &&
+      !COMMUNITIES.has(token.text) &&
+      !['and', 'or', 'und', 'oder', 'et', 'ou', 'no', 'nr', 'n'].includes(token.text)
+    )
       return undefined
   }
   return undefined
@@ -75,16 +86,27 @@ function afterNumberWord(tokens: readonly Token[], at: number): number {
   return reads(tokens, at, 'no', 'nr', 'n') ? skip(tokens, at + 1, '.', '°', 'o') : at
 }
 
-function readNumbers(tokens: readonly Token[], at: number, type: string, numbered: boolean, community: boolean): ActMention | undefined {
+function readNumbers(
+  tokens: readonly Token[],
+  at: number,
+  type: string,
+  numbered: boolean,
+  community: boolean,
+): ActMention | undefined {
   const first = digitsAt(tokens, at, 1, 4)
   const second = digitsAt(tokens, at + 2, 1, 4)
   if (first === undefined || second === undefined || !reads(tokens, at + 1, '/')) return undefined
   const suffix = reads(tokens, at + 3, '/') && COMMUNITIES.has(tokens[at + 4]?.text ?? '') ? at + 5 : at + 3
   const next = tokens[suffix]
-  if (next?.glued === true && (next.kind !== 'sign' || (next.text === '/' && tokens[suffix + 1]?.glued === true))) return undefined
-  const isNumberFirst = type === 'R' ? isYear(second) && (numbered || Number(first) < YEAR_FIRST_SINCE || !isYear(first)) : numbered && isYear(second)
+  if (next?.glued === true && (next.kind !== 'sign' || (next.text === '/' && tokens[suffix + 1]?.glued === true)))
+    return undefined
+  const isNumberFirst =
+    type === 'R'
+      ? isYear(second) && (numbered || Number(first) < YEAR_FIRST_SINCE || !isYear(first))
+      : numbered && isYear(second)
   const [year, number] = isNumberFirst ? [fullYear(second), first] : [fullYear(first), second]
-  if (year === undefined || number === undefined || (!community && suffix === at + 3 && year.length !== 4)) return undefined
+  if (year === undefined || number === undefined || (!community && suffix === at + 3 && year.length !== 4))
+    return undefined
   return { act: `celex:3${year}${type}${number.padStart(4, '0')}`, end: suffix, standing: true, sections: undefined }
 }
 
@@ -106,10 +128,23 @@ function readEli(tokens: readonly Token[], at: number): ActMention | undefined {
   while (reads(tokens, place, '_') && place < at + 9) place += 2
   const year = digitsAt(tokens, place + 1, 4, 4)
   const number = digitsAt(tokens, place + 3, 1, 4)
-  if (type === undefined || year === undefined || number === undefined || !reads(tokens, place, '/') || !reads(tokens, place + 2, '/')) return undefined
+  if (
+    type === undefined ||
+    year === undefined ||
+    number === undefined ||
+    !reads(tokens, place, '/') ||
+    !reads(tokens, place + 2, '/')
+  )
+    return undefined
   const { path, end } = readEliParts(tokens, place + 4)
   const isWhole = reads(tokens, end, '/') && tokens[end + 1]?.kind === 'word' && tokens[end + 1]?.glued === true
-  return { act: `celex:3${year}${type}${number.padStart(4, '0')}`, end: isWhole ? end + 2 : end, standing: true, sections: undefined, path }
+  return {
+    act: `celex:3${year}${type}${number.padStart(4, '0')}`,
+    end: isWhole ? end + 2 : end,
+    standing: true,
+    sections: undefined,
+    path,
+  }
 }
 
 const ELI_PARTS: ReadonlyMap<string, string> = new Map([
@@ -131,7 +166,8 @@ function readEliParts(tokens: readonly Token[], at: number): { path: string[]; e
     if (token === undefined || (prefix !== undefined && !reads(tokens, end + 2, '_'))) break
     if (prefix === undefined && (path.length === 0 || !reads(tokens, end, '.') || token.kind !== 'number')) break
     const suffix = tokens[value + 1]
-    const isSuffixed = token.kind === 'number' && suffix?.glued === true && suffix.kind === 'word' && suffix.text.length <= 2
+    const isSuffixed =
+      token.kind === 'number' && suffix?.glued === true && suffix.kind === 'word' && suffix.text.length <= 2
     path.push(`${prefix ?? ''}${token.text}${isSuffixed ? suffix.text : ''}`)
     end = value + (isSuffixed ? 2 : 1)
   }

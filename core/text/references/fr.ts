@@ -10,7 +10,8 @@ export function readFrenchAct(tokens: readonly Token[], at: number): ActMention 
   const place = reads(tokens, at + 1, 'n', 'no') ? skip(tokens, at + 2, '°', '.', 'o') : at + 1
   const year = digitsAt(tokens, place, 2, 4)
   const number = digitsAt(tokens, place + 2, 1, 4)
-  if (year === undefined || year.length === 3 || number === undefined || !reads(tokens, place + 1, '-')) return undefined
+  if (year === undefined || year.length === 3 || number === undefined || !reads(tokens, place + 1, '-'))
+    return undefined
   return { act: `fr:${kind}-${year}-${number}`, end: afterDate(tokens, place + 3), standing: true, sections: undefined }
 }
 

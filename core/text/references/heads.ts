@@ -23,7 +23,10 @@ export interface Head {
   readonly plural: boolean
   /** The place of the number. */
   readonly end: number
-  /** Written out and with a capital, or as an abbreviation with capital and full stop: a name rather than a word of prose. */
+  /**
+   * Written out and with a capital, or as an abbreviation with capital and full stop: a name rather than a word of
+   * prose.
+   */
   readonly named: boolean
   readonly abbreviated: boolean
 }
@@ -55,7 +58,8 @@ const words = new Map<string, Word>()
 for (const [kind, singular, plural, abbreviations] of HEADS) {
   for (const word of singular.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
   for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
-  for (const word of abbreviations.split(' ')) words.set(word, { kind, plural: PLURAL_ABBREVIATIONS.has(word), abbreviated: true })
+  for (const word of abbreviations.split(' '))
+    words.set(word, { kind, plural: PLURAL_ABBREVIATIONS.has(word), abbreviated: true })
 }
 words.delete('')
 
@@ -63,24 +67,46 @@ words.delete('')
 export function readHead(tokens: readonly Token[], at: number): Head | undefined {
   const token = tokens[at]
   if (token === undefined) return undefined
-  if (token.text.startsWith('§')) return { kind: 'sign', plural: token.text.length > 1, end: skip(tokens, at + 1, '§'), named: true, abbreviated: false }
+  if (token.text.startsWith('§'))
+    return {
+      kind: 'sign',
+      plural: token.text.length > 1,
+      end: skip(tokens, at + 1, '§'),
+      named: true,
+      abbreviated: false,
+    }
   const word = token.kind === 'word' ? words.get(token.text) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
   const hasPoint = reads(tokens, at + 1, '.')
   if (hasPoint && !word.abbreviated) return undefined
   const afterPoint = hasPoint ? at + 2 : at + 1
   const sign = tokens[afterPoint]?.text.startsWith('§') === true
-  return { ...word, end: sign ? afterPoint + 1 : afterPoint, named: isCapitalised(token) && (!word.abbreviated || hasPoint) }
+  return {
+    ...word,
+    end: sign ? afterPoint + 1 : afterPoint,
+    named: isCapitalised(token) && (!word.abbreviated || hasPoint),
+  }
 }
 
 /** Kinds whose number is told apart from that of an article or section: `annex-3`, `recital-26`. */
-const CONTAINERS: ReadonlySet<HeadKind> = new Set(['recital', 'annex', 'schedule', 'chapter', 'part', 'title', 'appendix', 'supplement'])
+const CONTAINERS: ReadonlySet<HeadKind> = new Set([
+  'recital',
+  'annex',
+  'schedule',
+  'chapter',
+  'part',
+  'title',
+  'appendix',
+  'supplement',
+])
 
 export function isContainer(kind: HeadKind): boolean {
   return CONTAINERS.has(kind)
 }
 
-/** The path of a provision: its parts, folded, with the kind before a number that is not an article's or a section's. */
+/**
+ * The path of a provision: its parts, folded, with the kind before a number that is not an article's or a section's.
+ */
 export function pathOf(kind: HeadKind, parts: readonly Part[]): string[] {
   const [first, ...rest] = parts.map((part) => part.text)
   if (first === undefined) return []

@@ -12,10 +12,11 @@ export { parseReference } from './written.ts'
 const NAMED_REFERENCES_MAX = 100
 
 /**
- * The provisions and acts that a query names, in order and without overlap, in time linear in its length. Each element of a list and each end of a range is one.
- * Sentences, subparagraphs and alinéas, which publishers do not number, belong to the text of a reference, never to its path.
- * A provision without an act takes that of the list it stands in, else the only act the query names, if it has such provisions.
- * Left without one it counts only where it can hardly be anything else: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
+ * The provisions and acts that a query names, in order and without overlap, in time linear in its length. Each element
+ * of a list and each end of a range is one. Sentences, subparagraphs and alinéas, which publishers do not number,
+ * belong to the text of a reference, never to its path. A provision without an act takes that of the list it stands in,
+ * else the only act the query names, if it has such provisions. Left without one it counts only where it can hardly be
+ * anything else: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
 export function namedReferences(query: string, aliases: ActAliases): NamedReference[] {
   const tokens = tokenise(query)

@@ -1,6 +1,6 @@
 /**
- * Names of acts that are facts of the language of law, the same whatever a corpus holds. Everything else comes with the corpus.
- * `cased`: the name is also a word or another thing, so that it counts only as written here.
+ * Names of acts that are facts of the language of law, the same whatever a corpus holds. Everything else comes with the
+ * corpus. `cased`: the name is also a word or another thing, so that it counts only as written here.
  */
 export interface KnownAct {
   readonly act: string
@@ -11,12 +11,29 @@ export interface KnownAct {
 const EU: readonly KnownAct[] = [
   {
     act: 'celex:32016R0679',
-    names: ['GDPR', 'EU GDPR', 'DSGVO', 'DS-GVO', 'RGPD', 'General Data Protection Regulation', 'Datenschutz-Grundverordnung', 'Datenschutzgrundverordnung'],
+    names: [
+      'GDPR',
+      'EU GDPR',
+      'DSGVO',
+      'DS-GVO',
+      'RGPD',
+      'General Data Protection Regulation',
+      'Datenschutz-Grundverordnung',
+      'Datenschutzgrundverordnung',
+    ],
   },
   { act: 'celex:32016R0679', names: ['règlement général sur la protection des données'] },
   {
     act: 'celex:32024R1689',
-    names: ['AI Act', 'EU AI Act', 'AIA', 'Artificial Intelligence Act', 'KI-Verordnung', 'KI-VO', "règlement sur l'intelligence artificielle"],
+    names: [
+      'AI Act',
+      'EU AI Act',
+      'AIA',
+      'Artificial Intelligence Act',
+      'KI-Verordnung',
+      'KI-VO',
+      "règlement sur l'intelligence artificielle",
+    ],
   },
   { act: 'celex:32022R2554', names: ['DORA', 'Digital Operational Resilience Act'] },
   { act: 'celex:32023R1114', names: ['MiCA', 'MiCAR', 'Markets in Crypto-Assets Regulation'] },
@@ -36,7 +53,10 @@ const EU: readonly KnownAct[] = [
   { act: 'celex:32002L0058', names: ['ePrivacy Directive'] },
   { act: 'celex:12012E', names: ['TFEU', 'AEUV', 'TFUE', 'Treaty on the Functioning of the European Union'] },
   { act: 'celex:12012M', names: ['TEU', 'EUV', 'Treaty on European Union'], cased: true },
-  { act: 'celex:12012P', names: ['Charter of Fundamental Rights', 'Charter of Fundamental Rights of the European Union', 'GRCh'] },
+  {
+    act: 'celex:12012P',
+    names: ['Charter of Fundamental Rights', 'Charter of Fundamental Rights of the European Union', 'GRCh'],
+  },
 ]
 
 const UK: readonly KnownAct[] = [
@@ -58,12 +78,24 @@ const UK: readonly KnownAct[] = [
     act: 'uksi:2017/692',
     names: ['Money Laundering, Terrorist Financing and Transfer of Funds (Information on the Payer) Regulations 2017'],
   },
-  { act: 'uksi:2003/2426', names: ['PECR', 'PECR 2003', 'Privacy and Electronic Communications (EC Directive) Regulations 2003'] },
+  {
+    act: 'uksi:2003/2426',
+    names: ['PECR', 'PECR 2003', 'Privacy and Electronic Communications (EC Directive) Regulations 2003'],
+  },
   { act: 'eur:2016/679', names: ['UK GDPR'] },
 ]
 
 const DE: readonly KnownAct[] = [
-  { act: 'de:bgb', names: ['BGB', 'Bürgerliches Gesetzbuch', 'Bürgerlichen Gesetzbuches', 'Bürgerlichen Gesetzbuchs', 'Bürgerlichen Gesetzbuch'] },
+  {
+    act: 'de:bgb',
+    names: [
+      'BGB',
+      'Bürgerliches Gesetzbuch',
+      'Bürgerlichen Gesetzbuches',
+      'Bürgerlichen Gesetzbuchs',
+      'Bürgerlichen Gesetzbuch',
+    ],
+  },
   { act: 'de:gg', names: ['Grundgesetz', 'Grundgesetzes', 'Grundgesetz für die Bundesrepublik Deutschland'] },
   { act: 'de:gg', names: ['GG'], cased: true },
   { act: 'de:stgb', names: ['StGB', 'Strafgesetzbuch', 'Strafgesetzbuches', 'Strafgesetzbuchs'] },

@@ -3,7 +3,10 @@ import { digitsAt, reads, skip, type Token } from './tokens.ts'
 /** Longer designations are cut: no provision is numbered so deep. */
 const PARTS_MAX = 16
 
-/** One part of a provision's number, and what it was written as: lists replace parts of their own kind (`12(1) and (2)`, `Abs. 1 und 2`). */
+/**
+ * One part of a provision's number, and what it was written as: lists replace parts of their own kind (`12(1) and (2)`,
+ * `Abs. 1 und 2`).
+ */
 export interface Part {
   readonly text: string
   readonly kind: 'main' | 'digit' | 'letter'
@@ -25,7 +28,29 @@ interface Piece {
 }
 
 const SUFFIX = /^[a-z]{1,2}$/
-const COUNTING = new Set(['st', 'nd', 'rd', 'th', 'km', 'kg', 'mg', 'ml', 'cm', 'mm', 'gb', 'mb', 'k', 'm', 'h', 'x', 'am', 'pm', 'er', 're', 'eme'])
+const COUNTING = new Set([
+  'st',
+  'nd',
+  'rd',
+  'th',
+  'km',
+  'kg',
+  'mg',
+  'ml',
+  'cm',
+  'mm',
+  'gb',
+  'mb',
+  'k',
+  'm',
+  'h',
+  'x',
+  'am',
+  'pm',
+  'er',
+  're',
+  'eme',
+])
 const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
 const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
 const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
@@ -48,7 +73,10 @@ export function romanValue(text: string): number {
   return sum
 }
 
-/** The number of a provision: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`, `2000e-2`, with the brackets after it. */
+/**
+ * The number of a provision: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`, `2000e-2`, with the brackets after
+ * it.
+ */
 export function readDesignation(tokens: readonly Token[], at: number): Designation | undefined {
   const series = readSeries(tokens, at)
   const first = readPiece(tokens, series.end)
@@ -56,7 +84,12 @@ export function readDesignation(tokens: readonly Token[], at: number): Designati
   const parts: Part[] = [{ text: series.prefix + first.text, kind: 'main', keyword: '' }]
   let { end } = first
   let hyphen = first.hyphen && series.prefix === ''
-  while (parts.length < PARTS_MAX && reads(tokens, end, '.') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true) {
+  while (
+    parts.length < PARTS_MAX &&
+    reads(tokens, end, '.') &&
+    tokens[end]?.glued === true &&
+    tokens[end + 1]?.glued === true
+  ) {
     const next = beforeRange(tokens, readPiece(tokens, end + 1)) ?? readLetter(tokens, end + 1)
     if (next === undefined) break
     if (stands(tokens, next.end)) return undefined
@@ -65,18 +98,32 @@ export function readDesignation(tokens: readonly Token[], at: number): Designati
     end = next.end
   }
   const brackets = readBrackets(tokens, end)
-  return { parts: [...parts, ...brackets.parts].slice(0, PARTS_MAX), end: brackets.end, hyphen: hyphen && brackets.parts.length === 0 }
+  return {
+    parts: [...parts, ...brackets.parts].slice(0, PARTS_MAX),
+    end: brackets.end,
+    hyphen: hyphen && brackets.parts.length === 0,
+  }
 }
 
 /** `206(4)-2`: rules of the Securities and Exchange Commission go on behind the bracket. */
 export function readHyphenated(tokens: readonly Token[], designation: Designation): Designation {
-  const number = reads(tokens, designation.end, '-') && tokens[designation.end]?.glued === true ? tokens[designation.end + 1] : undefined
+  const number =
+    reads(tokens, designation.end, '-') && tokens[designation.end]?.glued === true
+      ? tokens[designation.end + 1]
+      : undefined
   if (number?.kind !== 'number' || !number.glued || !reads(tokens, designation.end - 1, ')')) return designation
   const brackets = readBrackets(tokens, designation.end + 2)
-  return { ...designation, parts: [...designation.parts, { text: `-${number.text}`, kind: 'digit', keyword: '' }, ...brackets.parts], end: brackets.end }
+  return {
+    ...designation,
+    parts: [...designation.parts, { text: `-${number.text}`, kind: 'digit', keyword: '' }, ...brackets.parts],
+    end: brackets.end,
+  }
 }
 
-/** `(1)(f)(iii)`; one bracket may stand off (`6 (1)`), where what it holds can be nothing else. A letter may follow without (`6(1)f`). */
+/**
+ * `(1)(f)(iii)`; one bracket may stand off (`6 (1)`), where what it holds can be nothing else. A letter may follow
+ * without (`6(1)f`).
+ */
 export function readBrackets(tokens: readonly Token[], at: number): { parts: Part[]; end: number } {
   const parts: Part[] = []
   let end = at
@@ -89,10 +136,15 @@ export function readBrackets(tokens: readonly Token[], at: number): { parts: Par
     end = close + 1
   }
   const letter = parts.length > 0 && tokens[end]?.glued === true ? readLetter(tokens, end) : undefined
-  return letter === undefined ? { parts, end } : { parts: [...parts, { text: letter.text, kind: 'letter', keyword: '' }], end: letter.end }
+  return letter === undefined
+    ? { parts, end }
+    : { parts: [...parts, { text: letter.text, kind: 'letter', keyword: '' }], end: letter.end }
 }
 
-/** A Roman numeral as a number (`Annex III`), or one letter (`Appendix C`, `Appendix MS-2`): numbers of annexes and chapters. */
+/**
+ * A Roman numeral as a number (`Annex III`), or one letter (`Appendix C`, `Appendix MS-2`): numbers of annexes and
+ * chapters.
+ */
 export function readNumeral(tokens: readonly Token[], at: number, letters: boolean): Designation | undefined {
   const token = tokens[at]
   if (token?.kind !== 'word' || !/^\p{Lu}+$/u.test(token.raw) || isJoined(tokens, at + 1)) return undefined
@@ -104,7 +156,12 @@ export function readNumeral(tokens: readonly Token[], at: number, letters: boole
   if (token.text.length > (letters ? 2 : 1)) return undefined
   const parts: Part[] = [{ text: token.text, kind: 'main', keyword: '' }]
   let end = at + 1
-  while (reads(tokens, end, '-') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true && parts.length < PARTS_MAX) {
+  while (
+    reads(tokens, end, '-') &&
+    tokens[end]?.glued === true &&
+    tokens[end + 1]?.glued === true &&
+    parts.length < PARTS_MAX
+  ) {
     const next = tokens[end + 1]
     if (next === undefined || !/^(?:\d{1,3}|[a-z]|[ivx]{1,5})$/.test(next.text)) break
     parts.push({ text: next.text, kind: kindOf(next.text), keyword: '' })
@@ -137,7 +194,10 @@ function readSeries(tokens: readonly Token[], at: number): { prefix: string; end
   return isApart && token.text === 'a' ? { prefix: '', end: at } : { prefix: token.text, end: afterPoint }
 }
 
-/** Digits with a letter or a Latin count after them and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`, `2000e-2`. */
+/**
+ * Digits with a letter or a Latin count after them and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`,
+ * `2000e-2`.
+ */
 function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
   const digits = digitsAt(tokens, at, 1, 5)
   if (digits === undefined) return undefined
@@ -146,10 +206,16 @@ function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
   let text = digits + suffixed.text
   let { end } = suffixed
   let hyphen = false
-  while (reads(tokens, end, '-') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true && text.length < 32) {
+  while (
+    reads(tokens, end, '-') &&
+    tokens[end]?.glued === true &&
+    tokens[end + 1]?.glued === true &&
+    text.length < 32
+  ) {
     const more = digitsAt(tokens, end + 1, 1, 5)
     const moreSuffixed = more === undefined ? undefined : readSuffix(tokens, end + 2)
-    if (more === undefined || moreSuffixed === undefined) return tokens[end + 1]?.kind === 'word' ? undefined : { text, end, hyphen }
+    if (more === undefined || moreSuffixed === undefined)
+      return tokens[end + 1]?.kind === 'word' ? undefined : { text, end, hyphen }
     text += `-${more}${moreSuffixed.text}`
     hyphen = true
     end = moreSuffixed.end
@@ -161,7 +227,12 @@ function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
 
 /** In `8.3.1-8.3.4` the hyphen stands between two numbers. */
 function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece | undefined {
-  if (piece?.hyphen !== true || !reads(tokens, piece.end, '.') || tokens[piece.end + 1]?.kind !== 'number' || tokens[piece.end + 1]?.glued !== true)
+  if (
+    piece?.hyphen !== true ||
+    !reads(tokens, piece.end, '.') ||
+    tokens[piece.end + 1]?.kind !== 'number' ||
+    tokens[piece.end + 1]?.glued !== true
+  )
     return piece
   let { end } = piece
   while (tokens[end - 1]?.text !== '-') end -= 1
@@ -172,12 +243,18 @@ function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece 
 function readSuffix(tokens: readonly Token[], at: number): { text: string; end: number } | undefined {
   const token = tokens[at]
   if (token?.kind !== 'word') return { text: '', end: at }
-  const isGermanUntil = token.text === 'bis' && !token.glued && (tokens[at + 1]?.kind === 'number' || tokens[at + 1]?.text.startsWith('§') === true)
+  const isGermanUntil =
+    token.text === 'bis' &&
+    !token.glued &&
+    (tokens[at + 1]?.kind === 'number' || tokens[at + 1]?.text.startsWith('§') === true)
   if (INSERTED.has(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
   if (!token.glued) return { text: '', end: at }
   if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
-  if (token.text === 'er' || token.text === 'ff' || token.text === 'f') return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
-  return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text) ? { text: token.text, end: at + 1 } : undefined
+  if (token.text === 'er' || token.text === 'ff' || token.text === 'f')
+    return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
+  return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text)
+    ? { text: token.text, end: at + 1 }
+    : undefined
 }
 
 /** Is the number before this place part of an amount, a time, a fraction or a longer number? */

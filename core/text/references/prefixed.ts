@@ -4,7 +4,22 @@ import type { Part } from './numbers.ts'
 import { type Qualified, readQualifier, readSibling } from './qualifiers.ts'
 import { reads, type Token } from './tokens.ts'
 
-const OF = new Set(['of', 'the', 'in', 'to', 'des', 'der', 'de', 'du', 'l', "'", 'first', 'second', 'third', 'subparagraph'])
+const OF = new Set([
+  'of',
+  'the',
+  'in',
+  'to',
+  'des',
+  'der',
+  'de',
+  'du',
+  'l',
+  "'",
+  'first',
+  'second',
+  'third',
+  'subparagraph',
+])
 const OF_MAX = 6
 const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
@@ -20,7 +35,10 @@ interface Innermost {
   readonly parts: readonly Part[]
 }
 
-/** A provision named from the inside out: `points (a) and (f) of Article 6(1)`, `point (f) of paragraph 1 of Article 6`, `Absatz 1 des § 433`. */
+/**
+ * A provision named from the inside out: `points (a) and (f) of Article 6(1)`, `point (f) of paragraph 1 of Article 6`,
+ * `Absatz 1 des § 433`.
+ */
 export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | undefined {
   const innermost = readInnermost(tokens, at)
   const [first] = innermost
@@ -45,7 +63,8 @@ function readInnermost(tokens: readonly Token[], at: number): Innermost[] {
   const keyword = first.parts[0]?.keyword ?? ''
   let place = first.end
   while (found.length < INNERMOST_MAX && reads(tokens, place, ',', 'and', 'or', 'und', 'oder', 'et', 'ou', 'to', '–')) {
-    const connected = reads(tokens, place, ',') && reads(tokens, place + 1, 'and', 'or', 'und', 'oder') ? place + 2 : place + 1
+    const connected =
+      reads(tokens, place, ',') && reads(tokens, place + 1, 'and', 'or', 'und', 'oder') ? place + 2 : place + 1
     const sibling = readSibling(tokens, connected, keyword)
     if (sibling === undefined) break
     found.push({ from: connected, to: sibling.end, parts: sibling.parts })
@@ -54,13 +73,24 @@ function readInnermost(tokens: readonly Token[], at: number): Innermost[] {
   return found
 }
 
-function withHead(tokens: readonly Token[], at: number, innermost: readonly Innermost[], outer: readonly Part[]): Prefixed | undefined {
+function withHead(
+  tokens: readonly Token[],
+  at: number,
+  innermost: readonly Innermost[],
+  outer: readonly Part[],
+): Prefixed | undefined {
   const head = readHead(tokens, at)
   const provision = head === undefined ? undefined : readList(tokens, head)[0]
   if (head === undefined || provision === undefined || head.kind === 'paragraph') return undefined
   const elements = innermost.map((part, index): Element => {
     const isLast = index === innermost.length - 1
-    return { parts: [...provision.parts, ...outer, ...part.parts], from: part.from, to: isLast ? provision.to : part.to, hyphen: false, bare: false }
+    return {
+      parts: [...provision.parts, ...outer, ...part.parts],
+      from: part.from,
+      to: isLast ? provision.to : part.to,
+      hyphen: false,
+      bare: false,
+    }
   })
   return { head: { ...head, plural: true, named: true }, elements }
 }

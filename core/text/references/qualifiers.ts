@@ -2,17 +2,51 @@ import { isRoman, kindOf, type Part, readBrackets, readDesignation, readLetter, 
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
 /**
- * Words that name a part below an article or section. Words of one row name the same level, so that `Abs. 1 und Abs. 2` replace each other.
- * `letters`: the part may be a letter without brackets (`lit. f`).
+ * Words that name a part below an article or section. Words of one row name the same level, so that `Abs. 1 und Abs. 2`
+ * replace each other. `letters`: the part may be a letter without brackets (`lit. f`).
  */
 const LEVELS: readonly (readonly [level: string, letters: boolean, words: readonly string[]])[] = [
   [
     'paragraph',
     false,
-    ['abs', 'absatz', 'absatze', 'absatzes', 'absatzen', 'para', 'paras', 'paragraph', 'paragraphs', 'paragraphe', 'paragraphes', 'subsection', 'subsections'],
+    [
+      'abs',
+      'absatz',
+      'absatze',
+      'absatzes',
+      'absatzen',
+      'para',
+      'paras',
+      'paragraph',
+      'paragraphs',
+      'paragraphe',
+      'paragraphes',
+      'subsection',
+      'subsections',
+    ],
   ],
-  ['point', true, ['point', 'points', 'lit', 'litera', 'buchst', 'buchstabe', 'buchstaben', 'letter', 'lettre', 'doppelbuchst', 'doppelbuchstabe']],
-  ['number', false, ['nr', 'nrn', 'nummer', 'nummern', 'ziff', 'ziffer', 'item', 'items', 'subparagraph', 'subparagraphs', 'subpoint']],
+  [
+    'point',
+    true,
+    [
+      'point',
+      'points',
+      'lit',
+      'litera',
+      'buchst',
+      'buchstabe',
+      'buchstaben',
+      'letter',
+      'lettre',
+      'doppelbuchst',
+      'doppelbuchstabe',
+    ],
+  ],
+  [
+    'number',
+    false,
+    ['nr', 'nrn', 'nummer', 'nummern', 'ziff', 'ziffer', 'item', 'items', 'subparagraph', 'subparagraphs', 'subpoint'],
+  ],
 ]
 
 /** Places within a text that the publisher does not number: read over, never part of the path. */
@@ -21,9 +55,10 @@ const PLACES = new Set(
    spiegelstrich`.split(/\s+/),
 )
 const ORDINALS = new Set(
-  `first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte premier premiere deuxieme second seconde troisieme quatrieme cinquieme dernier derniere`.split(
-    /\s+/,
-  ),
+  (
+    'first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte ' +
+    'premier premiere deuxieme second seconde troisieme quatrieme cinquieme dernier derniere'
+  ).split(/\s+/),
 )
 
 interface Level {
@@ -39,7 +74,10 @@ export interface Qualified {
   readonly end: number
 }
 
-/** `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`, `alinéa 2`, `ff.`: everything that narrows the number before it. Paragraphs of a schedule are numbered through its parts. */
+/**
+ * `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`, `alinéa 2`, `ff.`: everything that narrows the number
+ * before it. Paragraphs of a schedule are numbered through its parts.
+ */
 export function readQualifiers(tokens: readonly Token[], at: number, inSchedule = false): Qualified {
   const parts: Part[] = []
   let end = readRomanParagraph(tokens, at, parts)
@@ -75,11 +113,17 @@ function readValue(tokens: readonly Token[], at: number, level: Level): Qualifie
     const number = readDesignation(tokens, at)
     const [main, ...below] = number?.parts ?? []
     if (number === undefined || main === undefined || number.hyphen) return undefined
-    return { parts: [{ text: main.text, kind: kindOf(main.text), keyword: level.name }, ...below], end: skip(tokens, number.end, '°') }
+    return {
+      parts: [{ text: main.text, kind: kindOf(main.text), keyword: level.name }, ...below],
+      end: skip(tokens, number.end, '°'),
+    }
   }
   const letter = level.letters ? readLetter(tokens, at) : undefined
   if (letter === undefined) return undefined
-  return { parts: [{ text: letter.text, kind: 'letter', keyword: level.name }], end: reads(tokens, letter.end, ')') ? letter.end + 1 : letter.end }
+  return {
+    parts: [{ text: letter.text, kind: 'letter', keyword: level.name }],
+    end: reads(tokens, letter.end, ')') ? letter.end + 1 : letter.end,
+  }
 }
 
 /** `Artikel 246a § 1 EGBGB`: a section within an article. */
@@ -92,7 +136,8 @@ function readSign(tokens: readonly Token[], at: number): Qualified | undefined {
 function readPlace(tokens: readonly Token[], at: number, inSchedule: boolean): Qualified | undefined {
   if (ORDINALS.has(tokens[at]?.text ?? '') && PLACES.has(tokens[at + 1]?.text ?? '')) return { parts: [], end: at + 2 }
   const word = tokens[at]
-  const isPlace = word?.kind === 'word' && (PLACES.has(word.text) || (inSchedule && (word.text === 'part' || word.text === 'pt')))
+  const isPlace =
+    word?.kind === 'word' && (PLACES.has(word.text) || (inSchedule && (word.text === 'part' || word.text === 'pt')))
   if (!isPlace) return undefined
   const number = skip(tokens, at + 1, '.')
   if (tokens[number]?.kind !== 'number') return undefined
@@ -106,7 +151,9 @@ function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[])
   if (token === undefined || token.glued || !/^[IVX]{1,5}$/.test(token.raw) || !isRoman(token.text)) return at
   if (tokens[at + 1]?.glued === true && reads(tokens, at + 1, "'", '-')) return at
   const next = tokens[at + 1]
-  const isFollowed = next !== undefined && (next.kind === 'number' || isCapitalised(next) || levelOfWord.has(next.text) || PLACES.has(next.text))
+  const isFollowed =
+    next !== undefined &&
+    (next.kind === 'number' || isCapitalised(next) || levelOfWord.has(next.text) || PLACES.has(next.text))
   if (!isFollowed) return at
   parts.push({ text: String(romanValue(token.text)), kind: 'digit', keyword: 'paragraph' })
   return next.kind === 'number' && next.text.length === 1 ? at + 2 : at + 1

@@ -21,7 +21,10 @@ export function canonicalReference(reference: Reference): string {
   return `${reference.act ?? '*'}${path}`
 }
 
-/** The provisions that hold this one, nearest first, ending with the act itself when it is known; never the reference itself. */
+/**
+ * The provisions that hold this one, nearest first, ending with the act itself when it is known; never the reference
+ * itself.
+ */
 export function ancestorsOf(reference: Reference): Reference[] {
   const shortest = reference.act === undefined ? 1 : 0
   const ancestors: Reference[] = []

@@ -7,11 +7,16 @@ import { underUsAct } from './us.ts'
 
 /** What may stand between two provisions of one act: `and`, `i.V.m.`, `read with`. */
 const JOINING = new Set(
-  `, ; and or und oder et ou & sowie i v m . in verbindung conjunction with mit read together to bis through – - both vs versus or`.split(' '),
+  (
+    ', ; and or und oder et ou & sowie i v m . in verbindung conjunction with mit read together to bis ' +
+    'through – - both vs versus or'
+  ).split(' '),
 )
 const JOINING_MAX = 8
 
-/** Families whose acts have provisions of this kind; a paragraph is as often one of guidance or of the question itself. */
+/**
+ * Families whose acts have provisions of this kind; a paragraph is as often one of guidance or of the question itself.
+ */
 const FAMILIES_OF_KIND: Readonly<Record<Candidate['kind'], readonly Family[]>> = {
   act: [],
   article: ['eu', 'de', 'fr', 'uk'],
@@ -31,11 +36,19 @@ const FAMILIES_OF_KIND: Readonly<Record<Candidate['kind'], readonly Family[]>> =
   comment: ['us'],
 }
 /** Kinds that a query names with the act elsewhere in it (`Under the GDPR, what does Article 17 say`). */
-const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set(['article', 'section', 'sign', 'rule', 'recital', 'annex', 'comment'])
+const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
+  'article',
+  'section',
+  'sign',
+  'rule',
+  'recital',
+  'annex',
+  'comment',
+])
 
 /**
- * Gives provisions without an act the one of their neighbours, or the only one that the query names, which then no longer counts by itself.
- * Drops those that may be anything after that.
+ * Gives provisions without an act the one of their neighbours, or the only one that the query names, which then no
+ * longer counts by itself. Drops those that may be anything after that.
  */
 export function withActs(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
   const resolved = [...candidates]
@@ -43,9 +56,14 @@ export function withActs(candidates: readonly Candidate[], tokens: readonly Toke
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
   const acts = new Set(resolved.flatMap((candidate) => candidate.act ?? []))
   const [only] = acts.size === 1 ? acts : []
-  const placed = only === undefined ? resolved : resolved.map((candidate) => (KINDS_WITH_DISTANT_ACT.has(candidate.kind) ? given(candidate, only) : candidate))
+  const placed =
+    only === undefined
+      ? resolved
+      : resolved.map((candidate) => (KINDS_WITH_DISTANT_ACT.has(candidate.kind) ? given(candidate, only) : candidate))
   const isActGiven = placed.some((candidate, index) => candidate !== resolved[index])
-  return placed.filter((candidate) => (candidate.kind === 'act' ? !isActGiven : candidate.act !== undefined || candidate.strong))
+  return placed.filter((candidate) =>
+    candidate.kind === 'act' ? !isActGiven : candidate.act !== undefined || candidate.strong,
+  )
 }
 
 /** The reference in the form that the act's family numbers its provisions. */
@@ -74,5 +92,7 @@ function share(resolved: Candidate[], tokens: readonly Token[], index: number, n
 }
 
 function given(candidate: Candidate, act: string): Candidate {
-  return candidate.act === undefined && FAMILIES_OF_KIND[candidate.kind].includes(familyOf(act)) ? { ...candidate, act } : candidate
+  return candidate.act === undefined && FAMILIES_OF_KIND[candidate.kind].includes(familyOf(act))
+    ? { ...candidate, act }
+    : candidate
 }

@@ -7,7 +7,17 @@ const RULEBOOK_WORDS = ['rulebook', 'rulebooks', 'module', 'sourcebook', 'handbo
 const GROUPS = new Set(['part', 'chapter'])
 /** Words before a provision's own number. */
 const HEADS = new Set(['rule', 'rules', 'section', 'article', 'paragraph', 'regulation'])
-const LABEL_WORDS = new Set([...GROUPS, ...HEADS, 'guidance', 'definitions', 'disclaimer', 'annex', 'schedule', 'app', 'appendix'])
+const LABEL_WORDS = new Set([
+  ...GROUPS,
+  ...HEADS,
+  'guidance',
+  'definitions',
+  'disclaimer',
+  'annex',
+  'schedule',
+  'app',
+  'appendix',
+])
 
 /** The place after `Rulebook` or `module`, which makes a short code (`AML`) the name of an act. */
 export function afterRulebookWord(tokens: readonly Token[], at: number): number | undefined {
@@ -15,8 +25,9 @@ export function afterRulebookWord(tokens: readonly Token[], at: number): number 
 }
 
 /**
- * The path of a rule: chapters are numbered like the rules they hold (`Chapter 9` is the parent of `9.1`),
- * and what is numbered `A4.10.1` stands in appendix 4. The letter of a rule's status (`3.4.1R`: rule, guidance, evidential) is no part of its number.
+ * The path of a rule: chapters are numbered like the rules they hold (`Chapter 9` is the parent of `9.1`), and what is
+ * numbered `A4.10.1` stands in appendix 4. The letter of a rule's status (`3.4.1R`: rule, guidance, evidential) is no
+ * part of its number.
  */
 export function underRulebook(path: readonly string[]): readonly string[] {
   const [first, ...rest] = path
@@ -24,20 +35,24 @@ export function underRulebook(path: readonly string[]): readonly string[] {
   const chapter = /^chapter-(\d.*)$/.exec(first)?.[1]
   if (chapter !== undefined) return [chapter, ...rest]
   const appendix = /^(?:a|appendix-)(\d+[a-z]?)$/.exec(first)?.[1]
-  if (appendix === undefined) return path.map((part, index) => (index === 2 ? part.replace(/^(\d+)[rge]$/, '$1') : part))
+  if (appendix === undefined)
+    return path.map((part, index) => (index === 2 ? part.replace(/^(\d+)[rge]$/, '$1') : part))
   const [second, ...below] = rest
   return [`app${appendix}`, ...(second === `a${appendix}` ? below : rest)]
 }
 
-/** May a rule be named by this alone? Three numbers in any case, two with `Rule` in capitals or with a bracket; one never. */
+/**
+ * May a rule be named by this alone? Three numbers in any case, two with `Rule` in capitals or with a bracket; one
+ * never.
+ */
 export function isRuleNumber(head: Head, parts: readonly Part[], capital: boolean): boolean {
   if (head.kind !== 'rule') return false
   return parts.length >= 3 || (parts.length === 2 && capital)
 }
 
 /**
- * What a publisher's label has behind the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part 15.192.(1)`, `PART 5.14.1`, `7.1.2.(1)`.
- * Every number and word in order; groups fall away where a number follows them.
+ * What a publisher's label has behind the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part 15.192.(1)`,
+ * `PART 5.14.1`, `7.1.2.(1)`. Every number and word in order; groups fall away where a number follows them.
  */
 export function readRulebookLabel(tokens: readonly Token[], at: number): string[] {
   const pieces: string[] = []
@@ -68,7 +83,9 @@ function readJoined(tokens: readonly Token[], at: number): { text: string; end: 
   return { text, end }
 }
 
-/** `schedule 1` and `app 7` as one part; groups with their number away where more follows, words before a number away. */
+/**
+ * `schedule 1` and `app 7` as one part; groups with their number away where more follows, words before a number away.
+ */
 function grouped(pieces: readonly string[]): string[] {
   const path: string[] = []
   for (let index = 0; index < pieces.length; index += 1) {

@@ -38,7 +38,8 @@ export function tokenise(text: string): Token[] {
     const end = start + match[0].length
     const raw = ASCII_ONLY.test(match[0]) ? match[0] : match[0].normalize('NFKC').replace(INVISIBLE, '')
     const folded = SIGNS.get(raw) ?? fold(raw)
-    if (folded !== '') tokens.push({ kind: kindOf(folded), text: folded, raw, start, end, glued: start === previousEnd })
+    if (folded !== '')
+      tokens.push({ kind: kindOf(folded), text: folded, raw, start, end, glued: start === previousEnd })
     if (folded !== '' || start === previousEnd) previousEnd = end
   }
   return tokens
@@ -67,7 +68,10 @@ export function skip(tokens: readonly Token[], at: number, ...texts: readonly st
   return reads(tokens, at, ...texts) ? at + 1 : at
 }
 
-/** The place after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`); undefined when another word stands here. */
+/**
+ * The place after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`); undefined when another
+ * word stands here.
+ */
 export function afterAbbreviation(tokens: readonly Token[], at: number, letters: string): number | undefined {
   if (reads(tokens, at, letters)) return skip(tokens, at + 1, '.')
   let place = at

@@ -32,7 +32,9 @@ function readChapter(tokens: readonly Token[], at: number): ActMention | undefin
   const year = readYear(tokens, at)
   if (year === undefined || !reads(tokens, at + 1, 'c') || !reads(tokens, at + 2, '.')) return undefined
   const chapter = digitsAt(tokens, at + 3, 1, 3)
-  return chapter === undefined ? undefined : { act: `ukpga:${year}/${chapter}`, end: at + 4, standing: true, sections: undefined }
+  return chapter === undefined
+    ? undefined
+    : { act: `ukpga:${year}/${chapter}`, end: at + 4, standing: true, sections: undefined }
 }
 
 /** Identifiers of legislation.gov.uk. */
@@ -40,14 +42,26 @@ function readUri(tokens: readonly Token[], at: number): ActMention | undefined {
   const type = tokens[at]?.text ?? ''
   const year = readYear(tokens, at + 2)
   const number = digitsAt(tokens, at + 4, 1, 5)
-  if (!URI_TYPES.has(type) || year === undefined || number === undefined || !reads(tokens, at + 1, '/') || !reads(tokens, at + 3, '/')) return undefined
+  if (
+    !URI_TYPES.has(type) ||
+    year === undefined ||
+    number === undefined ||
+    !reads(tokens, at + 1, '/') ||
+    !reads(tokens, at + 3, '/')
+  )
+    return undefined
   const path: string[] = []
   let end = at + 5
   while (path.length < 8 && reads(tokens, end, '/')) {
     const prefix = URI_HEADS.get(tokens[end + 1]?.text ?? '')
     const value = prefix !== undefined && reads(tokens, end + 2, '/') ? end + 3 : end + 1
     const token = tokens[value]
-    if (token === undefined || (prefix === undefined && path.length === 0) || !/^(?:\d{1,4}|[a-z]{1,4})$/.test(token.text)) break
+    if (
+      token === undefined ||
+      (prefix === undefined && path.length === 0) ||
+      !/^(?:\d{1,4}|[a-z]{1,4})$/.test(token.text)
+    )
+      break
     const suffix = tokens[value + 1]
     const isSuffixed = suffix?.glued === true && suffix.kind === 'word' && suffix.text.length <= 2
     path.push(`${prefix ?? ''}${token.text}${isSuffixed ? suffix.text : ''}`)

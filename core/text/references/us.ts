@@ -18,7 +18,10 @@ export function readUsTitleAfter(tokens: readonly Token[], at: number): ActMenti
   const title = digitsAt(tokens, at + 1, 1, 2)
   if (title === undefined) return undefined
   const place = skip(tokens, skip(tokens, skip(tokens, at + 2, ',', 'of'), 'of'), 'the')
-  const code = reads(tokens, place, 'united') && reads(tokens, place + 1, 'states') ? place + 2 : afterAbbreviation(tokens, place, 'us')
+  const code =
+    reads(tokens, place, 'united') && reads(tokens, place + 1, 'states')
+      ? place + 2
+      : afterAbbreviation(tokens, place, 'us')
   if (code === undefined || !reads(tokens, code, 'code')) return undefined
   return { act: `usc:${title}`, end: code + 1, standing: false, sections: undefined }
 }
@@ -32,12 +35,18 @@ function readTitle(tokens: readonly Token[], at: number): ActMention | undefined
   if (regulations === undefined) return undefined
   const part = skip(tokens, skip(tokens, regulations, 'part', 'parts', 'pt'), '.')
   const number = digitsAt(tokens, part, 1, 4)
-  if (number !== undefined && reads(tokens, regulations, 'parts')) return { act: `cfr:${title}`, end: part, standing: false, sections: part }
+  if (number !== undefined && reads(tokens, regulations, 'parts'))
+    return { act: `cfr:${title}`, end: part, standing: false, sections: part }
   const isSection = number === undefined || isPointed(tokens, part + 1)
   if (isSection) return withSections(`cfr:${title}`, tokens, regulations)
   const suffix = tokens[part + 1]
   const isLettered = suffix?.glued === true && suffix.kind === 'word' && suffix.text.length === 1
-  return { act: `cfr:${title}/${number}${isLettered ? suffix.text : ''}`, end: isLettered ? part + 2 : part + 1, standing: true, sections: undefined }
+  return {
+    act: `cfr:${title}/${number}${isLettered ? suffix.text : ''}`,
+    end: isLettered ? part + 2 : part + 1,
+    standing: true,
+    sections: undefined,
+  }
 }
 
 function withSections(act: string, tokens: readonly Token[], at: number): ActMention | undefined {
@@ -56,7 +65,9 @@ function readLetteredRegulation(tokens: readonly Token[], at: number): ActMentio
   const isCapital = /^[A-Z]+$/.test(letter.raw) && !(letter.text === 'i')
   const next = skip(tokens, place + 1, ',')
   const isFollowed =
-    tokens[next]?.text.startsWith('§') === true || reads(tokens, next, 'section', 'sections', 'sec') || (tokens[next]?.kind === 'number' && next === place + 1)
+    tokens[next]?.text.startsWith('§') === true ||
+    reads(tokens, next, 'section', 'sections', 'sec') ||
+    (tokens[next]?.kind === 'number' && next === place + 1)
   if (!isCapital && !isFollowed && WORDS.has(letter.text)) return undefined
   return { act: `cfr:12/${part}`, end: place + 1, standing: isCapital || !WORDS.has(letter.text), sections: undefined }
 }
@@ -74,14 +85,21 @@ export interface Comment {
   readonly end: number
 }
 
-/** `comment 1003.2(g)-1.ii`, `comment 4(a)-3`: the official interpretation of a paragraph, with its own number behind a hyphen. */
+/**
+ * `comment 1003.2(g)-1.ii`, `comment 4(a)-3`: the official interpretation of a paragraph, with its own number behind a
+ * hyphen.
+ */
 export function readComment(tokens: readonly Token[], at: number): Comment | undefined {
   if (!reads(tokens, at, 'comment', 'comments')) return undefined
   const provision = readDesignation(tokens, at + 1)
   if (provision === undefined) return undefined
   const numbers: Part[] = []
   let { end } = provision
-  while (numbers.length < 4 && reads(tokens, end, numbers.length === 0 ? '-' : '.') && tokens[end + 1]?.glued === true) {
+  while (
+    numbers.length < 4 &&
+    reads(tokens, end, numbers.length === 0 ? '-' : '.') &&
+    tokens[end + 1]?.glued === true
+  ) {
     const token = tokens[end + 1]
     if (token === undefined || !/^(?:\d{1,3}|[a-z]|[ivx]{1,6})$/.test(token.text)) break
     numbers.push({ text: numbers.length === 0 ? `-${token.text}` : token.text, kind: kindOf(token.text), keyword: '' })
@@ -90,15 +108,24 @@ export function readComment(tokens: readonly Token[], at: number): Comment | und
   return numbers.length === 0 ? undefined : { parts: [...provision.parts, ...numbers], end }
 }
 
-/** A path under a title or a part: the part's own number, written before the section (`1026.43`), belongs to the act. */
+/**
+ * A path under a title or a part: the part's own number, written before the section (`1026.43`), belongs to the act.
+ */
 export function underUsAct(act: string, path: readonly string[]): { act: string; path: readonly string[] } {
   const [first, ...rest] = path
   if (first !== undefined && /^cfr:\d+$/.test(act)) return { act: `${act}/${first}`, path: rest }
-  return first !== undefined && rest.length > 0 && act.startsWith('cfr:') && act.endsWith(`/${first}`) ? { act, path: rest } : { act, path }
+  return first !== undefined && rest.length > 0 && act.startsWith('cfr:') && act.endsWith(`/${first}`)
+    ? { act, path: rest }
+    : { act, path }
 }
 
 function isPointed(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at, '.') && tokens[at]?.glued === true && tokens[at + 1]?.glued === true && tokens[at + 1]?.kind === 'number'
+  return (
+    reads(tokens, at, '.') &&
+    tokens[at]?.glued === true &&
+    tokens[at + 1]?.glued === true &&
+    tokens[at + 1]?.kind === 'number'
+  )
 }
 
 function isContinued(tokens: readonly Token[], at: number): boolean {

@@ -11,8 +11,9 @@ const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 const CANDIDATES_MAX = 8
 
 /**
- * The reference that a citation label or an identifier of the publisher stands for: `12 CFR 1003.2(g)(1)`, `celex:32016R0679 art 6(1)(f)`, `BGB § 433`,
- * `COBS 23.6.Guidance.2.`, an ELI; a canonical form stands for itself. Of several the most exact with an act. Undefined when it names none.
+ * The reference that a citation label or an identifier of the publisher stands for: `12 CFR 1003.2(g)(1)`,
+ * `celex:32016R0679 art 6(1)(f)`, `BGB § 433`, `COBS 23.6.Guidance.2.`, an ELI; a canonical form stands for itself. Of
+ * several the most exact with an act. Undefined when it names none.
  */
 export function parseReference(written: string, aliases: ActAliases): Reference | undefined {
   const label = written.trim()
@@ -27,7 +28,9 @@ function ofCanonical(act: string, path: string | undefined, label: string, alias
   if (act === '*') return parts.length === 0 ? undefined : { act: undefined, path: parts }
   if (!act.startsWith('celex:')) return { act, path: parts }
   const named = mostExact(tokenise(act), aliases)
-  return named?.act?.startsWith('celex:') === true ? { act: named.act, path: parts } : { act: label.split('#')[0] ?? act, path: parts }
+  return named?.act?.startsWith('celex:') === true
+    ? { act: named.act, path: parts }
+    : { act: label.split('#')[0] ?? act, path: parts }
 }
 
 function ofRulebookLabel(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {

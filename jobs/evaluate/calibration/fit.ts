@@ -14,7 +14,10 @@ export const CALIBRATION_QUESTIONS_MIN = 20
 
 export interface CalibrationQuestion extends LabelledSample {
   readonly id: string
-  /** Questions of one group stay in one fold, where they share what the model could learn by heart. Absent: each question by itself. */
+  /**
+   * Questions of one group stay in one fold, where they share what the model could learn by heart. Absent: each
+   * question by itself.
+   */
   readonly group?: string | undefined
 }
 
@@ -36,11 +39,16 @@ export interface Fitted {
 }
 
 /**
- * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions; the threshold and every figure come from
- * cross-validation, so that no question speaks for itself. The same questions in any order give the same numbers.
- * @returns undefined when there are fewer than CALIBRATION_QUESTIONS_MIN questions with or without evidence, or only one group.
+ * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions; the threshold
+ * and every figure come from cross-validation, so that no question speaks for itself. The same questions in any order
+ * give the same numbers.
+ * @returns undefined when there are fewer than CALIBRATION_QUESTIONS_MIN questions with or without evidence, or only
+ * one group.
  */
-export function fitCalibration(questions: readonly CalibrationQuestion[], options: CalibrationOptions): Fitted | undefined {
+export function fitCalibration(
+  questions: readonly CalibrationQuestion[],
+  options: CalibrationOptions,
+): Fitted | undefined {
   const { features, targetRisk, folds: foldsMax = CALIBRATION_FOLDS, penalty = CALIBRATION_PENALTY } = options
   const ordered = questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const answerable = ordered.filter((question) => question.sufficient).length

@@ -3,9 +3,10 @@ import { fitLogisticRegression, predict } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 
 /**
- * Deals keys to folds: distinct keys in the order of their SHA-256, one fold after the other, so that equal keys meet in one fold, folds differ
- * by at most one key, and the order of the questions does not matter.
- * @returns the fold of each key, from 0; there are as many folds as asked for, or as distinct keys where these are fewer.
+ * Deals keys to folds: distinct keys in the order of their SHA-256, one fold after the other, so that equal keys meet
+ * in one fold, folds differ by at most one key, and the order of the questions does not matter.
+ * @returns the fold of each key, from 0; there are as many folds as asked for, or as distinct keys where these are
+ * fewer.
  */
 export function dealFolds(keys: readonly string[], foldsMax: number): readonly number[] {
   const hashed = [...new Set(keys)].map((key) => ({ key, hash: createHash('sha256').update(key).digest('hex') }))
@@ -18,7 +19,11 @@ export function dealFolds(keys: readonly string[], foldsMax: number): readonly n
  * The probability of each sample under a model that was fitted without its fold.
  * @param folds of each sample; at least two different ones.
  */
-export function outOfFoldProbabilities(samples: readonly LabelledSample[], folds: readonly number[], penalty: number): readonly number[] {
+export function outOfFoldProbabilities(
+  samples: readonly LabelledSample[],
+  folds: readonly number[],
+  penalty: number,
+): readonly number[] {
   const probabilities = new Array<number>(samples.length).fill(0)
   for (const fold of new Set(folds)) {
     const held = samples.flatMap((sample, at) => (folds[at] === fold ? [{ sample, at }] : []))

@@ -5,7 +5,9 @@ const ITERATIONS_MAX = 50
 const HALVINGS_MAX = 30
 /** Per sample: far below what a probability can show. */
 const GRADIENT_TOLERANCE = 1e-12
-/** Near the minimum the loss is flat to the last bit while the step still gains digits: so much worse counts as level. */
+/**
+ * Near the minimum the loss is flat to the last bit while the step still gains digits: so much worse counts as level.
+ */
 const LOSS_ROUNDING = 1e-14
 /** Keeps the system solvable where every probability is saturated; far below any curvature that matters. */
 const CURVATURE_MIN = 1e-12
@@ -20,19 +22,27 @@ export interface LabelledSample {
 }
 
 /**
- * Logistic regression by Newton's method (iteratively reweighted least squares) with halved steps: minimises the summed log loss plus
- * penalty / 2 times the squared length of the coefficients of the standardised features; the intercept is free. The penalty makes the minimum
- * finite and unique for separable, repeated and constant features (the latter get a coefficient of 0). Where all samples are of one kind the
- * coefficients are 0 and the intercept is the log odds by the rule of succession.
+ * Logistic regression by Newton's method (iteratively reweighted least squares) with halved steps: minimises the summed
+ * log loss plus penalty / 2 times the squared length of the coefficients of the standardised features; the intercept is
+ * free. The penalty makes the minimum finite and unique for separable, repeated and constant features (the latter get a
+ * coefficient of 0). Where all samples are of one kind the coefficients are 0 and the intercept is the log odds by the
+ * rule of succession.
  * @param penalty greater than 0; the inverse of scikit-learn's C.
  * @throws RangeError without samples, or when a feature is missing or not finite.
  */
 export function fitLogisticRegression(samples: readonly LabelledSample[], penalty: number): LogisticModel {
   const { means, scales } = standardisation(samples)
   const sufficient = samples.filter((sample) => sample.sufficient).length
-  const flat: LogisticModel = { means, scales, coefficients: means.map(() => 0), intercept: Math.log((sufficient + 1) / (samples.length - sufficient + 1)) }
+  const flat: LogisticModel = {
+    means,
+    scales,
+    coefficients: means.map(() => 0),
+    intercept: Math.log((sufficient + 1) / (samples.length - sufficient + 1)),
+  }
   if (sufficient === 0 || sufficient === samples.length) return flat
-  const rows = samples.map(({ features }) => Float64Array.from([1, ...features.map((value, at) => (value - (means[at] ?? 0)) / (scales[at] ?? 1))]))
+  const rows = samples.map(({ features }) =>
+    Float64Array.from([1, ...features.map((value, at) => (value - (means[at] ?? 0)) / (scales[at] ?? 1))]),
+  )
   const labels = Float64Array.from(samples, (sample) => (sample.sufficient ? 1 : 0))
   const [intercept = 0, ...coefficients] = minimise({ rows, labels, penalty }, means.length + 1)
   return { means, scales, coefficients, intercept }
@@ -48,7 +58,8 @@ function standardisation(samples: readonly LabelledSample[]): { means: number[];
   if (first === undefined) throw new RangeError('nothing to fit on')
   const width = first.features.length
   for (const { features } of samples) {
-    if (features.length !== width || !features.every(Number.isFinite)) throw new RangeError('a feature is missing or not a finite number')
+    if (features.length !== width || !features.every(Number.isFinite))
+      throw new RangeError('a feature is missing or not a finite number')
   }
   const means: number[] = []
   const scales: number[] = []
@@ -83,8 +94,16 @@ function minimise(problem: Problem, width: number): number[] {
   return weights
 }
 
-/** The longest of the halved steps that does not raise the loss; undefined when none does, which is the end of what doubles can tell apart. */
-function descend(problem: Problem, weights: readonly number[], step: readonly number[], loss: number): { weights: number[]; loss: number } | undefined {
+/**
+ * The longest of the halved steps that does not raise the loss; undefined when none does, which is the end of what
+ * doubles can tell apart.
+ */
+function descend(
+  problem: Problem,
+  weights: readonly number[],
+  step: readonly number[],
+  loss: number,
+): { weights: number[]; loss: number } | undefined {
   for (let [halving, length] = [0, 1]; halving < HALVINGS_MAX; halving++, length /= 2) {
     const tried = weights.map((weight, at) => weight - length * (step[at] ?? 0))
     const reached = lossOf(problem, tried)
@@ -104,9 +123,14 @@ function lossOf({ rows, labels, penalty }: Problem, weights: readonly number[]):
   return loss
 }
 
-function derivatives({ rows, labels, penalty }: Problem, weights: readonly number[]): { gradient: number[]; curvature: number[][] } {
+function derivatives(
+  { rows, labels, penalty }: Problem,
+  weights: readonly number[],
+): { gradient: number[]; curvature: number[][] } {
   const gradient = weights.map((weight, at) => (at === 0 ? 0 : penalty * weight))
-  const curvature = weights.map((_, row) => weights.map((__, column) => (row === column ? (row === 0 ? CURVATURE_MIN : penalty) : 0)))
+  const curvature = weights.map((_, row) =>
+    weights.map((__, column) => (row === column ? (row === 0 ? CURVATURE_MIN : penalty) : 0)),
+  )
   for (const [at, row] of rows.entries()) {
     const predicted = logistic(product(row, weights))
     const variance = predicted * (1 - predicted)

@@ -12,18 +12,22 @@ export interface TargetThreshold {
 }
 
 /**
- * The threshold at which most questions with evidence are answered while at most the target share of the answers lacks it and at most one in ten
- * questions without evidence is answered; of equals the highest, midway to the next lower probability seen, so that rounding cannot move a question
- * across. Where even the surest questions exceed the target, only what is surer than everything
- * seen without evidence is answered: midway between the highest such probability and 1, and never below 1 - target, from where on a
- * calibrated probability keeps the target by itself.
+ * The threshold at which most questions with evidence are answered while at most the target share of the answers lacks
+ * it and at most one in ten questions without evidence is answered; of equals the highest, midway to the next lower
+ * probability seen, so that rounding cannot move a question across. Where even the surest questions exceed the target,
+ * only what is surer than everything seen without evidence is answered: midway between the highest such probability and
+ * 1, and never below 1 - target, from where on a calibrated probability keeps the target by itself.
  * @param questions with probabilities from models that had not seen them.
  */
 export function thresholdForTarget(questions: readonly ScoredQuestion[], targetRisk: number): TargetThreshold {
   const reached = bestWithin(questions, targetRisk)
   if (reached !== undefined) {
     const below = operatingPoints(questions).find(({ threshold }) => threshold < reached.threshold)
-    return { ...reached, threshold: below === undefined ? reached.threshold : between(below.threshold, reached.threshold), reached: true }
+    return {
+      ...reached,
+      threshold: below === undefined ? reached.threshold : between(below.threshold, reached.threshold),
+      reached: true,
+    }
   }
   const doubtful = questions.filter(({ sufficient }) => !sufficient).map(({ score }) => score)
   const highest = doubtful.reduce((most, score) => Math.max(most, score), 0)

@@ -36,16 +36,21 @@ export interface Evaluated {
 }
 
 /**
- * Evaluates a data set from its files: read → build → load → ask → time → judge. The build is the real one, the search node a real one behind
- * gRPC; nothing of the version is left afterwards.
+ * Evaluates a data set from its files: read → build → load → ask → time → judge. The build is the real one, the search
+ * node a real one behind gRPC; nothing of the version is left afterwards.
  * @throws OperatorError for each fault of the data set.
  */
-export async function evaluateDataSet(flags: EvaluateFlags, output: EvaluationOutput, signal: AbortSignal): Promise<Evaluated> {
+export async function evaluateDataSet(
+  flags: EvaluateFlags,
+  output: EvaluationOutput,
+  signal: AbortSignal,
+): Promise<Evaluated> {
   const files = await findTaskFiles(flags)
   output.progress('questions', 0, 0)
   const task = await readTask(files, flags.limitTo, signal)
   for (const note of task.notes) output.note(note)
-  const subjectOf = flags.limitTo === undefined ? new Map<string, string>() : await limitSubjects(files.corpus, flags.limitTo, signal)
+  const subjectOf =
+    flags.limitTo === undefined ? new Map<string, string>() : await limitSubjects(files.corpus, flags.limitTo, signal)
   const limit = flags.limitTo === undefined ? undefined : { field: flags.limitTo, subjectOf }
   const version = {
     corpus: files.corpus,
@@ -59,7 +64,10 @@ export async function evaluateDataSet(flags: EvaluateFlags, output: EvaluationOu
   return await withThrowAwayVersion(version, async (built) => {
     tellOfCorpus(built, version.judged.size, output)
     const { embedder } = version
-    const asked = { questions: confined(task.questions, subjectOf), questionSet: (await digestFile(files.queries)).sha256 }
+    const asked = {
+      questions: confined(task.questions, subjectOf),
+      questionSet: (await digestFile(files.queries)).sha256,
+    }
     return await askBuilt(flags, asked, built, { embedder, output, signal })
   })
 }
@@ -69,7 +77,10 @@ function relevantIn(judgments: TaskQuestion['judgments']): readonly string[] {
 }
 
 /** A value that no record has confines its question to nothing. */
-function confined(questions: readonly TaskQuestion[], subjectOf: ReadonlyMap<string, string>): readonly JudgedQuestion[] {
+function confined(
+  questions: readonly TaskQuestion[],
+  subjectOf: ReadonlyMap<string, string>,
+): readonly JudgedQuestion[] {
   return questions.map(({ id, text, judgments, answerable, limitedTo, asOf }) => ({
     id,
     text,
@@ -89,9 +100,14 @@ function tellOfCorpus({ report, missing }: ThrowAwayVersion, judged: number, out
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
   if (first !== undefined)
-    output.note(`records of corpus.jsonl skipped: ${report.skipped} (${reasons.slice(0, 5).join('; ')}; the first in line ${first.line})`)
-  if (report.split > 0) output.note(`records cut into several passages, each judged once at its best place: ${report.split}`)
-  if (missing.length > 0) output.note(`relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${judged}`)
+    output.note(
+      `records of corpus.jsonl skipped: ${report.skipped} (${reasons.slice(0, 5).join('; ')}; the ` +
+        `first in line ${first.line})`,
+    )
+  if (report.split > 0)
+    output.note(`records cut into several passages, each judged once at its best place: ${report.split}`)
+  if (missing.length > 0)
+    output.note(`relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${judged}`)
 }
 
 interface Asked {
@@ -106,7 +122,12 @@ interface AskingTools {
   readonly signal: AbortSignal
 }
 
-async function askBuilt(flags: EvaluateFlags, asked: Asked, version: ThrowAwayVersion, { embedder, output, signal }: AskingTools): Promise<Evaluated> {
+async function askBuilt(
+  flags: EvaluateFlags,
+  asked: Asked,
+  version: ThrowAwayVersion,
+  { embedder, output, signal }: AskingTools,
+): Promise<Evaluated> {
   const { artifact, facets, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
   const context: AskContext = {
@@ -119,7 +140,11 @@ async function askBuilt(flags: EvaluateFlags, asked: Asked, version: ThrowAwayVe
     signal: AbortSignal.any([signal, node.ended]),
     onProgress: telling('ask'),
   }
-  const outcomes = await askQuestions(asked.questions, imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax, context)
+  const outcomes = await askQuestions(
+    asked.questions,
+    imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax,
+    context,
+  )
   const report = reportOf({
     kind: 'data set',
     dataset: basename(resolve(flags.folder)),
@@ -130,7 +155,10 @@ async function askBuilt(flags: EvaluateFlags, asked: Asked, version: ThrowAwayVe
     outcomes,
     decision: decisionOf(asked.questions, outcomes.hybrid, flags.targetRisk),
     latency: await timeSystems(asked.questions, { ...context, onProgress: telling('time') }),
-    filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, { ...context, onProgress: telling('filters') }),
+    filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
+      ...context,
+      onProgress: telling('filters'),
+    }),
     comparison: null,
     missing,
   })

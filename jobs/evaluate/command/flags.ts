@@ -32,7 +32,8 @@ Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
 
 function share(text: string): number {
   const value = Number(text)
-  if (text.trim() === '' || !(value > 0 && value < 1)) throw new InvalidArgumentError('must be a share between 0 and 1, like 0.05.')
+  if (text.trim() === '' || !(value > 0 && value < 1))
+    throw new InvalidArgumentError('must be a share between 0 and 1, like 0.05.')
   return value
 }
 
@@ -47,16 +48,29 @@ function fieldName(text: string): string {
  */
 export function evaluateFlags(args: readonly string[]): EvaluateFlags {
   const command = new Command('evaluate')
-    .description('Builds a throw-away version from a data set, asks it every question through a real search node, and prints how well it answers.')
+    .description(
+      'Builds a throw-away version from a data set, asks it every question through a real search ' +
+        'node, and prints how well it answers.',
+    )
     .argument('<folder>', 'folder of the data set')
     .option('--queries <file>', 'questions (default: queries.jsonl of the folder)')
     .option('--qrels <file>', 'judgments (default: qrels.tsv of the folder, else qrels/test.tsv)')
-    .option('--answerability <file>', 'labels for abstention (default: answerability.tsv of the folder, where there is one)')
-    .option('--limit-to <field>', 'confine each question to the passages whose metadata field equals its own', fieldName)
+    .option(
+      '--answerability <file>',
+      'labels for abstention (default: answerability.tsv of the folder, where there is one)',
+    )
+    .option(
+      '--limit-to <field>',
+      'confine each question to the passages whose metadata field equals its own',
+      fieldName,
+    )
     .option('--json <path>', 'write the figures as JSON to this file')
     .option('--html <path>', 'write the report page to this file')
     .option('--target-risk <share>', 'share of the answers that may lack evidence', share, TARGET_RISK_DEFAULT)
-    .option('--data-dir <path>', 'folder for the temporary files, which are removed at the end (default: where the system keeps such)')
+    .option(
+      '--data-dir <path>',
+      'folder for the temporary files, which are removed at the end (default: where the system keeps such)',
+    )
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)

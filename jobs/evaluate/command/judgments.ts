@@ -6,8 +6,8 @@ const LABELS = ['answerable', 'unanswerable', 'partial'] as const
 export type Answerability = (typeof LABELS)[number]
 
 /**
- * Judgments by question: `query-id corpus-id score` separated by tabs, or TREC's `query-id iteration corpus-id score` separated by white space,
- * with or without a line of headings.
+ * Judgments by question: `query-id corpus-id score` separated by tabs, or TREC's `query-id iteration corpus-id score`
+ * separated by white space, with or without a line of headings.
  * @throws OperatorError for a line that fits neither, or a pair that is judged twice and differently.
  */
 export async function readQrels(path: string, signal?: AbortSignal): Promise<ReadonlyMap<string, Judgments>> {
@@ -15,7 +15,8 @@ export async function readQrels(path: string, signal?: AbortSignal): Promise<Rea
   let first = true
   for await (const { text, number } of textLines(path, signal)) {
     const judgment = judgmentOf(text)
-    if (judgment === undefined && !first) throw lineFault(path, number, 'is not a query id, a corpus id and a whole number as score, separated by tabs')
+    if (judgment === undefined && !first)
+      throw lineFault(path, number, 'is not a query id, a corpus id and a whole number as score, separated by tabs')
     first = false
     if (judgment === undefined) continue
     const { query, record, score } = judgment
@@ -26,11 +27,20 @@ export async function readQrels(path: string, signal?: AbortSignal): Promise<Rea
   return judged
 }
 
-function judgmentOf(line: string): { readonly query: string; readonly record: string; readonly score: number } | undefined {
+function judgmentOf(
+  line: string,
+): { readonly query: string; readonly record: string; readonly score: number } | undefined {
   const tabbed = line.split('\t').map((part) => part.trim())
   const parts = tabbed.length >= 3 ? tabbed : line.trim().split(/\s+/)
   const [query, record, score] = parts.length === 4 ? [parts[0], parts[2], parts[3]] : parts.length === 3 ? parts : []
-  if (query === undefined || record === undefined || score === undefined || query === '' || record === '' || !/^[+-]?\d{1,9}(?:\.0+)?$/.test(score))
+  if (
+    query === undefined ||
+    record === undefined ||
+    score === undefined ||
+    query === '' ||
+    record === '' ||
+    !/^[+-]?\d{1,9}(?:\.0+)?$/.test(score)
+  )
     return undefined
   return { query, record, score: Number(score) }
 }
@@ -39,13 +49,17 @@ function judgmentOf(line: string): { readonly query: string; readonly record: st
  * Labels by question: `query-id label`, separated by tabs, further columns ignored, with or without a line of headings.
  * @throws OperatorError for a line without a known label, or a question that is labelled twice and differently.
  */
-export async function readAnswerability(path: string, signal?: AbortSignal): Promise<ReadonlyMap<string, Answerability>> {
+export async function readAnswerability(
+  path: string,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, Answerability>> {
   const labels = new Map<string, Answerability>()
   let first = true
   for await (const { text, number } of textLines(path, signal)) {
     const [id = '', written = ''] = text.split('\t').map((part) => part.trim())
     const label = LABELS.find((each) => each === written.toLowerCase())
-    if ((label === undefined || id === '') && !first) throw lineFault(path, number, `is not a query id and one of ${LABELS.join(', ')}, separated by a tab`)
+    if ((label === undefined || id === '') && !first)
+      throw lineFault(path, number, `is not a query id and one of ${LABELS.join(', ')}, separated by a tab`)
     first = false
     if (label === undefined || id === '') continue
     if ((labels.get(id) ?? label) !== label) throw lineFault(path, number, 'labels a question again, and differently')

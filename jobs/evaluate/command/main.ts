@@ -25,7 +25,8 @@ async function main(args: readonly string[], stopped: AbortSignal): Promise<numb
     progress.end()
     for (const note of notes) process.stderr.write(`note: ${note}\n`)
     process.stdout.write(table)
-    if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(figuresOf(report), null, 2)}\n`)
+    if (flags.json !== undefined)
+      await writeDurably(resolve(flags.json), `${JSON.stringify(figuresOf(report), null, 2)}\n`)
     if (flags.html !== undefined) await writeDurably(resolve(flags.html), renderPage(report))
     return 0
   } catch (error) {
@@ -45,13 +46,17 @@ async function assertWritable({ json, html }: EvaluateFlags): Promise<void> {
     await mkdir(folder, { recursive: true })
       .then(() => access(folder, constants.W_OK))
       .catch((cause: unknown) => {
-        throw new OperatorError(`${path} cannot be written: name a file in a folder that this account may write to.`, { cause })
+        throw new OperatorError(`${path} cannot be written: name a file in a folder that this account may write to.`, {
+          cause,
+        })
       })
   }
 }
 
 function sentenceOf(error: unknown): string {
-  return error instanceof OperatorError ? error.message : `The evaluation failed in a way that was not foreseen: ${describeCause(error)}`
+  return error instanceof OperatorError
+    ? error.message
+    : `The evaluation failed in a way that was not foreseen: ${describeCause(error)}`
 }
 
 const stop = new AbortController()

@@ -13,7 +13,12 @@ const STOP_TIMEOUT_MS = 5_000
 const LINES_KEPT = 5
 
 const PROGRAM = fileURLToPath(new URL('../../../search-node/main.ts', import.meta.url))
-const PLAINTEXT = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
+const PLAINTEXT = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
 
 const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() })
 
@@ -25,7 +30,8 @@ export interface NodeProcess {
 }
 
 /**
- * Starts a search node as it is run in production, in a process of its own on a free port of loopback. It ends when this process does.
+ * Starts a search node as it is run in production, in a process of its own on a free port of loopback. It ends when
+ * this process does.
  * @param storeUrl the artifact store, a `file:` URL.
  * @param publicKeyDer what it verifies manifests with.
  * @throws OperatorError when it does not come up.
@@ -36,11 +42,17 @@ export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): 
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // A Ctrl-C of the terminal is for this process, which then stops the node.
     detached: true,
-    env: { ARTIFACT_STORE: storeUrl, MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'), SEARCH_LISTEN: '127.0.0.1:0', DRAIN_MS: '0' },
+    env: {
+      ARTIFACT_STORE: storeUrl,
+      MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'),
+      SEARCH_LISTEN: '127.0.0.1:0',
+      DRAIN_MS: '0',
+    },
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const lines = lastLinesOf(child)
-  const failure = (): Error => new OperatorError(`The search node ended (${child.signalCode ?? `code ${child.exitCode}`}): ${lines().join(' ')}`)
+  const failure = (): Error =>
+    new OperatorError(`The search node ended (${child.signalCode ?? `code ${child.exitCode}`}): ${lines().join(' ')}`)
   const unasked = new AbortController()
   let stopping = false
   void exited.then(() => (stopping ? undefined : unasked.abort(failure())))
@@ -104,7 +116,11 @@ function jsonOf(line: string): unknown {
 /** What the node said last on standard error. */
 function lastLinesOf(child: ChildProcess): () => readonly string[] {
   let kept: string[] = []
-  if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', (line) => (kept = [...kept, line.slice(0, 500)].slice(-LINES_KEPT)))
+  if (child.stderr !== null)
+    createInterface({ input: child.stderr }).on(
+      'line',
+      (line) => (kept = [...kept, line.slice(0, 500)].slice(-LINES_KEPT)),
+    )
   return () => kept
 }
 

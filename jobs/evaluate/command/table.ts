@@ -16,7 +16,8 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
   const row = (name: string, cell: (system: System) => string): string =>
     `${name.padEnd(NAME_WIDTH)}${SYSTEMS.map((system) => cell(system).padEnd(COLUMN_WIDTH)).join('')}`.trimEnd()
   return [
-    `${report.dataset}: ${report.passages} passages of ${documents} documents; ${report.queries} questions asked, ${ranked} of them judged for ranking`,
+    `${report.dataset}: ${report.passages} passages of ${documents} documents; ${report.queries} ` +
+      `questions asked, ${ranked} of them judged for ranking`,
     '',
     row('', (system) => system),
     ...RANKING_METRICS.map((metric) =>
@@ -39,9 +40,21 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
 }
 
 function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
-  if (abstention === null) return ['abstention: not measured, for want of questions labelled answerable and unanswerable']
-  const { signal, auroc, auroc_ci: ci, aurc, ece, target_risk: target, coverage_at_target: coverage, folds } = abstention
-  const answered = `answered: ${percent(abstention.answered_sufficient)} of the answerable, ${percent(abstention.answered_insufficient)} of the unanswerable`
+  if (abstention === null)
+    return ['abstention: not measured, for want of questions labelled answerable and unanswerable']
+  const {
+    signal,
+    auroc,
+    auroc_ci: ci,
+    aurc,
+    ece,
+    target_risk: target,
+    coverage_at_target: coverage,
+    folds,
+  } = abstention
+  const answered =
+    `answered: ${percent(abstention.answered_sufficient)} of the answerable, ` +
+    `${percent(abstention.answered_insufficient)} of the unanswerable`
   return [
     `abstention (${signal}, ${folds} folds)`,
     `  AUROC ${figure(auroc)}${ci === null ? '' : ` ${interval(ci)}`}, AURC ${figure(aurc)}, ECE ${figure(ece)}`,
@@ -52,9 +65,14 @@ function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
 function filteredLines({ filtered_recall_by_kind: kinds }: EvaluationReport): readonly string[] {
   const rows = Object.entries(kinds).map(([kind, recall]) => {
     const shares = Object.keys(recall).sort((a, b) => Number(b) - Number(a))
-    return `  ${kind.padEnd(NAME_WIDTH - 2)}${shares.map((share) => `${share} %: ${figure(recall[share] ?? null)}`).join('  ')}`
+    return (
+      '  ' +
+      `${kind.padEnd(NAME_WIDTH - 2)}${shares.map((share) => `${share} %: ${figure(recall[share] ?? null)}`).join('  ')}`
+    )
   })
-  return rows.length === 0 ? [] : ['', 'recall@10 of the vectors against exact search, by the share of the passages that a filter allows', ...rows]
+  return rows.length === 0
+    ? []
+    : ['', 'recall@10 of the vectors against exact search, by the share of the passages that a filter allows', ...rows]
 }
 
 function interval([low, high]: readonly [number, number]): string {

@@ -45,14 +45,18 @@ interface Query {
 }
 
 /**
- * Reads a data set's questions with their judgments and labels. Asked is what has a relevant record or a label; a question that is labelled
- * unanswerable counts for abstention alone, one that is labelled partial not at all.
+ * Reads a data set's questions with their judgments and labels. Asked is what has a relevant record or a label; a
+ * question that is labelled unanswerable counts for abstention alone, one that is labelled partial not at all.
  * @param limitTo field of the metadata that every asked question must then have.
- * @throws OperatorError for the first line that does not fit, an id that comes twice, or a set without judged questions.
+ * @throws OperatorError for the first line that does not fit, an id that comes twice, or a set without judged
+ * questions.
  */
 export async function readTask(files: TaskFiles, limitTo: string | undefined, signal?: AbortSignal): Promise<Task> {
   const qrels = await readQrels(files.qrels, signal)
-  const labels = files.answerability === undefined ? new Map<string, Answerability>() : await readAnswerability(files.answerability, signal)
+  const labels =
+    files.answerability === undefined
+      ? new Map<string, Answerability>()
+      : await readAnswerability(files.answerability, signal)
   const questions: TaskQuestion[] = []
   const ids = new Set<string>()
   const counts = { unjudged: 0, partial: 0, shortened: 0 }
@@ -61,22 +65,37 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
     if (ids.has(query.id)) throw lineFault(files.queries, line.number, 'repeats the id of an earlier line')
     ids.add(query.id)
     const label = labels.get(query.id)
-    const judgments = label === 'unanswerable' ? new Map<string, number>() : (qrels.get(query.id) ?? new Map<string, number>())
+    const judgments =
+      label === 'unanswerable' ? new Map<string, number>() : (qrels.get(query.id) ?? new Map<string, number>())
     const judged = [...judgments.values()].some((score) => score > 0)
     if (label === 'partial') counts.partial++
     else if (!judged && label === undefined) counts.unjudged++
     if (label === 'partial' || (!judged && label === undefined)) continue
     const limitedTo = limitTo === undefined ? undefined : query.metadata.get(`metadata.${limitTo}`)
-    if (limitTo !== undefined && limitedTo === undefined) throw lineFault(files.queries, line.number, 'lacks the metadata field that --limit-to names')
+    if (limitTo !== undefined && limitedTo === undefined)
+      throw lineFault(files.queries, line.number, 'lacks the metadata field that --limit-to names')
     if (questions.length === BOUNDS.evaluationQuestionsMax)
-      throw new OperatorError(`${basename(files.queries)} has more than ${BOUNDS.evaluationQuestionsMax} judged questions: take a sample and evaluate again.`)
+      throw new OperatorError(
+        `${basename(files.queries)} has more than ${BOUNDS.evaluationQuestionsMax} judged questions: ` +
+          'take a sample and evaluate again.',
+      )
     const text = shortened(query.text)
     if (text !== query.text) counts.shortened++
     const answerable = label === undefined ? undefined : label === 'answerable'
-    questions.push({ id: query.id, text, judgments, answerable, limitedTo, asOf: dayOf(query.metadata.get('metadata.as_of')) })
+    questions.push({
+      id: query.id,
+      text,
+      judgments,
+      answerable,
+      limitedTo,
+      asOf: dayOf(query.metadata.get('metadata.as_of')),
+    })
   }
   if (!questions.some(({ judgments }) => judgments.size > 0))
-    throw new OperatorError(`No question of ${basename(files.queries)} has a relevant record in ${basename(files.qrels)}: name files that belong together.`)
+    throw new OperatorError(
+      `No question of ${basename(files.queries)} has a relevant record in ${basename(files.qrels)}: ` +
+        'name files that belong together.',
+    )
   const strangers = [...new Set([...qrels.keys(), ...labels.keys()])].filter((id) => !ids.has(id)).length
   return { questions, notes: notesOf(counts, strangers) }
 }
@@ -84,7 +103,8 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
 function queryOf(path: string, { text, number }: TextLine): Query {
   const parsed = querySchema.safeParse(jsonOf(text))
   const id = parsed.data?.id ?? parsed.data?._id ?? ''
-  if (!parsed.success || id === '') throw lineFault(path, number, 'is not a JSON object with "id" or "_id" and a "text" that says something')
+  if (!parsed.success || id === '')
+    throw lineFault(path, number, 'is not a JSON object with "id" or "_id" and a "text" that says something')
   return { id, text: parsed.data.text, metadata: scalarsOf('metadata', parsed.data.metadata ?? {}) }
 }
 
@@ -105,7 +125,10 @@ function dayOf(written: string | undefined): string | undefined {
   return z.iso.date().safeParse(written).data
 }
 
-function notesOf(counts: { readonly unjudged: number; readonly partial: number; readonly shortened: number }, strangers: number): readonly string[] {
+function notesOf(
+  counts: { readonly unjudged: number; readonly partial: number; readonly shortened: number },
+  strangers: number,
+): readonly string[] {
   const notes: readonly (readonly [number, string])[] = [
     [counts.unjudged, 'without a relevant record and without a label: not asked'],
     [counts.partial, 'labelled partial: not asked'],

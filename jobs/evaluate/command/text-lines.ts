@@ -34,12 +34,18 @@ export async function findTaskFiles({ folder, queries, qrels, answerability }: N
   const labels = join(folder, 'answerability.tsv')
   return {
     corpus: await firstReadable([join(folder, 'corpus.jsonl')], 'name a folder that holds a data set'),
-    queries: await firstReadable([queries ?? join(folder, 'queries.jsonl')], 'name the file of questions with --queries'),
+    queries: await firstReadable(
+      [queries ?? join(folder, 'queries.jsonl')],
+      'name the file of questions with --queries',
+    ),
     qrels: await firstReadable(
       qrels === undefined ? [join(folder, 'qrels.tsv'), join(folder, 'qrels', 'test.tsv')] : [qrels],
       'name the judgments with --qrels',
     ),
-    answerability: answerability === undefined ? await ifReadable(labels) : await firstReadable([answerability], 'name the labels with --answerability'),
+    answerability:
+      answerability === undefined
+        ? await ifReadable(labels)
+        : await firstReadable([answerability], 'name the labels with --answerability'),
   }
 }
 

@@ -49,8 +49,13 @@ export interface ThrowAwayVersion {
   readonly node: NodeProcess
 }
 
-/** Builds the version, loads it on a search node of its own, hands it to `use`, and removes everything whatever happens. */
-export async function withThrowAwayVersion<T>(input: VersionInput, use: (version: ThrowAwayVersion) => Promise<T>): Promise<T> {
+/**
+ * Builds the version, loads it on a search node of its own, hands it to `use`, and removes everything whatever happens.
+ */
+export async function withThrowAwayVersion<T>(
+  input: VersionInput,
+  use: (version: ThrowAwayVersion) => Promise<T>,
+): Promise<T> {
   const folder = await temporaryFolder(input.dataDir)
   try {
     const storeUrl = pathToFileURL(folder).href
@@ -74,7 +79,10 @@ async function temporaryFolder(dataDir: string | undefined): Promise<string> {
     await mkdir(parent, { recursive: true })
     return await mkdtemp(join(await realpath(parent), 'evaluate-'))
   } catch (cause) {
-    throw new OperatorError(`${parent} cannot hold the temporary files: name a folder that this account may write to with --data-dir.`, { cause })
+    throw new OperatorError(
+      `${parent} cannot hold the temporary files: name a folder that this account may write to with --data-dir.`,
+      { cause },
+    )
   }
 }
 
@@ -85,7 +93,10 @@ interface SigningKeys {
 
 function signingKeys(): SigningKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
-  return { privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }), publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }) }
+  return {
+    privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
+    publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }),
+  }
 }
 
 interface Built {
@@ -126,7 +137,9 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
 /** The import as its row would hold it, with the corpus's exact bytes in the store. */
 async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore): Promise<ImportRow> {
   const path = await realpath(corpus)
-  const captured = await captureSources(store, [{ root: dirname(path), path, sourceName: 'corpus.jsonl', mediaType: 'application/x-ndjson' }])
+  const captured = await captureSources(store, [
+    { root: dirname(path), path, sourceName: 'corpus.jsonl', mediaType: 'application/x-ndjson' },
+  ])
   const snapshots = captured.map(({ sha256Hex, ...source }) => ({
     ...source,
     id: snapshotId(KNOWLEDGE_BASE_ID, source.sourceName, sha256Hex),
@@ -136,7 +149,8 @@ async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore)
 }
 
 /**
- * One pass over the corpus before anything is built: what the import makes of it, and which judged records it does not hold.
+ * One pass over the corpus before anything is built: what the import makes of it, and which judged records it does not
+ * hold.
  * @throws OperatorError when it holds no passage.
  */
 async function inspect(
@@ -144,8 +158,18 @@ async function inspect(
   { mapping, snapshots }: ImportRow,
   store: ArtifactStore,
 ): Promise<{ report: ImportReport; missing: readonly string[] }> {
-  const sources = snapshots.map(({ id, sourceName, mediaType, sha256 }) => ({ id, sourceName, mediaType, path: store.snapshotFile(sha256) }))
-  const drafts = importSnapshots({ knowledgeBaseId: KNOWLEDGE_BASE_ID, mapping: parseMapping(mapping), snapshots: sources, signal: input.signal })
+  const sources = snapshots.map(({ id, sourceName, mediaType, sha256 }) => ({
+    id,
+    sourceName,
+    mediaType,
+    path: store.snapshotFile(sha256),
+  }))
+  const drafts = importSnapshots({
+    knowledgeBaseId: KNOWLEDGE_BASE_ID,
+    mapping: parseMapping(mapping),
+    snapshots: sources,
+    signal: input.signal,
+  })
   const missing = new Set(input.judged)
   let passages = 0
   let step = await drafts.next()
@@ -156,5 +180,8 @@ async function inspect(
   }
   if (passages > 0) return { report: step.value, missing: [...missing].sort() }
   const [reason] = Object.keys(step.value.reasons)
-  throw new OperatorError(`corpus.jsonl holds no record that can be asked for${reason === undefined ? '' : ` (${reason})`}: correct it and evaluate again.`)
+  throw new OperatorError(
+    'corpus.jsonl holds no record that can be asked ' +
+      `for${reason === undefined ? '' : ` (${reason})`}: correct it and evaluate again.`,
+  )
 }

@@ -10,7 +10,10 @@ export interface ScoredQuestion {
   readonly sufficient: boolean
 }
 
-/** Answering the questions of at least `threshold`: which share is answered, and which share of the answers lacks evidence. */
+/**
+ * Answering the questions of at least `threshold`: which share is answered, and which share of the answers lacks
+ * evidence.
+ */
 export interface OperatingPoint {
   readonly threshold: number
   readonly coverage: number
@@ -27,7 +30,8 @@ export interface ReliabilityBin {
 }
 
 /**
- * Area under the ROC curve: the chance that a question with evidence scores above one without, ties counting half (Mann & Whitney 1947).
+ * Area under the ROC curve: the chance that a question with evidence scores above one without, ties counting half (Mann
+ * & Whitney 1947).
  * @returns undefined unless there are questions of both kinds.
  */
 export function auroc(questions: readonly ScoredQuestion[]): number | undefined {
@@ -62,28 +66,36 @@ function weightedAuroc(ascending: readonly ScoredQuestion[], counts: Uint32Array
 }
 
 /**
- * Risk of answering the surest 1, 2, … n questions (Geifman & El-Yaniv 2017): the share of them that lacks evidence. Within a tie, which has no
- * order, it is the mean over all orders.
+ * Risk of answering the surest 1, 2, … n questions (Geifman & El-Yaniv 2017): the share of them that lacks evidence.
+ * Within a tie, which has no order, it is the mean over all orders.
  */
 export function selectiveRisks(questions: readonly ScoredQuestion[]): Float64Array {
   const risks = new Float64Array(questions.length)
   let [answered, failed] = [0, 0]
   for (const tie of ties(questions)) {
     const share = tie.insufficient / tie.questions
-    for (let within = 1; within <= tie.questions; within++) risks[answered + within - 1] = (failed + within * share) / (answered + within)
+    for (let within = 1; within <= tie.questions; within++)
+      risks[answered + within - 1] = (failed + within * share) / (answered + within)
     answered += tie.questions
     failed += tie.insufficient
   }
   return risks
 }
 
-/** Area under the risk–coverage curve: the mean of the selective risks; lower is better. Undefined without questions. */
+/**
+ * Area under the risk–coverage curve: the mean of the selective risks; lower is better. Undefined without questions.
+ */
 export function aurc(questions: readonly ScoredQuestion[]): number | undefined {
-  return questions.length === 0 ? undefined : selectiveRisks(questions).reduce((sum, risk) => sum + risk, 0) / questions.length
+  return questions.length === 0
+    ? undefined
+    : selectiveRisks(questions).reduce((sum, risk) => sum + risk, 0) / questions.length
 }
 
 /** The risk–coverage curve as at most `pointsMax` [coverage, risk], coverage ascending in even steps up to 1. */
-export function riskCoverageCurve(questions: readonly ScoredQuestion[], pointsMax: number): [coverage: number, risk: number][] {
+export function riskCoverageCurve(
+  questions: readonly ScoredQuestion[],
+  pointsMax: number,
+): [coverage: number, risk: number][] {
   const risks = selectiveRisks(questions)
   const points = Math.min(pointsMax, risks.length)
   return Array.from({ length: points }, (_, at) => {
@@ -93,8 +105,8 @@ export function riskCoverageCurve(questions: readonly ScoredQuestion[], pointsMa
 }
 
 /**
- * Every threshold that tells questions apart, surest first: the lowest score that is answered, and what comes of it. Questions of equal score
- * are answered together.
+ * Every threshold that tells questions apart, surest first: the lowest score that is answered, and what comes of it.
+ * Questions of equal score are answered together.
  */
 export function operatingPoints(questions: readonly ScoredQuestion[]): readonly OperatingPoint[] {
   let [answered, failed] = [0, 0]
@@ -105,7 +117,10 @@ export function operatingPoints(questions: readonly ScoredQuestion[]): readonly 
   })
 }
 
-/** The operating point of the largest coverage whose risk is at most the target; undefined when even the surest questions exceed it. */
+/**
+ * The operating point of the largest coverage whose risk is at most the target; undefined when even the surest
+ * questions exceed it.
+ */
 export function coverageAtRisk(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
   return operatingPoints(questions).findLast(({ risk }) => risk <= targetRisk)
 }
@@ -129,11 +144,15 @@ export function reliabilityBins(questions: readonly ScoredQuestion[]): readonly 
   }))
 }
 
-/** Expected calibration error (Guo et al. 2017): how far predicted and observed lie apart, on average over questions. Undefined without any. */
+/**
+ * Expected calibration error (Guo et al. 2017): how far predicted and observed lie apart, on average over questions.
+ * Undefined without any.
+ */
 export function expectedCalibrationError(questions: readonly ScoredQuestion[]): number | undefined {
   if (questions.length === 0) return undefined
   let sum = 0
-  for (const bin of reliabilityBins(questions)) sum += bin.questions * Math.abs((bin.predicted ?? 0) - (bin.observed ?? 0))
+  for (const bin of reliabilityBins(questions))
+    sum += bin.questions * Math.abs((bin.predicted ?? 0) - (bin.observed ?? 0))
   return sum / questions.length
 }
 

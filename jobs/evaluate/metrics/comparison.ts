@@ -22,11 +22,14 @@ export interface RankingComparison {
 }
 
 /**
- * Compares two versions question by question, by question id, on the questions that both were asked. The paired bootstrap is far narrower than
- * two separate intervals: a hard question is hard for both.
+ * Compares two versions question by question, by question id, on the questions that both were asked. The paired
+ * bootstrap is far narrower than two separate intervals: a hard question is hard for both.
  * @returns undefined when they share no question.
  */
-export function compareRankings(candidate: ReadonlyMap<string, RankingFigures>, active: ReadonlyMap<string, RankingFigures>): RankingComparison | undefined {
+export function compareRankings(
+  candidate: ReadonlyMap<string, RankingFigures>,
+  active: ReadonlyMap<string, RankingFigures>,
+): RankingComparison | undefined {
   const pairs = [...candidate]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([id, own]) => {
@@ -34,7 +37,9 @@ export function compareRankings(candidate: ReadonlyMap<string, RankingFigures>, 
       return other === undefined ? [] : [{ own, other }]
     })
   if (pairs.length === 0) return undefined
-  const differences = RANKING_METRICS.map((metric) => Float64Array.from(pairs, ({ own, other }) => own[metric] - other[metric]))
+  const differences = RANKING_METRICS.map((metric) =>
+    Float64Array.from(pairs, ({ own, other }) => own[metric] - other[metric]),
+  )
   const intervals = meanIntervals(differences)
   const metrics = byMetric((at): MetricDifference => {
     const metric = RANKING_METRICS[at] ?? 'ndcg@10'

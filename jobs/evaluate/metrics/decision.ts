@@ -1,5 +1,13 @@
 import { CALIBRATION_CURVE_POINTS_MAX } from '#core/calibration.ts'
-import { aurc, auroc, aurocInterval, coverageAtRisk, expectedCalibrationError, reliabilityBins, riskCoverageCurve } from './abstention.ts'
+import {
+  aurc,
+  auroc,
+  aurocInterval,
+  coverageAtRisk,
+  expectedCalibrationError,
+  reliabilityBins,
+  riskCoverageCurve,
+} from './abstention.ts'
 import type { ReliabilityBin, ScoredQuestion } from './abstention.ts'
 import { scoreDistribution } from './distribution.ts'
 import type { ScoreDistribution } from './distribution.ts'
@@ -29,7 +37,10 @@ export interface DecisionFigures extends DecisionRule {
   readonly distribution: ScoreDistribution
 }
 
-/** @param questions with the observed value as score, in [0, 1]; from models that had not seen them, where the rule was fitted on them. */
+/**
+ * @param questions with the observed value as score, in [0, 1]; from models that had not seen them, where the rule was
+ * fitted on them.
+ */
 export function decisionFigures(questions: readonly ScoredQuestion[], rule: DecisionRule): DecisionFigures {
   const both = questions.some(({ sufficient }) => sufficient) && questions.some(({ sufficient }) => !sufficient)
   const coverage = coverageAtRisk(questions, rule.target_risk)?.coverage ?? 0

@@ -2,14 +2,20 @@ import type { ScoredQuestion } from './abstention.ts'
 
 const DISTRIBUTION_BINS = 25
 
-/** How many questions had an observed value in each of 25 bins of equal width over [0, 1]; values outside count in the outermost bins. */
+/**
+ * How many questions had an observed value in each of 25 bins of equal width over [0, 1]; values outside count in the
+ * outermost bins.
+ */
 export interface ScoreDistribution {
   readonly sufficient: readonly number[]
   readonly insufficient: readonly number[]
 }
 
 export function scoreDistribution(questions: readonly ScoredQuestion[]): ScoreDistribution {
-  const [sufficient, insufficient] = [new Array<number>(DISTRIBUTION_BINS).fill(0), new Array<number>(DISTRIBUTION_BINS).fill(0)]
+  const [sufficient, insufficient] = [
+    new Array<number>(DISTRIBUTION_BINS).fill(0),
+    new Array<number>(DISTRIBUTION_BINS).fill(0),
+  ]
   for (const question of questions) {
     const bin = Math.min(DISTRIBUTION_BINS - 1, Math.max(0, Math.floor(question.score * DISTRIBUTION_BINS)))
     const counts = question.sufficient ? sufficient : insufficient

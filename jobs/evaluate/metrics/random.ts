@@ -1,4 +1,7 @@
-/** Numbers in [0, 1) that follow from a seed, the same on every machine: integer arithmetic only (Ettinger's mulberry32). */
+/**
+ * Numbers in [0, 1) that follow from a seed, the same on every machine: integer arithmetic only (Ettinger's
+ * mulberry32).
+ */
 export function mulberry32(seed: number): () => number {
   let state = seed
   return () => {

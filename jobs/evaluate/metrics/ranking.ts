@@ -13,9 +13,9 @@ export type SystemFigures = RankingFigures & { readonly ci: Readonly<Record<Rank
 export type Judgments = ReadonlyMap<string, number>
 
 /**
- * Figures of one ranked list, defined as in trec_eval: nDCG (Järvelin & Kekäläinen 2002) with the relevance itself as gain and log2(rank + 1)
- * as discount, against the ideal order of all judged records; recall and average precision divided by the number of relevant records, however
- * many the cut-off admits.
+ * Figures of one ranked list, defined as in trec_eval: nDCG (Järvelin & Kekäläinen 2002) with the relevance itself as
+ * gain and log2(rank + 1) as discount, against the ideal order of all judged records; recall and average precision
+ * divided by the number of relevant records, however many the cut-off admits.
  * @param ranked record ids, best first; an id that comes again counts once, at its best place.
  * @returns undefined when nothing is relevant to the question: it is no part of a mean.
  */

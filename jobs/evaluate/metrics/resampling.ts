@@ -10,8 +10,8 @@ const UPPER = 0.975
 export type Interval = readonly [low: number, high: number]
 
 /**
- * Intervals of the means of several columns over the same rows (questions), all resampled alike. Seeded: the same numbers in the same order
- * give the same intervals everywhere.
+ * Intervals of the means of several columns over the same rows (questions), all resampled alike. Seeded: the same
+ * numbers in the same order give the same intervals everywhere.
  * @param columns of equal length, at least 1.
  */
 export function meanIntervals(columns: readonly Float64Array[]): readonly Interval[] {
@@ -28,8 +28,14 @@ export function meanIntervals(columns: readonly Float64Array[]): readonly Interv
   return means.map(intervalOf)
 }
 
-/** Interval of any statistic of how often each row was drawn; resamples in which it is undefined are left out, undefined when all are. */
-export function statisticInterval(rows: number, statistic: (counts: Uint32Array) => number | undefined): Interval | undefined {
+/**
+ * Interval of any statistic of how often each row was drawn; resamples in which it is undefined are left out, undefined
+ * when all are.
+ */
+export function statisticInterval(
+  rows: number,
+  statistic: (counts: Uint32Array) => number | undefined,
+): Interval | undefined {
   const values: number[] = []
   forEachResample(rows, (counts) => {
     const value = statistic(counts)

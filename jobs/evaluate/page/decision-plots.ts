@@ -20,7 +20,12 @@ export function riskCoveragePlot({ curve, target_risk: target, coverage_at_targe
   const top = Math.min(1, Math.ceil(highest * 10) / 10)
   const area = plotArea(
     { title: 'questions answered', from: 0, to: 1, ticks: evenTicks(0, 1, 5, percentTick) },
-    { title: 'answers without evidence', from: 0, to: top, ticks: evenTicks(0, top, Math.round(top * 10) <= 5 ? Math.round(top * 10) : 5, percentTick) },
+    {
+      title: 'answers without evidence',
+      from: 0,
+      to: top,
+      ticks: evenTicks(0, top, Math.round(top * 10) <= 5 ? Math.round(top * 10) : 5, percentTick),
+    },
   )
   const marks = [
     html`<line class="mark" x1="${area.x(0)}" x2="${area.x(1)}" y1="${area.y(target)}" y2="${area.y(target)}" /><text
@@ -38,7 +43,9 @@ export function riskCoveragePlot({ curve, target_risk: target, coverage_at_targe
           ><title>${percent(coverage)} answered at the threshold</title></circle
         >`,
   ]
-  const explanation = 'Answering the surest questions first: what share of the answers lacks evidence. Lower is better; the ring is where the threshold stands.'
+  const explanation =
+    'Answering the surest questions first: what share of the answers lacks evidence. Lower is ' +
+    'better; the ring is where the threshold stands.'
   return figureOf('Risk and coverage', explanation, NOTHING, area.draw('Risk–coverage curve', marks))
 }
 
@@ -73,7 +80,9 @@ export function reliabilityPlot({ reliability }: Abstention): Markup {
     'l1',
     points.map(({ predicted, observed }) => [predicted, observed]),
   )
-  const explanation = 'Does 0.8 mean four in five? On the diagonal, yes; below it, the service is too sure. Larger dots stand for more questions.'
+  const explanation =
+    'Does 0.8 mean four in five? On the diagonal, yes; below it, the service is too sure. Larger ' +
+    'dots stand for more questions.'
   return figureOf('Reliability', explanation, NOTHING, area.draw('Reliability diagram', [diagonal, line, ...dots]))
 }
 
@@ -95,7 +104,12 @@ export function distributionPlot({ distribution, threshold }: Abstention): Marku
       return count === 0
         ? []
         : [
-            html`<rect class="${style}" x="${area.x(bin / bins)}" y="${area.y(sign === 1 ? count : 0)}" width="${width}" height="${height}"
+            html`<rect
+              class="${style}"
+              x="${area.x(bin / bins)}"
+              y="${area.y(sign === 1 ? count : 0)}"
+              width="${width}"
+              height="${height}"
               ><title>${title}</title></rect
             >`,
           ]
@@ -110,11 +124,18 @@ export function distributionPlot({ distribution, threshold }: Abstention): Marku
         x2="${area.x(threshold)}"
         y1="${area.y(area.height)}"
         y2="${area.y(-area.height)}"
-      /><text class="strong" x="${area.x(threshold)}" dx="${anchor === 'end' ? -5 : 5}" y="${area.y(above)}" dy="9" text-anchor="${anchor}"
+      /><text
+        class="strong"
+        x="${area.x(threshold)}"
+        dx="${anchor === 'end' ? -5 : 5}"
+        y="${area.y(above)}"
+        dy="9"
+        text-anchor="${anchor}"
         >threshold ${figure(threshold)}</text
       >`,
   ]
   const legend = legendOf([['f1', 'with evidence'], ...(below > 0 ? ([['f2', 'without evidence']] as const) : [])])
-  const explanation = 'How the observed value falls on questions with and without evidence: what is right of the threshold is answered.'
+  const explanation =
+    'How the observed value falls on questions with and without evidence: what is right of the threshold is answered.'
   return figureOf('Observed values', explanation, legend, area.draw('Distribution of observed values', marks))
 }

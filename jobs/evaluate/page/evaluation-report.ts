@@ -60,7 +60,17 @@ const abstentionSchema = z.strictObject({
   answered_insufficient: share.nullable(),
   /** [coverage, risk], coverage ascending. */
   curve: z.array(interval).readonly(),
-  reliability: z.array(z.strictObject({ from: share, to: share, questions: count, predicted: share.nullable(), observed: share.nullable() })).readonly(),
+  reliability: z
+    .array(
+      z.strictObject({
+        from: share,
+        to: share,
+        questions: count,
+        predicted: share.nullable(),
+        observed: share.nullable(),
+      }),
+    )
+    .readonly(),
   /** Questions per bin of the observed value, bins of equal width over [0, 1]. */
   distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
 })

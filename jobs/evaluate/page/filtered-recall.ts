@@ -34,14 +34,21 @@ export function filteredRecall(report: EvaluationReport): Markup {
     </table>
   </div>`
   return html`<h2>Recall under filters</h2>
-    <p>Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over all of them.</p>
+    <p>
+      Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over all
+      of them.
+    </p>
     <div class="plots">
       ${plot(report, kinds, selectivities)}
       <div>${table}</div>
     </div>`
 }
 
-function plot(report: EvaluationReport, kinds: readonly (readonly [string, Readonly<Record<string, number>>])[], selectivities: readonly string[]): Markup {
+function plot(
+  report: EvaluationReport,
+  kinds: readonly (readonly [string, Readonly<Record<string, number>>])[],
+  selectivities: readonly string[],
+): Markup {
   const lines = kinds.length > 0 ? kinds : [['recall', report.filtered_recall] as const]
   const lowest = Math.min(AXIS_FROM, ...lines.flatMap(([, recall]) => Object.values(recall)))
   const from = Math.floor(lowest * 10) / 10
@@ -62,14 +69,13 @@ function plot(report: EvaluationReport, kinds: readonly (readonly [string, Reado
   const gate =
     bound === undefined
       ? NOTHING
-      : html`<line class="mark" x1="${area.x(-1)}" x2="${area.x(last + 1)}" y1="${area.y(bound)}" y2="${area.y(bound)}" /><text
-            class="strong"
-            x="${area.x(-1)}"
-            dx="4"
-            y="${area.y(bound)}"
-            dy="15"
-            >gate ${bound.toFixed(2)}</text
-          >`
+      : html`<line
+            class="mark"
+            x1="${area.x(-1)}"
+            x2="${area.x(last + 1)}"
+            y1="${area.y(bound)}"
+            y2="${area.y(bound)}"
+          /><text class="strong" x="${area.x(-1)}" dx="4" y="${area.y(bound)}" dy="15">gate ${bound.toFixed(2)}</text>`
   const drawn = lines.map(([kind, recall], at) => {
     const points = Object.entries(recall)
       .filter(([selectivity]) => place(selectivity) >= 0)

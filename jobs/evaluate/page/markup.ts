@@ -34,7 +34,13 @@ function sourceOf(part: Part): string {
   return part.map(sourceOf).join('')
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
 
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '')

@@ -12,8 +12,16 @@ const HEADINGS: Readonly<Record<Miss['problem'], string>> = {
   abstained_with_evidence: 'Abstained though evidence was found',
 }
 
-export function missesSection({ misses, misses_total: total, unknown_relevant: unknown, unknown_relevant_total: unknownTotal }: EvaluationReport): Markup {
-  const groups = PROBLEMS.map((problem) => ({ problem, own: misses.filter((miss) => miss.problem === problem) })).filter(({ own }) => own.length > 0)
+export function missesSection({
+  misses,
+  misses_total: total,
+  unknown_relevant: unknown,
+  unknown_relevant_total: unknownTotal,
+}: EvaluationReport): Markup {
+  const groups = PROBLEMS.map((problem) => ({
+    problem,
+    own: misses.filter((miss) => miss.problem === problem),
+  })).filter(({ own }) => own.length > 0)
   const examples =
     groups.length === 0
       ? NOTHING

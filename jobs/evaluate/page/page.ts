@@ -16,11 +16,16 @@ const STYLE = styleSheet(readFileSync(new URL('style.css', import.meta.url), 'ut
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',
-  'known items': 'passages looked up by their own words: tells whether the version finds what it holds, not whether it answers what people ask',
+  'known items':
+    'passages looked up by their own words: tells whether the version finds what it holds, not ' +
+    'whether it answers what people ask',
   'data set': 'research collection in a throw-away version',
 }
 
-/** The report as one HTML page, complete in itself: no script, nothing loaded, everything escaped; the same report gives the same bytes. */
+/**
+ * The report as one HTML page, complete in itself: no script, nothing loaded, everything escaped; the same report gives
+ * the same bytes.
+ */
 export function renderPage(report: EvaluationReport): string {
   const verdict = verdictOf(report)
   const title = `Evaluation of ${report.dataset}`
@@ -38,13 +43,21 @@ export function renderPage(report: EvaluationReport): string {
         <h1>${title}</h1>
         ${report.version_id === null ? NOTHING : html`<p class="soft small">Version <code>${report.version_id}</code></p>`}
         <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
-        ${facts(report)} ${gatesTable(report.gates)} ${rankingTable(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
-        ${missesSection(report)}
+        ${facts(report)} ${gatesTable(report.gates)} ${rankingTable(report)} ${comparisonTable(report)}
+        ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}
       </body>
     </html> `.source
 }
 
-function facts({ passages, queries, answerable, unanswerable, latency_ms: latency, kind, question_set: set }: EvaluationReport): Markup {
+function facts({
+  passages,
+  queries,
+  answerable,
+  unanswerable,
+  latency_ms: latency,
+  kind,
+  question_set: set,
+}: EvaluationReport): Markup {
   return html`<ul class="facts">
       <li><b>${whole(passages)}</b> passages</li>
       <li><b>${whole(queries)}</b> questions: ${whole(answerable)} answerable, ${whole(unanswerable)} not</li>
@@ -60,5 +73,7 @@ function decision(report: EvaluationReport): Markup {
       <p>Not measured: the questions do not say which of them cannot be answered.</p>`
   return html`<h2>The decision</h2>
     ${decisionTable(report)}
-    <div class="plots">${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}</div>`
+    <div class="plots">
+      ${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}
+    </div>`
 }

@@ -35,7 +35,11 @@ export function plotArea(horizontal: Axis, vertical: Axis): PlotArea {
   const [left, right, top, bottom] = [LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM]
   const axes = html`${vertical.ticks.map(
       ([at, label]) =>
-        html`<line class="grid" x1="${left}" x2="${right}" y1="${y(at)}" y2="${y(at)}" /><text x="${left - 7}" y="${y(at)}" dy="4" text-anchor="end"
+        html`<line class="grid" x1="${left}" x2="${right}" y1="${y(at)}" y2="${y(at)}" /><text
+            x="${left - 7}"
+            y="${y(at)}"
+            dy="4"
+            text-anchor="end"
             >${label}</text
           >`,
     )}${horizontal.ticks.map(([at, label]) => html`<text x="${x(at)}" y="${bottom + 17}" text-anchor="middle">${label}</text>`)}<line
@@ -51,17 +55,28 @@ export function plotArea(horizontal: Axis, vertical: Axis): PlotArea {
     y,
     width,
     height,
-    draw: (label, marks) => html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">${axes}${marks}</svg>`,
+    draw: (label, marks) =>
+      html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">${axes}${marks}</svg>`,
   }
 }
 
 /** @param unit turns a tick's value into its label. */
-export function evenTicks(from: number, to: number, steps: number, unit: (value: number) => string): readonly (readonly [number, string])[] {
-  return Array.from({ length: steps + 1 }, (_, at) => from + ((to - from) * at) / steps).map((value) => [value, unit(value)] as const)
+export function evenTicks(
+  from: number,
+  to: number,
+  steps: number,
+  unit: (value: number) => string,
+): readonly (readonly [number, string])[] {
+  return Array.from({ length: steps + 1 }, (_, at) => from + ((to - from) * at) / steps).map(
+    (value) => [value, unit(value)] as const,
+  )
 }
 
 export function polyline(area: PlotArea, style: string, points: readonly (readonly [number, number])[]): Markup {
-  return html`<polyline class="line ${style}" points="${points.map(([x, y]) => `${area.x(x)},${area.y(y)}`).join(' ')}" />`
+  return html`<polyline
+    class="line ${style}"
+    points="${points.map(([x, y]) => `${area.x(x)},${area.y(y)}`).join(' ')}"
+  />`
 }
 
 /** Title and one-line explanation above a drawing. */
@@ -77,9 +92,13 @@ export function figureOf(title: string, explanation: string, legend: Markup, dra
 export function legendOf(entries: readonly (readonly [style: string, meaning: string])[]): Markup {
   const key = (style: string): Markup =>
     style.startsWith('l')
-      ? html`<svg viewBox="0 0 26 10" aria-hidden="true"><line class="line ${style}" x1="0" x2="26" y1="5" y2="5" /></svg>`
+      ? html`<svg viewBox="0 0 26 10" aria-hidden="true">
+          <line class="line ${style}" x1="0" x2="26" y1="5" y2="5" />
+        </svg>`
       : html`<svg viewBox="0 0 26 10" aria-hidden="true"><rect class="${style}" x="8" width="10" height="10" /></svg>`
-  return html`<div class="legend">${entries.map(([style, meaning]) => html`<span>${key(style)}${meaning}</span>`)}</div>`
+  return html`<div class="legend">
+    ${entries.map(([style, meaning]) => html`<span>${key(style)}${meaning}</span>`)}
+  </div>`
 }
 
 function along(value: number, { from, to }: Axis): number {

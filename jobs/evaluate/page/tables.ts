@@ -52,7 +52,9 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
     const cells = shown.map((name) => {
       const value = systems[name]?.[metric] ?? 0
       const ci = systems[name]?.ci[metric]
-      return html`<td class="n${value === best ? ' best' : ''}"><b>${figure(value)}</b><small>${ci === undefined ? '' : range(ci)}</small></td>`
+      return html`<td class="n${value === best ? ' best' : ''}">
+        <b>${figure(value)}</b><small>${ci === undefined ? '' : range(ci)}</small>
+      </td>`
     })
     return html`<tr>
       <th>${metricName(metric)}</th>
@@ -61,7 +63,10 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
   })
   const times = Object.keys(latencies).length === 0 ? NOTHING : latencyRow(shown.map((name) => latencies[name]))
   return html`<h2>Ranking</h2>
-    <p>Means over ${whole(answerable)} answerable questions, with 95 % bootstrap intervals below${shown.length > 1 ? '; the best of a row is bold' : ''}.</p>
+    <p>
+      Means over ${whole(answerable)} answerable questions, with 95 % bootstrap intervals
+      below${shown.length > 1 ? '; the best of a row is bold' : ''}.
+    </p>
     <div class="scroll">
       <table>
         <thead>
@@ -79,7 +84,9 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
 
 function latencyRow(times: readonly (EvaluationReport['latency_ms'] | undefined)[]): Markup {
   const cell = (time: EvaluationReport['latency_ms'] | undefined): Markup =>
-    time === undefined ? html`<td class="n">–</td>` : html`<td class="n">${milliseconds(time.p50)}<small>p99 ${milliseconds(time.p99)}</small></td>`
+    time === undefined
+      ? html`<td class="n">–</td>`
+      : html`<td class="n">${milliseconds(time.p50)}<small>p99 ${milliseconds(time.p99)}</small></td>`
   return html`<tr>
     <th>time, p50</th>
     ${times.map(cell)}
@@ -102,8 +109,8 @@ export function comparisonTable({ comparison }: EvaluationReport): Markup {
   })
   return html`<h2>Against the active version</h2>
     <p>
-      Version <code>${comparison.version_id}</code>, question by question on the ${whole(comparison.questions)} that both were asked. Worse means that the whole
-      interval of the difference lies below zero.
+      Version <code>${comparison.version_id}</code>, question by question on the ${whole(comparison.questions)} that
+      both were asked. Worse means that the whole interval of the difference lies below zero.
     </p>
     <div class="scroll">
       <table>
@@ -141,9 +148,15 @@ export function decisionTable({ abstention }: EvaluationReport): Markup {
     [
       'Signal',
       abstention.signal,
-      fitted ? `fitted on these questions, measured with ${abstention.folds}-fold cross-validation` : 'default coefficients, not fitted on these questions',
+      fitted
+        ? `fitted on these questions, measured with ${abstention.folds}-fold cross-validation`
+        : 'default coefficients, not fitted on these questions',
     ],
-    ['Threshold', figure(abstention.threshold), `target: at most ${percent(abstention.target_risk)} of the answers without evidence`],
+    [
+      'Threshold',
+      figure(abstention.threshold),
+      `target: at most ${percent(abstention.target_risk)} of the answers without evidence`,
+    ],
     [
       'Coverage at target',
       percent(abstention.coverage_at_target),
@@ -151,15 +164,29 @@ export function decisionTable({ abstention }: EvaluationReport): Markup {
         ? 'no threshold keeps the target: only what is surer than every question without evidence is answered'
         : 'of all questions are answered while the target is kept',
     ],
-    ['Answered, with evidence', percent(abstention.answered_sufficient), 'of the questions whose evidence is there; the more the better'],
-    ['Answered, without evidence', percent(abstention.answered_insufficient), 'of the questions without evidence; the fewer the better'],
+    [
+      'Answered, with evidence',
+      percent(abstention.answered_sufficient),
+      'of the questions whose evidence is there; the more the better',
+    ],
+    [
+      'Answered, without evidence',
+      percent(abstention.answered_insufficient),
+      'of the questions without evidence; the fewer the better',
+    ],
     [
       'AUROC',
-      abstention.auroc_ci === null ? figure(abstention.auroc) : `${figure(abstention.auroc)} (${range(abstention.auroc_ci)})`,
+      abstention.auroc_ci === null
+        ? figure(abstention.auroc)
+        : `${figure(abstention.auroc)} (${range(abstention.auroc_ci)})`,
       'chance that a question with evidence is rated above one without; 0.5 is a coin',
     ],
     ['AURC', figure(abstention.aurc), 'mean risk over all coverages; lower is better'],
-    ['Calibration error', figure(abstention.ece), 'mean distance between predicted and observed, fifteen bins of equal width'],
+    [
+      'Calibration error',
+      figure(abstention.ece),
+      'mean distance between predicted and observed, fifteen bins of equal width',
+    ],
   ]
   return html`<div class="scroll">
     <table class="decision">

@@ -16,19 +16,31 @@ export function verdictOf(report: EvaluationReport): Verdict {
   const failed = gates.filter((gate) => !gate.passed)
   if (kind === 'data set') return { tone: 'plain', word: 'Measured', sentence: measured(report) }
   if (failed.length > 0 || !report.passed) {
-    const which = failed.length === 0 ? 'It did not pass' : `It misses ${failed.length} of ${count(gates.length, 'gate')}: ${named(failed)}`
+    const which =
+      failed.length === 0
+        ? 'It did not pass'
+        : `It misses ${failed.length} of ${count(gates.length, 'gate')}: ${named(failed)}`
     return { tone: 'bad', word: 'Not passed', sentence: `${which}; it cannot be activated.` }
   }
-  const passes = gates.length === 0 ? 'No gate was set for it' : `It passes ${gates.length === 1 ? 'its one gate' : `all ${gates.length} gates`}`
-  if (comparison === null) return { tone: 'good', word: 'Passed', sentence: `${passes}; it was not compared with an active version.` }
+  const passes =
+    gates.length === 0
+      ? 'No gate was set for it'
+      : `It passes ${gates.length === 1 ? 'its one gate' : `all ${gates.length} gates`}`
+  if (comparison === null)
+    return { tone: 'good', word: 'Passed', sentence: `${passes}; it was not compared with an active version.` }
   if (comparison.worse) {
-    const sentence = `${passes}, but it is worse than the active version on ${comparison.worse_on.map(metricName).join(', ')}: activating it needs an override with a reason.`
+    const sentence =
+      `${passes}, but it is worse than the active version on ` +
+      `${comparison.worse_on.map(metricName).join(', ')}: activating it needs an override with a ` +
+      'reason.'
     return { tone: 'doubtful', word: 'Passed, but worse', sentence }
   }
   return {
     tone: 'good',
     word: 'Passed',
-    sentence: `${passes} and is not worse than the active version on the ${count(comparison.questions, 'question')} that both were asked.`,
+    sentence:
+      `${passes} and is not worse than the active version on the ` +
+      `${count(comparison.questions, 'question')} that both were asked.`,
   }
 }
 
@@ -38,7 +50,10 @@ export function metricName(metric: string): string {
 
 function measured({ systems, passages, queries }: EvaluationReport): string {
   const best = (['hybrid', 'lexical', 'dense'] as const).find((name) => systems[name] !== undefined)
-  const reached = best === undefined ? 'Nothing was ranked' : `The ${best} ranking reaches nDCG@10 ${figure(systems[best]?.['ndcg@10'] ?? null)}`
+  const reached =
+    best === undefined
+      ? 'Nothing was ranked'
+      : `The ${best} ranking reaches nDCG@10 ${figure(systems[best]?.['ndcg@10'] ?? null)}`
   return `${reached}; ${count(queries, 'question')} asked of ${count(passages, 'passage')}.`
 }
 

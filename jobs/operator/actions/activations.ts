@@ -29,7 +29,13 @@ export async function requestActivation(
 ): Promise<ActivationAsked> {
   const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, input.version)
   const expectedVersionId = await activeVersion(operator, knowledge_base_id)
-  const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, expectedVersionId, overrideReason: input.override ?? null } as const
+  const asked = {
+    kind: 'activate',
+    versionId: id,
+    knowledgeBaseId: knowledge_base_id,
+    expectedVersionId,
+    overrideReason: input.override ?? null,
+  } as const
   return ask(operator, asked, knowledge_base, enqueue)
 }
 
@@ -40,15 +46,23 @@ export async function requestRollback(
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  // Read once: the version chosen is earlier than this one, and the worker refuses when another became active meanwhile.
+  // Read once: the version chosen is earlier than this one, and the worker refuses when another became active
+  // meanwhile.
   const expectedVersionId = await activeVersion(operator, base.id)
-  const wanted = input.to ?? (expectedVersionId === null ? undefined : await earlierVersion(operator.database, expectedVersionId))
+  const wanted =
+    input.to ?? (expectedVersionId === null ? undefined : await earlierVersion(operator.database, expectedVersionId))
   if (wanted === undefined)
     throw new OperatorError(
-      `"${base.slug}" has no earlier version to return to: choose one from "operator versions list --knowledge-base ${base.slug}" and name it with --to.`,
+      `"${base.slug}" has no earlier version to return to: choose one from "operator versions list ` +
+        `--knowledge-base ${base.slug}" and name it with --to.`,
     )
   const { id } = await versionNamed(operator.database, wanted)
-  return ask(operator, { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, expectedVersionId, overrideReason: null }, base.slug, enqueue)
+  return ask(
+    operator,
+    { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, expectedVersionId, overrideReason: null },
+    base.slug,
+    enqueue,
+  )
 }
 
 async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
@@ -65,7 +79,12 @@ interface Asked {
 }
 
 /** The worker checks the same again under its locks; what is plain now is refused now. */
-async function ask(operator: Operator, asked: Asked, knowledgeBase: string, enqueue: Enqueue): Promise<ActivationAsked> {
+async function ask(
+  operator: Operator,
+  asked: Asked,
+  knowledgeBase: string,
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
   const { kind, versionId, knowledgeBaseId, expectedVersionId: expected, overrideReason } = asked
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {

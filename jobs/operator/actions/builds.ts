@@ -33,20 +33,36 @@ export interface BuildStarted {
   readonly parameters: BuildParameters
 }
 
-/** Asks for a candidate version. The question set is captured first, so that the evaluation can be repeated on the same bytes. */
+/**
+ * Asks for a candidate version. The question set is captured first, so that the evaluation can be repeated on the same
+ * bytes.
+ */
 export async function startBuild(operator: Operator, input: StartBuild, enqueue: Enqueue): Promise<BuildStarted> {
   const source = await importNamed(operator.database, input.import)
   const base = await knowledgeBaseNamed(operator.database, source.knowledge_base)
-  const questions = input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
-  const reranker = input.reranker === undefined ? {} : { reranker: { model: input.reranker, candidates: input.rerankCandidates ?? 20 } }
-  const parameters = buildParametersSchema.parse({ embedding: input.embedding, target_risk: input.targetRisk, ...questions, ...reranker })
+  const questions =
+    input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
+  const reranker =
+    input.reranker === undefined
+      ? {}
+      : { reranker: { model: input.reranker, candidates: input.rerankCandidates ?? 20 } }
+  const parameters = buildParametersSchema.parse({
+    embedding: input.embedding,
+    target_risk: input.targetRisk,
+    ...questions,
+    ...reranker,
+  })
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {
     await insertBuild(client, { id, knowledgeBaseId: base.id, importId: source.id, parameters })
     const started: BuildStarted = { id, import_id: source.id, knowledge_base: base.slug, parameters }
     return {
       result: started,
-      audit: { action: 'build.start', subject: `build:${id}`, detail: { knowledge_base: base.slug, import_id: source.id, parameters } },
+      audit: {
+        action: 'build.start',
+        subject: `build:${id}`,
+        detail: { knowledge_base: base.slug, import_id: source.id, parameters },
+      },
     }
   })
   await handOver(enqueue, id, `build show ${id}`)
@@ -59,9 +75,16 @@ async function captureQuestions(path: string, store: ArtifactStore): Promise<str
   if (found === undefined || !found.isFile())
     throw new OperatorError(`The question set ${path} is not a file that can be read: name a JSONL file of questions.`)
   if (found.size > BOUNDS.evaluationQuestionsBytesMax)
-    throw new OperatorError(`The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build with that.`)
-  const [captured] = await captureSources(store, [{ root: dirname(path), path, sourceName: basename(path), mediaType: 'application/x-ndjson' }])
-  if (captured === undefined) throw new OperatorError(`The question set ${path} could not be captured: see whether the artifact store can be written to.`)
+    throw new OperatorError(
+      `The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build with that.`,
+    )
+  const [captured] = await captureSources(store, [
+    { root: dirname(path), path, sourceName: basename(path), mediaType: 'application/x-ndjson' },
+  ])
+  if (captured === undefined)
+    throw new OperatorError(
+      `The question set ${path} could not be captured: see whether the artifact store can be written to.`,
+    )
   parseQuestions(await readFile(store.snapshotFile(captured.sha256Hex), 'utf8'))
   return captured.sha256Hex
 }

@@ -16,12 +16,18 @@ export function canonicalLanguages(languages: readonly string[]): readonly strin
 
 /** Upper case: `hs-m` becomes `HS-M`. */
 export function canonicalJurisdictions(jurisdictions: readonly string[]): readonly string[] {
-  return bounded('jurisdiction', jurisdictions, (text) => (isCode(text) ? text.toUpperCase() : refuse('jurisdiction', text, 'a code like US or HS-M')))
+  return bounded('jurisdiction', jurisdictions, (text) =>
+    isCode(text) ? text.toUpperCase() : refuse('jurisdiction', text, 'a code like US or HS-M'),
+  )
 }
 
 /** @param subjects null: every subject. */
 export function checkedSubjects(subjects: readonly string[] | null): readonly string[] | null {
-  return subjects === null ? null : bounded('subject', subjects, (text) => (isCode(text) ? text : refuse('subject', text, 'a slug like data-protection')))
+  return subjects === null
+    ? null
+    : bounded('subject', subjects, (text) =>
+        isCode(text) ? text : refuse('subject', text, 'a slug like data-protection'),
+      )
 }
 
 function isCode(text: string): boolean {
@@ -29,8 +35,10 @@ function isCode(text: string): boolean {
 }
 
 function bounded(what: string, values: readonly string[], canonical: (text: string) => string): readonly string[] {
-  if (values.length === 0) throw new OperatorError(`An entitlement needs at least one ${what}: name those it covers, separated by commas.`)
-  if (values.length > BOUNDS.filterValuesMax) throw new OperatorError(`An entitlement has at most ${BOUNDS.filterValuesMax} values a list: name fewer.`)
+  if (values.length === 0)
+    throw new OperatorError(`An entitlement needs at least one ${what}: name those it covers, separated by commas.`)
+  if (values.length > BOUNDS.filterValuesMax)
+    throw new OperatorError(`An entitlement has at most ${BOUNDS.filterValuesMax} values a list: name fewer.`)
   return [...new Set(values.map((value) => canonical(value.trim())))].sort()
 }
 

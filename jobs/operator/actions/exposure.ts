@@ -5,7 +5,10 @@ import { knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-/** How far one organization has read into one knowledge base, against the marks of one plan; all counts are distinct passages. */
+/**
+ * How far one organization has read into one knowledge base, against the marks of one plan; all counts are distinct
+ * passages.
+ */
 export interface Exposure {
   readonly organization: string
   readonly knowledge_base: string
@@ -21,7 +24,9 @@ export interface Exposure {
   readonly released_at: Date | null
 }
 
-/** The marks of the corpus as a whole; those of single documents and runs of neighbours are decided at admission alone. */
+/**
+ * The marks of the corpus as a whole; those of single documents and runs of neighbours are decided at admission alone.
+ */
 export async function exposureOf(
   database: Queryable,
   organizationId: string | null,
@@ -49,7 +54,10 @@ export async function exposureOf(
   })
 }
 
-/** The operator's decision that what was served so far no longer counts; takes effect with the organization's next request. */
+/**
+ * The operator's decision that what was served so far no longer counts; takes effect with the organization's next
+ * request.
+ */
 export async function releaseExposure(
   operator: Operator,
   input: { readonly organization: string; readonly knowledgeBase: string; readonly note: string },

@@ -7,9 +7,18 @@ import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /** Gives an organization a fresh key under the next epoch; from then on it is the one in use. @returns the epoch. */
-export async function openFingerprintEpoch(client: Queryable, organizationId: string, serviceSecret: Buffer): Promise<number> {
+export async function openFingerprintEpoch(
+  client: Queryable,
+  organizationId: string,
+  serviceSecret: Buffer,
+): Promise<number> {
   const epoch = (await newestFingerprintEpoch(client, organizationId)) + 1
-  await insertFingerprintKey(client, organizationId, epoch, wrapFingerprintKey(newFingerprintKey(), { organizationId, epoch }, serviceSecret))
+  await insertFingerprintKey(
+    client,
+    organizationId,
+    epoch,
+    wrapFingerprintKey(newFingerprintKey(), { organizationId, epoch }, serviceSecret),
+  )
   return epoch
 }
 
@@ -19,7 +28,9 @@ export interface FingerprintsChanged {
   readonly current_epoch: number
 }
 
-/** Fingerprints of one query before and after no longer match; those of earlier epochs stay comparable among themselves. */
+/**
+ * Fingerprints of one query before and after no longer match; those of earlier epochs stay comparable among themselves.
+ */
 export async function rotateFingerprints(
   operator: Operator,
   input: { readonly organization: string; readonly serviceSecret: Buffer },
@@ -53,9 +64,17 @@ export async function eraseFingerprints(
   return recorded(operator, async (client) => {
     const newest = await newestFingerprintEpoch(client, id)
     const erased = await eraseFingerprintKeys(client, id, input.epoch ?? null)
-    if (erased.length === 0) throw new OperatorError(`"${name}" has no fingerprint key left there to erase: see "operator fingerprints list".`)
+    if (erased.length === 0)
+      throw new OperatorError(`"${name}" has no fingerprint key left there to erase: see "operator fingerprints list".`)
     const current = erased.includes(newest) ? await openFingerprintEpoch(client, id, input.serviceSecret) : newest
     const result = { organization_id: id, organization: name, current_epoch: current, erased_epochs: erased }
-    return { result, audit: { action: 'fingerprint.erase', subject: `organization:${id}`, detail: { name, erased_epochs: erased, current_epoch: current } } }
+    return {
+      result,
+      audit: {
+        action: 'fingerprint.erase',
+        subject: `organization:${id}`,
+        detail: { name, erased_epochs: erased, current_epoch: current },
+      },
+    }
   })
 }

@@ -37,8 +37,8 @@ export interface Imported {
 const PROGRESS_EVERY_PASSAGES = 200
 
 /**
- * Capture → parse → record. The exact bytes are in the store and every record was read once before anything is written to the
- * database, so an import that exists can be built.
+ * Capture → parse → record. The exact bytes are in the store and every record was read once before anything is written
+ * to the database, so an import that exists can be built.
  * @throws OperatorError also when nothing at all became a passage; it carries the report.
  */
 export async function importCorpus(operator: Operator, input: ImportInput): Promise<Imported> {
@@ -50,20 +50,31 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
   const report = await parse({ knowledgeBaseId: base.id, mapping, leftOut }, sources, store, onProgress)
   if (report.passages === 0)
     throw new OperatorError(
-      `Nothing in the source became a passage; correct the source or the mapping and import again.\n${renderImportReport(report)}`.trimEnd(),
+      (
+        'Nothing in the source became a passage; correct the source or the mapping and import ' +
+        `again.\n${renderImportReport(report)}`
+      ).trimEnd(),
     )
   const id = randomUUID()
   return recorded(operator, async (client) => {
     const snapshotIds: string[] = []
     for (const [index, source] of sources.entries()) {
       snapshotIds.push(
-        await insertSnapshot(client, base.id, { ...source, id: snapshotId(base.id, source.sourceName, source.sha256Hex), sha256: source.sha256Hex }),
+        await insertSnapshot(client, base.id, {
+          ...source,
+          id: snapshotId(base.id, source.sourceName, source.sha256Hex),
+          sha256: source.sha256Hex,
+        }),
       )
       onProgress('recording', index + 1, sources.length)
     }
     await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
     const { files, records_read, passages, skipped } = report
-    const audit = { action: 'import.create', subject: `import:${id}`, detail: { knowledge_base: base.slug, files, records_read, passages, skipped } }
+    const audit = {
+      action: 'import.create',
+      subject: `import:${id}`,
+      detail: { knowledge_base: base.slug, files, records_read, passages, skipped },
+    }
     return { result: { id, knowledge_base: base.slug, report }, audit }
   })
 }
@@ -75,12 +86,18 @@ async function readMapping(path: string): Promise<Mapping> {
   try {
     return parseMapping(JSON.parse(contents))
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw new OperatorError(`The mapping file ${path} is not JSON: correct it and import again.`, { cause })
+    if (cause instanceof SyntaxError)
+      throw new OperatorError(`The mapping file ${path} is not JSON: correct it and import again.`, { cause })
     throw cause
   }
 }
 
-async function capture(path: string, mapping: Mapping, store: ArtifactStore, onProgress: OnProgress): Promise<readonly CapturedSource[]> {
+async function capture(
+  path: string,
+  mapping: Mapping,
+  store: ArtifactStore,
+  onProgress: OnProgress,
+): Promise<readonly CapturedSource[]> {
   const files = await listSourceFiles(path, mapping.format)
   const captured: CapturedSource[] = []
   for (const file of files) {

@@ -50,7 +50,8 @@ export async function queueStates(
       completed: of('completed'),
       workers: await queue.getWorkersCount(),
     })
-    for (const job of await queue.getJobs(['failed'], 0, FAILED_SHOWN_MAX - 1)) failed.push(described(name, job, 'failed'))
+    for (const job of await queue.getJobs(['failed'], 0, FAILED_SHOWN_MAX - 1))
+      failed.push(described(name, job, 'failed'))
   }
   return { queues, failed }
 }
@@ -61,14 +62,21 @@ export async function showJob(queue: JobQueue, id: string): Promise<JobShown> {
 }
 
 /** Only where running it again can change something: a row that is finished stays as it is. */
-export async function retryJob(operator: Operator, queue: JobQueue, id: string): Promise<{ readonly queue: string; readonly id: string }> {
+export async function retryJob(
+  operator: Operator,
+  queue: JobQueue,
+  id: string,
+): Promise<{ readonly queue: string; readonly id: string }> {
   const job = await jobNamed(queue, id)
   const state = await job.getState()
   if (state !== 'failed') throw new OperatorError(`The job is ${state}, not failed: there is nothing to retry.`)
   await assertUnfinished(operator, queue.name, id)
   return recorded(operator, async () => {
     await job.retry()
-    return { result: { queue: queue.name, id }, audit: { action: 'job.retry', subject: `job:${id}`, detail: { queue: queue.name } } }
+    return {
+      result: { queue: queue.name, id },
+      audit: { action: 'job.retry', subject: `job:${id}`, detail: { queue: queue.name } },
+    }
   })
 }
 
@@ -76,19 +84,25 @@ async function assertUnfinished(operator: Operator, queue: string, id: string): 
   if (queue === 'build' && isUuid(id)) {
     const { state, import_id } = await buildNamed(operator.database, id)
     if (state === 'failed' || state === 'succeeded')
-      throw new OperatorError(`The build is ${state} for good: start another with "operator build start --import ${import_id}".`)
+      throw new OperatorError(
+        `The build is ${state} for good: start another with "operator build start --import ${import_id}".`,
+      )
   }
   if (queue === 'activate' && isUuid(id)) {
     const activation = await readActivation(operator.database, id)
     if (activation !== undefined && activation.state !== 'queued')
-      throw new OperatorError(`The activation is ${activation.state} for good: ask again with "operator activate" or "operator rollback".`)
+      throw new OperatorError(
+        `The activation is ${activation.state} for good: ask again with "operator activate" or "operator rollback".`,
+      )
   }
 }
 
 async function jobNamed(queue: JobQueue, id: string): Promise<Job> {
   const job = await queue.getJob(id)
   if (job === undefined)
-    throw new OperatorError(`The queue ${queue.name} has no job "${id}": finished jobs are forgotten after a while; see "operator jobs list".`)
+    throw new OperatorError(
+      `The queue ${queue.name} has no job "${id}": finished jobs are forgotten after a while; see "operator jobs list".`,
+    )
   return job
 }
 

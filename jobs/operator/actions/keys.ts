@@ -44,11 +44,21 @@ export interface KeyIssued {
 export async function issueKeyFor(operator: Operator, input: IssueKeyInput): Promise<KeyIssued> {
   const client = await clientNamed(operator.database, input.client)
   if (!(await clientHasEntitlement(operator.database, client.id, input.environment))) {
-    throw new OperatorError(`"${client.name}" has no entitlement in ${input.environment}: approve one with "operator entitlements grant" before issuing a key.`)
+    throw new OperatorError(
+      `"${client.name}" has no entitlement in ${input.environment}: approve one with "operator ` +
+        'entitlements grant" before issuing a key.',
+    )
   }
   return recorded(operator, async (database) => {
     const issued = await insertIssued(database, { ...input, clientId: client.id, client: client.name })
-    return { result: issued, audit: { action: 'key.issue', subject: `key:${issued.id}`, detail: { client_id: client.id, ...publicPart(issued) } } }
+    return {
+      result: issued,
+      audit: {
+        action: 'key.issue',
+        subject: `key:${issued.id}`,
+        detail: { client_id: client.id, ...publicPart(issued) },
+      },
+    }
   })
 }
 
@@ -65,27 +75,54 @@ export interface KeyRotated extends KeyIssued {
   readonly replaces: { readonly id: string; readonly prefix: string; readonly expires_at: Date }
 }
 
-/** Issues a key like the old one and lets the old one end after the overlap. Idempotency keys and allowances carry over. */
+/**
+ * Issues a key like the old one and lets the old one end after the overlap. Idempotency keys and allowances carry over.
+ */
 export async function rotateKey(operator: Operator, input: RotateKeyInput): Promise<KeyRotated> {
   const overlapHours = input.overlapHours ?? OVERLAP_HOURS_DEFAULT
-  if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX)) throw new OperatorError(`An overlap has 0 to ${OVERLAP_HOURS_MAX} hours: choose one within.`)
+  if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
+    throw new OperatorError(`An overlap has 0 to ${OVERLAP_HOURS_MAX} hours: choose one within.`)
   return recorded(operator, async (database) => {
     const old = await keyNamed(database, input.key)
     if (old.state !== 'valid')
-      throw new OperatorError(`The key ${old.prefix} is ${old.state}, there is nothing to rotate: issue a new one with "operator keys issue".`)
-    const issued = await insertIssued(database, { ...input, clientId: old.client_id, client: old.client, environment: old.environment, scopes: old.scopes })
-    const replaces = { id: old.id, prefix: old.prefix, expires_at: await expireKey(database, old.id, overlapHours * 3_600) }
-    const audit = { action: 'key.rotate', subject: `key:${issued.id}`, detail: { client_id: old.client_id, ...publicPart(issued), replaces } }
+      throw new OperatorError(
+        `The key ${old.prefix} is ${old.state}, there is nothing to rotate: issue a new one with "operator keys issue".`,
+      )
+    const issued = await insertIssued(database, {
+      ...input,
+      clientId: old.client_id,
+      client: old.client,
+      environment: old.environment,
+      scopes: old.scopes,
+    })
+    const replaces = {
+      id: old.id,
+      prefix: old.prefix,
+      expires_at: await expireKey(database, old.id, overlapHours * 3_600),
+    }
+    const audit = {
+      action: 'key.rotate',
+      subject: `key:${issued.id}`,
+      detail: { client_id: old.client_id, ...publicPart(issued), replaces },
+    }
     return { result: { ...issued, replaces }, audit }
   })
 }
 
 /** Ends a key now; every gateway refuses it within five seconds. */
-export async function revokeKeyNow(operator: Operator, prefixOrId: string): Promise<{ readonly id: string; readonly prefix: string; readonly client: string }> {
+export async function revokeKeyNow(
+  operator: Operator,
+  prefixOrId: string,
+): Promise<{ readonly id: string; readonly prefix: string; readonly client: string }> {
   return recorded(operator, async (database) => {
     const key = await keyNamed(database, prefixOrId)
-    if (!(await revokeKey(database, key.id))) throw new OperatorError(`The key ${key.prefix} is revoked already: nothing was changed.`)
-    const audit = { action: 'key.revoke', subject: `key:${key.id}`, detail: { client_id: key.client_id, client: key.client, prefix: key.prefix } }
+    if (!(await revokeKey(database, key.id)))
+      throw new OperatorError(`The key ${key.prefix} is revoked already: nothing was changed.`)
+    const audit = {
+      action: 'key.revoke',
+      subject: `key:${key.id}`,
+      detail: { client_id: key.client_id, client: key.client, prefix: key.prefix },
+    }
     return { result: { id: key.id, prefix: key.prefix, client: key.client }, audit }
   })
 }
@@ -105,7 +142,9 @@ async function insertIssued(database: Queryable, issue: Issue): Promise<KeyIssue
     throw new OperatorError(`A key lives 1 to ${KEY_DAYS_MAX} whole days: choose an expiry within.`)
   const scopes = issue.scopes ?? [RETRIEVAL_SCOPE]
   if (scopes.length > SCOPES_MAX || scopes.some((scope) => !/^[a-z]{1,32}:[a-z]{1,32}$/.test(scope))) {
-    throw new OperatorError(`Scopes look like ${RETRIEVAL_SCOPE}, at most ${SCOPES_MAX} separated by commas: correct them.`)
+    throw new OperatorError(
+      `Scopes look like ${RETRIEVAL_SCOPE}, at most ${SCOPES_MAX} separated by commas: correct them.`,
+    )
   }
   const [pepper] = issue.peppers
   if (pepper === undefined) throw new OperatorError('KEY_PEPPERS names no pepper: set it as the gateways have it.')
@@ -121,7 +160,15 @@ async function insertIssued(database: Queryable, issue: Issue): Promise<KeyIssue
     scopes,
     lifetimeSeconds: days * DAY_SECONDS,
   })
-  return { id, key: secret, prefix, client: issue.client, environment: issue.environment, scopes, expires_at: expiresAt }
+  return {
+    id,
+    key: secret,
+    prefix,
+    client: issue.client,
+    environment: issue.environment,
+    scopes,
+    expires_at: expiresAt,
+  }
 }
 
 /** What the audit trail may hold of an issued key. */

@@ -28,10 +28,12 @@ export function isUuid(text: string): boolean {
 /** @throws OperatorError a name that could be taken for a UUID or a path, or that a table could not show. */
 export function checkedName(what: string, name: string): string {
   const trimmed = name.trim()
-  const fits = trimmed.length > 0 && trimmed.length <= NAME_CHARACTERS_MAX && !/[/\p{Cc}]/u.test(trimmed) && !isUuid(trimmed)
+  const fits =
+    trimmed.length > 0 && trimmed.length <= NAME_CHARACTERS_MAX && !/[/\p{Cc}]/u.test(trimmed) && !isUuid(trimmed)
   if (!fits)
     throw new OperatorError(
-      `A name of ${what} has 1 to ${NAME_CHARACTERS_MAX} characters, no "/" and no control characters, and is not a UUID: choose another.`,
+      `A name of ${what} has 1 to ${NAME_CHARACTERS_MAX} characters, no "/" and no control ` +
+        'characters, and is not a UUID: choose another.',
     )
   return trimmed
 }
@@ -51,7 +53,10 @@ export async function knowledgeBaseNamed(database: Queryable, slugOrId: string):
 export async function clientNamed(database: Queryable, nameOrId: string): Promise<ClientRow> {
   const [first, second] = await findClients(database, nameOrId)
   if (second !== undefined)
-    throw new OperatorError(`Several organizations have a client "${nameOrId}": write ORGANIZATION/CLIENT, e.g. "${second.organization}/${second.name}".`)
+    throw new OperatorError(
+      `Several organizations have a client "${nameOrId}": write ORGANIZATION/CLIENT, e.g. ` +
+        `"${second.organization}/${second.name}".`,
+    )
   return known(first, 'client', nameOrId, 'clients list')
 }
 
@@ -59,17 +64,22 @@ export async function entitlementNamed(database: Queryable, nameOrId: string): P
   const [first, second] = await findEntitlements(database, nameOrId)
   if (second !== undefined)
     throw new OperatorError(
-      `Several organizations have an entitlement "${nameOrId}": put the organization and "/" before it, e.g. "${second.organization}/${nameOrId}".`,
+      `Several organizations have an entitlement "${nameOrId}": put the organization and "/" before ` +
+        `it, e.g. "${second.organization}/${nameOrId}".`,
     )
   return known(first, 'entitlement', nameOrId, 'entitlements list')
 }
 
 export async function keyNamed(database: Queryable, prefixOrId: string): Promise<KeyRow> {
   const [first, second] = await findKeys(database, prefixOrId)
-  if (second !== undefined) throw new OperatorError(`Several keys begin with "${prefixOrId}": name the key by its id from "operator keys list".`)
+  if (second !== undefined)
+    throw new OperatorError(
+      `Several keys begin with "${prefixOrId}": name the key by its id from "operator keys list".`,
+    )
   if (first === undefined && prefixOrId.length > 20 && prefixOrId.startsWith('erk_')) {
     throw new OperatorError(
-      'That is a whole key: name it by its id or its prefix from "operator keys list", and keep the key itself out of your shell history.',
+      'That is a whole key: name it by its id or its prefix from "operator keys list", and keep the ' +
+        'key itself out of your shell history.',
     )
   }
   return known(first, 'key', prefixOrId, 'keys list')
@@ -83,7 +93,10 @@ export async function buildNamed(database: Queryable, id: string): Promise<Build
   return known(isUuid(id) ? await showBuild(database, id) : undefined, 'build', id, 'build list')
 }
 
-export async function importNamed(database: Queryable, id: string): Promise<NonNullable<Awaited<ReturnType<typeof showImport>>>> {
+export async function importNamed(
+  database: Queryable,
+  id: string,
+): Promise<NonNullable<Awaited<ReturnType<typeof showImport>>>> {
   return known(isUuid(id) ? await showImport(database, id) : undefined, 'import', id, 'imports list')
 }
 

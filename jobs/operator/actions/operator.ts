@@ -39,7 +39,8 @@ export async function handOver(enqueue: Enqueue, id: string, see: string): Promi
     await enqueue(id)
   } catch (cause) {
     throw new OperatorError(
-      `It is recorded as ${id}, but Redis did not take its job: do not ask again, a job worker finds it within seconds; see "operator ${see}".`,
+      `It is recorded as ${id}, but Redis did not take its job: do not ask again, a job worker finds ` +
+        `it within seconds; see "operator ${see}".`,
       { cause },
     )
   }

@@ -17,9 +17,14 @@ export async function createOrganization(
   const id = randomUUID()
   return recorded(operator, async (client) => {
     if (!(await insertOrganization(client, id, name)))
-      throw new OperatorError(`The organization "${name}" exists already: choose another name, or use the existing one.`)
+      throw new OperatorError(
+        `The organization "${name}" exists already: choose another name, or use the existing one.`,
+      )
     await openFingerprintEpoch(client, id, input.serviceSecret)
-    return { result: { id, name }, audit: { action: 'organization.create', subject: `organization:${id}`, detail: { name } } }
+    return {
+      result: { id, name },
+      audit: { action: 'organization.create', subject: `organization:${id}`, detail: { name } },
+    }
   })
 }
 
@@ -33,8 +38,13 @@ export async function setOrganizationSuspended(
   const action = suspended ? 'organization.suspend' : 'organization.resume'
   return recorded(operator, async (client) => {
     if (!(await setOrganizationActive(client, id, !suspended)))
-      throw new OperatorError(`The organization "${name}" is ${suspended ? 'suspended' : 'active'} already: nothing was changed.`)
-    return { result: { id, name, active: !suspended }, audit: { action, subject: `organization:${id}`, detail: { name } } }
+      throw new OperatorError(
+        `The organization "${name}" is ${suspended ? 'suspended' : 'active'} already: nothing was changed.`,
+      )
+    return {
+      result: { id, name, active: !suspended },
+      audit: { action, subject: `organization:${id}`, detail: { name } },
+    }
   })
 }
 
@@ -47,8 +57,14 @@ export async function createClient(
   const id = randomUUID()
   return recorded(operator, async (client) => {
     if (!(await insertClient(client, id, organization.id, name)))
-      throw new OperatorError(`"${organization.name}" has a client "${name}" already: choose another name, or use the existing one.`)
-    const audit = { action: 'client.create', subject: `client:${id}`, detail: { name, organization: organization.name, organization_id: organization.id } }
+      throw new OperatorError(
+        `"${organization.name}" has a client "${name}" already: choose another name, or use the existing one.`,
+      )
+    const audit = {
+      action: 'client.create',
+      subject: `client:${id}`,
+      detail: { name, organization: organization.name, organization_id: organization.id },
+    }
     return { result: { id, name, organization: organization.name }, audit }
   })
 }
@@ -62,7 +78,9 @@ export async function setClientSuspended(
   const action = suspended ? 'client.suspend' : 'client.resume'
   return recorded(operator, async (client) => {
     if (!(await setClientActive(client, id, !suspended)))
-      throw new OperatorError(`The client "${name}" is ${suspended ? 'suspended' : 'active'} already: nothing was changed.`)
+      throw new OperatorError(
+        `The client "${name}" is ${suspended ? 'suspended' : 'active'} already: nothing was changed.`,
+      )
     return { result: { id, name, active: !suspended }, audit: { action, subject: `client:${id}`, detail: { name } } }
   })
 }
@@ -75,12 +93,20 @@ export async function createKnowledgeBase(
 ): Promise<{ readonly id: string; readonly slug: string; readonly title: string }> {
   const { slug } = input
   if (!SLUG.test(slug))
-    throw new OperatorError('A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: choose one like "banking-rules".')
+    throw new OperatorError(
+      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
+        'choose one like "banking-rules".',
+    )
   const title = checkedName('a knowledge base', input.title)
   const id = randomUUID()
   return recorded(operator, async (client) => {
     if (!(await insertKnowledgeBase(client, id, slug, title)))
-      throw new OperatorError(`The knowledge base "${slug}" exists already: choose another slug, or use the existing one.`)
-    return { result: { id, slug, title }, audit: { action: 'knowledge-base.create', subject: `knowledge-base:${id}`, detail: { slug, title } } }
+      throw new OperatorError(
+        `The knowledge base "${slug}" exists already: choose another slug, or use the existing one.`,
+      )
+    return {
+      result: { id, slug, title },
+      audit: { action: 'knowledge-base.create', subject: `knowledge-base:${id}`, detail: { slug, title } },
+    }
   })
 }

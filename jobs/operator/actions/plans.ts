@@ -19,20 +19,28 @@ export async function createPlan(
   const name = checkedName('a plan', input.name)
   const parsed = planLimitsSchema.safeParse(input.limits ?? {})
   if (!parsed.success)
-    throw new OperatorError(`The limits do not fit: ${faults(parsed.error)}. Correct them; "operator plans create --help" lists every limit.`)
+    throw new OperatorError(
+      `The limits do not fit: ${faults(parsed.error)}. Correct them; "operator plans create --help" lists every limit.`,
+    )
   const limits = parsed.data
   const id = randomUUID()
   return recorded(operator, async (client) => {
     if (!(await insertPlan(client, id, name, limits)))
       throw new OperatorError(
-        `The plan "${name}" exists already and plans never change: choose another name and move entitlements to it with "operator entitlements change".`,
+        `The plan "${name}" exists already and plans never change: choose another name and move ` +
+          'entitlements to it with "operator entitlements change".',
       )
-    return { result: { id, name, limits }, audit: { action: 'plan.create', subject: `plan:${id}`, detail: { name, limits } } }
+    return {
+      result: { id, name, limits },
+      audit: { action: 'plan.create', subject: `plan:${id}`, detail: { name, limits } },
+    }
   })
 }
 
 function faults(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.length === 0 ? 'limits' : issue.path.join('.')}: ${issue.message}`).join('; ')
+  return error.issues
+    .map((issue) => `${issue.path.length === 0 ? 'limits' : issue.path.join('.')}: ${issue.message}`)
+    .join('; ')
 }
 
 type Tree = { [name: string]: number | Tree }
@@ -45,7 +53,10 @@ export function limitsFromPairs(pairs: readonly string[]): Tree {
   const limits: Tree = {}
   for (const pair of pairs) {
     const match = /^([a-z_]+(?:\.[a-z_]+)*)=(-?\d+(?:\.\d+)?)$/.exec(pair)
-    if (match === null) throw new OperatorError(`"${pair}" is not a limit: write NAME=NUMBER, e.g. requests_per_minute=60 or exposure.window_days=7.`)
+    if (match === null)
+      throw new OperatorError(
+        `"${pair}" is not a limit: write NAME=NUMBER, e.g. requests_per_minute=60 or exposure.window_days=7.`,
+      )
     const path = (match[1] ?? '').split('.')
     const last = path.pop() ?? ''
     let node = limits

@@ -23,7 +23,10 @@ export interface Reviewed {
   readonly reviewer: string
 }
 
-/** A rejected candidate can never be activated; a retired version whose newest review rejects it can not be rolled back to. */
+/**
+ * A rejected candidate can never be activated; a retired version whose newest review rejects it can not be rolled back
+ * to.
+ */
 export async function reviewVersion(operator: Operator, input: ReviewInput): Promise<Reviewed> {
   const { verdict, reviewer, note } = input
   const id = randomUUID()
@@ -32,10 +35,12 @@ export async function reviewVersion(operator: Operator, input: ReviewInput): Pro
     const version = await versionNamed(client, input.version)
     switch (verdict) {
       case 'approved':
-        if (version.state === 'rejected') throw new OperatorError('The version was rejected, which is for good: build another candidate.')
+        if (version.state === 'rejected')
+          throw new OperatorError('The version was rejected, which is for good: build another candidate.')
         if (!version.passed)
           throw new OperatorError(
-            'The version did not pass its evaluation, so it cannot be approved: see "operator review show", correct sources or questions, and build another candidate.',
+            'The version did not pass its evaluation, so it cannot be approved: see "operator review ' +
+              'show", correct sources or questions, and build another candidate.',
           )
         break
       case 'rejected':
@@ -55,9 +60,15 @@ export async function reviewVersion(operator: Operator, input: ReviewInput): Pro
 }
 
 /** Under the version's lock: a version is either rejected or being activated, never both. */
-async function reject(client: Queryable, version: { readonly id: string; readonly state: string; readonly knowledge_base: string }): Promise<void> {
+async function reject(
+  client: Queryable,
+  version: { readonly id: string; readonly state: string; readonly knowledge_base: string },
+): Promise<void> {
   if (version.state === 'active')
-    throw new OperatorError(`The version is active: return to the one before with "operator rollback ${version.knowledge_base}", then reject it.`)
+    throw new OperatorError(
+      'The version is active: return to the one before with "operator rollback ' +
+        `${version.knowledge_base}", then reject it.`,
+    )
   if (version.state === 'rejected') throw new OperatorError('The version is rejected already: nothing was changed.')
   if (version.state === 'candidate') await setVersionState(client, version.id, 'candidate', 'rejected')
 }

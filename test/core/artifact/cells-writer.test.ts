@@ -20,7 +20,13 @@ function clustered(rows: number, more: Partial<QuantizedVectors> = {}): Quantize
     const cluster = (Math.floor(at / DIMENSIONS) * 7) % CLUSTERS
     return (centres[cluster * DIMENSIONS + (at % DIMENSIONS)] ?? 0) + (random() - 0.5) * 0.3
   })
-  return { values: quantize(vectors, DIMENSIONS), dimensions: DIMENSIONS, threads: 1, pause: () => Promise.resolve(), ...more }
+  return {
+    values: quantize(vectors, DIMENSIONS),
+    dimensions: DIMENSIONS,
+    threads: 1,
+    pause: () => Promise.resolve(),
+    ...more,
+  }
 }
 
 const bytesOf = ({ table, slots }: WrittenCells): Buffer => Buffer.concat([table, ...slots()])
@@ -52,7 +58,9 @@ describe('rows that lie in clusters', () => {
     let alike = 0
     for (let cell = 0; cell < written.cells; cell++) {
       const clusters = [...rows.subarray(starts[cell], starts[cell + 1])].map((row) => (row * 7) % CLUSTERS)
-      alike += Math.max(...[...new Set(clusters)].map((cluster) => clusters.filter((other) => other === cluster).length))
+      alike += Math.max(
+        ...[...new Set(clusters)].map((cluster) => clusters.filter((other) => other === cluster).length),
+      )
     }
     expect(alike / ROWS).toBeGreaterThan(0.9)
   })
@@ -63,7 +71,8 @@ describe('rows that lie in clusters', () => {
 
   test('a stop is heard while cells are made', async () => {
     let turns = 0
-    const pause = (): Promise<void> => (++turns > 5 ? Promise.reject(new Error('the build was stopped')) : Promise.resolve())
+    const pause = (): Promise<void> =>
+      ++turns > 5 ? Promise.reject(new Error('the build was stopped')) : Promise.resolve()
     await expect(buildCells(clustered(ROWS, { pause }), ROWS)).rejects.toThrow('the build was stopped')
   })
 })

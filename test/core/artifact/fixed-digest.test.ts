@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 
 /**
- * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a digest here on
- * purpose and raises ARTIFACT_FORMAT; anything else that changes one is a fault: replicas and rebuilt versions would differ.
+ * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a
+ * digest here on purpose and raises ARTIFACT_FORMAT; anything else that changes one is a fault: replicas and rebuilt
+ * versions would differ.
  */
 const keys = signingKeys()
 let store: string

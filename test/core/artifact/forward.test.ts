@@ -18,7 +18,9 @@ interface Written {
 
 function written(rows: readonly Row[]): Written {
   const writer = createForwardWriter(rows.length)
-  const tokens = Buffer.concat(rows.map(({ heading, text, continues }) => writer.add({ language: 'en-GB', heading, text }, continues)))
+  const tokens = Buffer.concat(
+    rows.map(({ heading, text, continues }) => writer.add({ language: 'en-GB', heading, text }, continues)),
+  )
   const { description, offsets, pairs } = writer.finish()
   return { description, tokens: uint32s(tokens), offsets: uint32s(offsets), pairs: uint32s(pairs) }
 }
@@ -28,7 +30,11 @@ function uint32s(bytes: Uint8Array): Uint32Array {
   return Uint32Array.from({ length: bytes.length / 4 }, (_, at) => view.getUint32(at * 4, true))
 }
 
-const row = (text: string, continues = false, heading = ''): Row => ({ heading: heading.split(' ').filter(Boolean), text: text.split(' '), continues })
+const row = (text: string, continues = false, heading = ''): Row => ({
+  heading: heading.split(' ').filter(Boolean),
+  text: text.split(' '),
+  continues,
+})
 const hashed = (...terms: readonly string[]): number[] => terms.map((term) => tokenHash('en', term))
 
 describe('the words of a row', () => {
@@ -44,7 +50,8 @@ describe('the words of a row', () => {
     fc.assert(
       fc.property(fc.constantFrom('en', 'de', 'fr'), fc.string({ unit: 'grapheme' }), (language, term) => {
         let hash = 0x811c9dc5n
-        for (const unit of `${language}:${term}`.split('')) hash = ((hash ^ BigInt(unit.charCodeAt(0))) * 0x01000193n) & 0xffffffffn
+        for (const unit of `${language}:${term}`.split(''))
+          hash = ((hash ^ BigInt(unit.charCodeAt(0))) * 0x01000193n) & 0xffffffffn
         expect(tokenHash(language, term)).toBe(Number(hash))
       }),
     )
@@ -54,8 +61,15 @@ describe('the words of a row', () => {
 
 describe('the mean lengths', () => {
   test('of what stands beside a row and one further count texts of its own revision, both sides together', () => {
-    // One revision of texts of 1, 2 and 3 words, and one of 4 and 1: beside 2 + (1 + 3) + 2 + 1 + 4, one further 3 + 0 + 1.
-    const { description } = written([row('a', false, 'h h h'), row('a b', true), row('a b c', true), row('a b c d'), row('a', true)])
+    // One revision of texts of 1, 2 and 3 words, and one of 4 and 1: beside 2 + (1 + 3) + 2 + 1 + 4, one further 3 + 0
+    // + 1.
+    const { description } = written([
+      row('a', false, 'h h h'),
+      row('a b', true),
+      row('a b c', true),
+      row('a b c d'),
+      row('a', true),
+    ])
     expect(description).toMatchObject({ mean_length: 14 / 5, mean_beside: 13 / 5, mean_near: 4 / 5 })
   })
 
@@ -72,7 +86,10 @@ describe('the mean lengths', () => {
         const revisions = rows.map(({ continues }) => (continues ? revision : ++revision))
         const meanAt = (distance: number): number => {
           const sums = rows.map((_, at) =>
-            [at - distance, at + distance].reduce((sum, other) => sum + (revisions[other] === revisions[at] ? (rows[other]?.text.length ?? 0) : 0), 0),
+            [at - distance, at + distance].reduce(
+              (sum, other) => sum + (revisions[other] === revisions[at] ? (rows[other]?.text.length ?? 0) : 0),
+              0,
+            ),
           )
           return sums.reduce((sum, each) => sum + each, 0) / rows.length
         }
@@ -84,17 +101,28 @@ describe('the mean lengths', () => {
 
 describe('pairs of words', () => {
   test('count the rows that hold them side by side and in order, once a row, across the end of the heading', () => {
-    const { pairs, description } = written([row('fee cargo fee cargo', false, 'harbour'), row('cargo fee'), row('harbour cargo')])
+    const { pairs, description } = written([
+      row('fee cargo fee cargo', false, 'harbour'),
+      row('cargo fee'),
+      row('harbour cargo'),
+    ])
     const rowsWith = (first: string, second: string): number | undefined => {
       const [one = 0, other = 0] = hashed(first, second)
       return pairs[pairSlot(one, other, description.pair_bits)]
     }
-    expect([rowsWith('fee', 'cargo'), rowsWith('cargo', 'fee'), rowsWith('harbour', 'fee'), rowsWith('harbour', 'cargo')]).toEqual([1, 2, 1, 1])
+    expect([
+      rowsWith('fee', 'cargo'),
+      rowsWith('cargo', 'fee'),
+      rowsWith('harbour', 'fee'),
+      rowsWith('harbour', 'cargo'),
+    ]).toEqual([1, 2, 1, 1])
     expect([rowsWith('fee', 'harbour'), rowsWith('fee', 'fee')]).toEqual([0, 0])
   })
 
   test('have sixteen slots a row, between 2^12 and 2^24', () => {
-    expect([1, 256, 257, 5_000].map((rows) => createForwardWriter(rows).finish().description.pair_bits)).toEqual([12, 12, 13, 17])
+    expect([1, 256, 257, 5_000].map((rows) => createForwardWriter(rows).finish().description.pair_bits)).toEqual([
+      12, 12, 13, 17,
+    ])
   })
 
   test('fall into a slot of the table, spread evenly', () => {

@@ -11,7 +11,10 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function written(name: string, bytes: number): { readonly path: string; readonly bytes: number; readonly content: Buffer } {
+function written(
+  name: string,
+  bytes: number,
+): { readonly path: string; readonly bytes: number; readonly content: Buffer } {
   const content = Buffer.alloc(bytes, name)
   writeFileSync(join(folder, name), content)
   return { path: join(folder, name), bytes, content }
@@ -22,7 +25,9 @@ test.each([
   ['large files, hashed on several threads', [50_000_000, 1, 30_000_000, 0, 2_000_000]],
 ])('%s: each has its own size and SHA-256, in the order asked for', async (_, sizes) => {
   const files = sizes.map((bytes, at) => written(`${sizes.length}-${at}`, bytes))
-  expect(await digestFiles(files)).toEqual(files.map(({ bytes, content }) => ({ bytes, sha256: sha256(content).toString('hex') })))
+  expect(await digestFiles(files)).toEqual(
+    files.map(({ bytes, content }) => ({ bytes, sha256: sha256(content).toString('hex') })),
+  )
 })
 
 test('a file that cannot be read fails the whole, also from a thread', async () => {

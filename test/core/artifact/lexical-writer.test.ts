@@ -13,7 +13,11 @@ interface Passage {
 }
 
 const CORPUS: readonly Passage[] = [
-  { language: 'en', heading: 'Chapter 1', text: 'An authorised person must notify the regulator under Rule 6.5.2(a)(ii).' },
+  {
+    language: 'en',
+    heading: 'Chapter 1',
+    text: 'An authorised person must notify the regulator under Rule 6.5.2(a)(ii).',
+  },
   { language: 'de', heading: '§ 433', text: 'Durch den Kaufvertrag wird der Verkäufer verpflichtet.' },
   { language: 'fr', heading: '', text: 'Tout fait quelconque de l’homme, 個人データ 𝔸𠮷.' },
 ]
@@ -33,13 +37,18 @@ function digest({ description, terms, postings }: LexicalFiles): string {
 
 test('the same rows give the same bytes, on every machine', () => {
   expect(digest(written(CORPUS))).toBe(digest(written(CORPUS)))
-  expect(digest(written(CORPUS))).toMatchInlineSnapshot(`"459f2e9ac1c4b239bf9e1f2adebbcea5711f2bae4631384703bd722afe858e57"`)
+  expect(digest(written(CORPUS))).toMatchInlineSnapshot(
+    `"459f2e9ac1c4b239bf9e1f2adebbcea5711f2bae4631384703bd722afe858e57"`,
+  )
 })
 
 test('sizes are what the description says', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.record({ language: fc.constantFrom('en', 'de'), heading: fc.string(), text: fc.lorem() }), { minLength: 1, maxLength: 30 }),
+      fc.array(fc.record({ language: fc.constantFrom('en', 'de'), heading: fc.string(), text: fc.lorem() }), {
+        minLength: 1,
+        maxLength: 30,
+      }),
       (corpus) => {
         const { description, terms, postings } = written(corpus)
         expect(terms).toHaveLength(lexicalTermsLayout(description).bytes)

@@ -17,7 +17,10 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-function written(rows: readonly (readonly string[])[], acts: readonly ActEntry[] = []): { readonly json: string; readonly bytes: Buffer } {
+function written(
+  rows: readonly (readonly string[])[],
+  acts: readonly ActEntry[] = [],
+): { readonly json: string; readonly bytes: Buffer } {
   const writer = createReferencesWriter(rows.length)
   for (const [row, references] of rows.entries()) writer.add(row, { references: [...references] })
   const { references, bytes } = writer.finish(acts)
@@ -35,7 +38,13 @@ function opened(rows: readonly (readonly string[])[], acts: readonly ActEntry[] 
 const sorted = (rows: Iterable<number>): number[] => [...new Set(rows)].sort((a, b) => a - b)
 
 test('a passage is found under its own reference, every provision around it, and its act', () => {
-  const index = opened([['cfr:12/1003#2/g/1'], ['cfr:12/1003#2/g'], ['cfr:12/1003#20'], ['cfr:12/1003'], ['cfr:12/1004#2/g/1']])
+  const index = opened([
+    ['cfr:12/1003#2/g/1'],
+    ['cfr:12/1003#2/g'],
+    ['cfr:12/1003#20'],
+    ['cfr:12/1003'],
+    ['cfr:12/1004#2/g/1'],
+  ])
   expect([...index.rowsOf('cfr:12/1003#2/g/1')]).toEqual([0])
   expect([...index.rowsOf('cfr:12/1003#2/g')]).toEqual([1])
   expect([...index.rowsWithin('cfr:12/1003#2/g')]).toEqual([0])
@@ -69,8 +78,10 @@ test('whatever the references, look-ups agree with a scan of all rows', () => {
   fc.assert(
     fc.property(fc.array(fc.array(anyReference, { maxLength: 3 }), { maxLength: 40 }), anyReference, (rows, wanted) => {
       const index = opened(rows)
-      const termsOf = (each: string): string[] => (each.startsWith('*') || !each.includes('#') ? [each] : [each, `*${each.slice(each.indexOf('#'))}`])
-      const matching = (holds: (term: string) => boolean): number[] => rows.flatMap((own, row) => (own.flatMap(termsOf).some(holds) ? [row] : []))
+      const termsOf = (each: string): string[] =>
+        each.startsWith('*') || !each.includes('#') ? [each] : [each, `*${each.slice(each.indexOf('#'))}`]
+      const matching = (holds: (term: string) => boolean): number[] =>
+        rows.flatMap((own, row) => (own.flatMap(termsOf).some(holds) ? [row] : []))
       expect([...index.rowsOf(wanted)]).toEqual(matching((term) => term === wanted))
       const mark = wanted.includes('#') ? '/' : '#'
       expect(index.holds(wanted)).toBe(matching((term) => term.startsWith(wanted)).length > 0)
@@ -95,12 +106,18 @@ test('the same references and acts give the same bytes, in whatever order the ac
   ]
   expect(second.json).toBe(first.json)
   expect(second.bytes.equals(first.bytes)).toBe(true)
-  expect(JSON.parse(first.json)).toMatchObject({ acts: [{ id: 'x:a' }, { id: 'x:b', aliases: ['B', 'Bees'] }], terms: 4, postings: 6 })
+  expect(JSON.parse(first.json)).toMatchObject({
+    acts: [{ id: 'x:a' }, { id: 'x:b', aliases: ['B', 'Bees'] }],
+    terms: 4,
+    postings: 6,
+  })
 })
 
 test('the aliases of the corpus name its acts', () => {
   const index = opened([['rulebook:bee#1']], [{ id: 'rulebook:bee', aliases: ['BEE'] }])
-  expect(namedReferences('What does BEE 1.1 ask for?', index.aliases).map(({ reference }) => reference.act)).toEqual(['rulebook:bee'])
+  expect(namedReferences('What does BEE 1.1 ask for?', index.aliases).map(({ reference }) => reference.act)).toEqual([
+    'rulebook:bee',
+  ])
   index.close()
 })
 

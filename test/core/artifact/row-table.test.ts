@@ -14,7 +14,12 @@ interface Placed {
 
 function recordOf({ document, revision, provision, chunk }: Placed): PassageRecord {
   const record = testPassage(0)
-  return { ...record, chunk_id: chunk, provision, document: { ...record.document, id: document, revision_id: revision } }
+  return {
+    ...record,
+    chunk_id: chunk,
+    provision,
+    document: { ...record.document, id: document, revision_id: revision },
+  }
 }
 
 function tableOf(rows: readonly Placed[]): RowTable & { readonly returned: readonly boolean[] } {
@@ -41,10 +46,13 @@ describe('the table of rows', () => {
 
   test('says of any rows what comparing them says', () => {
     const letter = fc.constantFrom('a', 'b', 'c')
-    const anyRows = fc.uniqueArray(fc.record({ document: letter, revision: letter, provision: letter, chunk: fc.string() }), {
-      selector: ({ chunk }) => chunk,
-      maxLength: 20,
-    })
+    const anyRows = fc.uniqueArray(
+      fc.record({ document: letter, revision: letter, provision: letter, chunk: fc.string() }),
+      {
+        selector: ({ chunk }) => chunk,
+        maxLength: 20,
+      },
+    )
     fc.assert(
       fc.property(anyRows, (rows) => {
         const { documents, provisions, chunkRanks, continues, returned } = tableOf(rows)

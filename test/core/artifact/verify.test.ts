@@ -1,8 +1,27 @@
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { ARTIFACT_FILES, ARTIFACT_FORMAT, MANIFEST_FILE, SIGNATURE_FILE, canonicalJson, manifestSchema, sha256, signManifest } from '#core/artifact/manifest.ts'
+import {
+  ARTIFACT_FILES,
+  ARTIFACT_FORMAT,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  manifestSchema,
+  sha256,
+  signManifest,
+} from '#core/artifact/manifest.ts'
 import type { ArtifactFile, Manifest } from '#core/artifact/manifest.ts'
 import { cellsLayout, documentsLayout } from '#core/artifact/layout.ts'
 import { verifyArtifact } from '#core/artifact/verify.ts'
@@ -34,10 +53,19 @@ function flipByte(name: string, at: number): void {
 }
 
 /** Replaces a file and makes the manifest agree with it again, signed by the right key. */
-function replaceSigned(name: ArtifactFile, bytes: Uint8Array, change: (manifest: Manifest) => Manifest = (manifest) => manifest): void {
+function replaceSigned(
+  name: ArtifactFile,
+  bytes: Uint8Array,
+  change: (manifest: Manifest) => Manifest = (manifest) => manifest,
+): void {
   writeFileSync(file(name), bytes)
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  signAgain(change({ ...manifest, files: { ...manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } } }))
+  signAgain(
+    change({
+      ...manifest,
+      files: { ...manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } },
+    }),
+  )
 }
 
 function signAgain(manifest: object): void {
@@ -90,7 +118,10 @@ test('a manifest that was changed, signed by another key or not signed is refuse
   flipByte(SIGNATURE_FILE, 5)
   await expect(verify()).rejects.toThrow(/signature/)
   cpSync(join(good, SIGNATURE_FILE), file(SIGNATURE_FILE))
-  writeFileSync(file(MANIFEST_FILE), readFileSync(file(MANIFEST_FILE), 'utf8').replace('"documents":20', '"documents":21'))
+  writeFileSync(
+    file(MANIFEST_FILE),
+    readFileSync(file(MANIFEST_FILE), 'utf8').replace('"documents":20', '"documents":21'),
+  )
   await expect(verify()).rejects.toThrow(/signature/)
   cpSync(join(good, MANIFEST_FILE), file(MANIFEST_FILE))
   writeFileSync(file(SIGNATURE_FILE), signManifest(readFileSync(file(MANIFEST_FILE)), signingKeys().privateKeyDer))
@@ -169,8 +200,14 @@ test.each<[string, ArtifactFile, number, number, RegExp]>([
 })
 
 test('cells or documents of another number than the manifest states are refused', async () => {
-  replaceSigned('cells.bin', readFileSync(file('cells.bin')), (manifest) => ({ ...manifest, index: { ...manifest.index, cells: 2 } }))
+  replaceSigned('cells.bin', readFileSync(file('cells.bin')), (manifest) => ({
+    ...manifest,
+    index: { ...manifest.index, cells: 2 },
+  }))
   await expect(verify()).rejects.toThrow(/cells.bin does not fit/)
-  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100), (manifest) => ({ ...manifest, index: { ...manifest.index, cells: 1 } }))
+  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100), (manifest) => ({
+    ...manifest,
+    index: { ...manifest.index, cells: 1 },
+  }))
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })

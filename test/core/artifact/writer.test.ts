@@ -44,7 +44,11 @@ const corpus = (rows: number): ArtifactRow[] =>
     rows,
     dimensions: 8,
     seed: 11,
-    traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en', subjects: n % 2 === 0 ? ['a', 'b'] : [], inForceTo: n % 5 === 0 ? '2025-01-01' : null }),
+    traits: (n) => ({
+      language: n % 3 === 0 ? 'de' : 'en',
+      subjects: n % 2 === 0 ? ['a', 'b'] : [],
+      inForceTo: n % 5 === 0 ? '2025-01-01' : null,
+    }),
   })
 
 function row(record: ArtifactRow['record'], vector: Float32Array = new Float32Array(8).fill(1)): ArtifactRow {
@@ -61,7 +65,9 @@ test('an artifact verifies and holds every row as it was given', async () => {
   const offsets = new Float64Array(new Uint8Array(readFileSync(join(artifactFolder, 'passages.offsets'))).buffer)
   const passages = readFileSync(join(artifactFolder, 'passages.jsonl'))
   for (const at of [0, 1, 999, 1_000, 2_344])
-    expect(passageRecordSchema.parse(JSON.parse(passages.toString('utf8', offsets[at], offsets[at + 1])))).toEqual(rows[at]?.record)
+    expect(passageRecordSchema.parse(JSON.parse(passages.toString('utf8', offsets[at], offsets[at + 1])))).toEqual(
+      rows[at]?.record,
+    )
   const vectors = new Float32Array(new Uint8Array(readFileSync(join(artifactFolder, 'vectors.f32'))).buffer)
   for (const at of [0, 1_000, 2_344]) expect(Math.hypot(...vectors.subarray(at * 8, at * 8 + 8))).toBeCloseTo(1, 6)
 })
@@ -70,7 +76,12 @@ test('facets hold one bit a row and value, and the days a row is in force', asyn
   const rows = corpus(77)
   await writeArtifact(input(rows))
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(artifactFolder, 'facets.json'), 'utf8')))
-  expect(facets).toEqual({ languages: ['de', 'en'], jurisdictions: ['XA'], subjects: ['a', 'b'], statuses: ['verified'] })
+  expect(facets).toEqual({
+    languages: ['de', 'en'],
+    jurisdictions: ['XA'],
+    subjects: ['a', 'b'],
+    statuses: ['verified'],
+  })
   const bytes = readFileSync(join(artifactFolder, 'facets.bin'))
   const { fromOffset, toOffset } = facetsLayout(77, facets)
   rows.forEach(({ record }, at) => {
@@ -84,7 +95,9 @@ test('facets hold one bit a row and value, and the days a row is in force', asyn
       true,
     ])
     expect(bytes.readInt32LE(fromOffset + at * 4)).toBe(dayNumber('2024-02-01'))
-    expect(bytes.readInt32LE(toOffset + at * 4)).toBe(record.in_force_to === null ? OPEN_END_DAY : dayNumber('2025-01-01'))
+    expect(bytes.readInt32LE(toOffset + at * 4)).toBe(
+      record.in_force_to === null ? OPEN_END_DAY : dayNumber('2025-01-01'),
+    )
   })
 })
 
@@ -93,7 +106,11 @@ test('words, provisions and acts are indexed under the row of their passage', as
     rows: 45,
     dimensions: 8,
     seed: 12,
-    traits: (n) => ({ text: `Word${n} alone.`, references: n % 3 === 0 ? [`rulebook:bee#${n}/1`] : [], revision: n % 10 < 5 ? 'old' : 'new' }),
+    traits: (n) => ({
+      text: `Word${n} alone.`,
+      references: n % 3 === 0 ? [`rulebook:bee#${n}/1`] : [],
+      revision: n % 10 < 5 ? 'old' : 'new',
+    }),
   })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
   await writeArtifact(input(rows, { acts }))
@@ -115,7 +132,13 @@ test('the same passages give the same files, whatever the number of threads, the
   const { manifest: one } = await writeArtifact(input(rows, { dividedFrom: 1 }))
   const { privateKeyDer } = signingKeys()
   const { manifest: two } = await writeArtifact(
-    input(rows, { dividedFrom: 1, threads: 3, privateKeyDer, artifactFolder: join(folder, 'artifacts', 'other'), projectionId: derivedUuid('test', 'other') }),
+    input(rows, {
+      dividedFrom: 1,
+      threads: 3,
+      privateKeyDer,
+      artifactFolder: join(folder, 'artifacts', 'other'),
+      projectionId: derivedUuid('test', 'other'),
+    }),
   )
   expect(one.index.cells).toBeGreaterThan(1)
   expect(two.files).toEqual(one.files)
@@ -129,7 +152,9 @@ test('progress is told batch by batch up to the total', async () => {
 })
 
 test('a passage of 4,000 characters outside the basic plane is kept, one character more is refused', async () => {
-  await expect(writeArtifact(input([row(testPassage(1, { text: '𝔸'.repeat(4_001) }))]))).rejects.toThrow(/longer than 4000 characters/)
+  await expect(writeArtifact(input([row(testPassage(1, { text: '𝔸'.repeat(4_001) }))]))).rejects.toThrow(
+    /longer than 4000 characters/,
+  )
   const { manifest } = await writeArtifact(input([row(testPassage(1, { text: '𝔸'.repeat(4_000) }))]))
   expect(manifest.passages).toBe(1)
 })
@@ -143,12 +168,22 @@ test.each<[string, readonly ArtifactRow[], Partial<ArtifactInput>, RegExp]>([
   ['comes out of row order', [row(second), row(first)], {}, /out of row order/],
   ['does not match the schema', [row({ ...first, chunk_id: 'chk_1' })], {}, /does not match the schema at chunk_id/],
   ['holds a lone surrogate', [row(testPassage(1, { text: 'broken \ud800 text' }))], {}, /lone surrogate/],
-  ['cannot fit a reply', [row({ ...first, citation: { ...first.citation, label: 'x'.repeat(40_000) } })], {}, /bytes in a reply/],
+  [
+    'cannot fit a reply',
+    [row({ ...first, citation: { ...first.citation, label: 'x'.repeat(40_000) } })],
+    {},
+    /bytes in a reply/,
+  ],
   ['has a vector with a NaN', [row(first, nan)], {}, /finite values/],
   ['has a vector without direction', [row(first, new Float32Array(8))], {}, /length above 0/],
   ['has a vector of another length', [row(first, new Float32Array(9).fill(1))], {}, /8 finite values/],
   ['is missing from the announced count', [row(first)], { passages: 2 }, /2 passages were announced and 1 came/],
-  ['exceeds the announced count', [row(first), row(second)], { passages: 1 }, /1 passages were announced and more came/],
+  [
+    'exceeds the announced count',
+    [row(first), row(second)],
+    { passages: 1 },
+    /1 passages were announced and more came/,
+  ],
 ])('a passage that %s is refused and nothing is left behind', async (_, rows, more, message) => {
   await expect(writeArtifact(input(rows, more))).rejects.toThrow(message)
   expect(readdirSync(join(folder, 'artifacts'))).toEqual([])
@@ -156,7 +191,9 @@ test.each<[string, readonly ArtifactRow[], Partial<ArtifactInput>, RegExp]>([
 
 test('an abort between batches leaves nothing behind', async () => {
   const abort = new AbortController()
-  const written = writeArtifact(input(corpus(3_000), { signal: abort.signal, onProgress: () => abort.abort(new Error('the build was stopped')) }))
+  const written = writeArtifact(
+    input(corpus(3_000), { signal: abort.signal, onProgress: () => abort.abort(new Error('the build was stopped')) }),
+  )
   await expect(written).rejects.toThrow('the build was stopped')
   expect(readdirSync(join(folder, 'artifacts'))).toEqual([])
 })
@@ -187,7 +224,9 @@ test('a damaged artifact in place is neither kept nor overwritten', async () => 
 
 test('an artifact of another version under the same name is not taken for this one', async () => {
   await writeArtifact(input(corpus(50)))
-  await expect(writeArtifact(input(corpus(50), { versionId: derivedUuid('test', 'another version') }))).rejects.toThrow(/holds the artifact of another/)
+  await expect(writeArtifact(input(corpus(50), { versionId: derivedUuid('test', 'another version') }))).rejects.toThrow(
+    /holds the artifact of another/,
+  )
 })
 
 test('rows are ordered by language, jurisdiction, first subject, document, revision and place, by code units', () => {

@@ -20,18 +20,24 @@ afterAll(async () => {
 })
 
 async function idleAllowedMs(client: Queryable): Promise<number> {
-  const { rows } = await client.query<{ setting: string }>("select setting from pg_settings where name = 'idle_in_transaction_session_timeout'")
+  const { rows } = await client.query<{ setting: string }>(
+    "select setting from pg_settings where name = 'idle_in_transaction_session_timeout'",
+  )
   return Number(rows[0]?.setting)
 }
 
-test('a process that hangs within a transaction loses it and its locks; only an activation may wait as long as loading takes', async () => {
-  expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
-  await inTransaction(database, async (client) => {
-    await holdOffReleases(client)
-    expect(await idleAllowedMs(client)).toBe(BOUNDS.activationTimeoutMs)
-  })
-  expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
-})
+test(
+  'a process that hangs within a transaction loses it and its locks; only an activation may wait as ' +
+    'long as loading takes',
+  async () => {
+    expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
+    await inTransaction(database, async (client) => {
+      await holdOffReleases(client)
+      expect(await idleAllowedMs(client)).toBe(BOUNDS.activationTimeoutMs)
+    })
+    expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
+  },
+)
 
 test('a transaction that the database ended fails in one piece, and the next gets a sound connection', async () => {
   const cut = inTransaction(database, async (client) => {
@@ -40,5 +46,7 @@ test('a transaction that the database ended fails in one piece, and the next get
     await client.query('select 1')
   })
   await expect(cut).rejects.toThrow()
-  await inTransaction(database, async (client) => expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]))
+  await inTransaction(database, async (client) =>
+    expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]),
+  )
 })

@@ -40,7 +40,15 @@ afterAll(async () => {
 
 function newReservation(fields: Partial<NewReservation> = {}): NewReservation {
   const id = randomUUID()
-  const ids = { clientId: id, apiKeyId: id, entitlementId: id, planId: id, knowledgeBaseId: id, versionId: id, profileId: id }
+  const ids = {
+    clientId: id,
+    apiKeyId: id,
+    entitlementId: id,
+    planId: id,
+    knowledgeBaseId: id,
+    versionId: id,
+    profileId: id,
+  }
   const times = { admittedAtMs: Date.now(), deadlineAtMs: Date.now() + 20_000, inForceOn: '2026-11-21' }
   return {
     id,
@@ -61,7 +69,9 @@ function outcomeOf(id: string): Outcome {
 }
 
 it('inserts every reservation as it was given, however many are under way together', async () => {
-  const reservations = Array.from({ length: MANY }, (_, n) => newReservation(n % 2 === 0 ? {} : { idempotencyDigest: randomBytes(32) }))
+  const reservations = Array.from({ length: MANY }, (_, n) =>
+    newReservation(n % 2 === 0 ? {} : { idempotencyDigest: randomBytes(32) }),
+  )
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   expect(new Set(inserted.map(({ status }) => status))).toEqual(new Set(['inserted']))
   const { rows } = await owner.query(
@@ -93,26 +103,30 @@ it('admits one of many requests with the same idempotency key and names it to th
   )
 })
 
-it('refuses a reservation of another epoch, or of an organization whose counters are being rebuilt, and not those beside it', async () => {
-  const rebuilding = randomUUID()
-  await owner.query('insert into organizations (id, name) values ($1, $2)', [rebuilding, rebuilding])
-  await owner.query('insert into limit_epochs (organization_id, epoch) values ($1, $2)', [rebuilding, EPOCH])
-  const client = await owner.connect()
-  try {
-    await client.query('begin')
-    await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [rebuilding])
-    const outcomes = await Promise.all([
-      writer.insert(newReservation(), EPOCH),
-      writer.insert(newReservation(), EPOCH - 1),
-      writer.insert(newReservation({ organizationId: rebuilding }), EPOCH),
-      writer.insert(newReservation(), EPOCH),
-    ])
-    expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'inserted'])
-  } finally {
-    await client.query('rollback')
-    client.release()
-  }
-})
+it(
+  'refuses a reservation of another epoch, or of an organization whose counters are being rebuilt, and ' +
+    'not those beside it',
+  async () => {
+    const rebuilding = randomUUID()
+    await owner.query('insert into organizations (id, name) values ($1, $2)', [rebuilding, rebuilding])
+    await owner.query('insert into limit_epochs (organization_id, epoch) values ($1, $2)', [rebuilding, EPOCH])
+    const client = await owner.connect()
+    try {
+      await client.query('begin')
+      await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [rebuilding])
+      const outcomes = await Promise.all([
+        writer.insert(newReservation(), EPOCH),
+        writer.insert(newReservation(), EPOCH - 1),
+        writer.insert(newReservation({ organizationId: rebuilding }), EPOCH),
+        writer.insert(newReservation(), EPOCH),
+      ])
+      expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'inserted'])
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  },
+)
 
 it('records every outcome with its own reservation, once: only while open, and again with the same outcome', async () => {
   const reservations = Array.from({ length: MANY }, () => newReservation())
@@ -120,13 +134,17 @@ it('records every outcome with its own reservation, once: only while open, and a
   const ids = reservations.map(({ id }) => id)
   const [refunded = ''] = ids
   await owner.query(`update reservations set state = 'refunded', finished_at = now() where id = $1`, [refunded])
-  const recordAll = (): Promise<readonly boolean[]> => Promise.all(ids.map((id) => writer.recordDelivered(id, outcomeOf(id), [])))
+  const recordAll = (): Promise<readonly boolean[]> =>
+    Promise.all(ids.map((id) => writer.recordDelivered(id, outcomeOf(id), [])))
   const wanted = ids.map((id) => id !== refunded)
   expect(await recordAll()).toEqual(wanted)
   expect(await recordAll()).toEqual(wanted)
-  expect(await Promise.all(ids.map((id) => writer.recordDelivered(id, outcomeOf('another'), [])))).toEqual(ids.map(() => false))
+  expect(await Promise.all(ids.map((id) => writer.recordDelivered(id, outcomeOf('another'), [])))).toEqual(
+    ids.map(() => false),
+  )
   const { rows } = await owner.query(
-    `select count(*)::int as delivered from reservations where organization_id = $1 and state = 'delivered' and outcome -> 'chunk_ids' ->> 0 = id::text`,
+    'select count(*)::int as delivered from reservations where organization_id = $1 and state = ' +
+      `'delivered' and outcome -> 'chunk_ids' ->> 0 = id::text`,
     [organizationId],
   )
   expect(rows).toEqual([{ delivered: MANY - 1 }])

@@ -23,7 +23,12 @@ function rulesOf(file: string): Rule[] {
     const heading = /^### (.*) \{#(.*)\}\n/.exec(part)
     return heading === null
       ? []
-      : [{ sourceId: `${field('document')}#${heading[2]}`, text: `${field('title')} > ${heading[1]}\n${part.slice(heading[0].length).trim()}` }]
+      : [
+          {
+            sourceId: `${field('document')}#${heading[2]}`,
+            text: `${field('title')} > ${heading[1]}\n${part.slice(heading[0].length).trim()}`,
+          },
+        ]
   })
 }
 
@@ -57,7 +62,8 @@ describe('on the demo corpus', () => {
         .toSorted((a, b) => b.score - a.score)
       best.push({ answerable: question.relevant.length > 0, score: ranked[0]?.score ?? 0 })
       const top = ranked.slice(0, TOP).map((passage) => passage.sourceId)
-      if (question.relevant.length > 0) found += question.relevant.filter((id) => top.includes(id)).length / question.relevant.length
+      if (question.relevant.length > 0)
+        found += question.relevant.filter((id) => top.includes(id)).length / question.relevant.length
     }
     const answerable = best.filter((entry) => entry.answerable).map((entry) => entry.score)
     const unanswerable = best

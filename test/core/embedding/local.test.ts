@@ -21,12 +21,16 @@ function norm(vector: Float32Array): number {
   return Math.hypot(...vector)
 }
 
-const GOLDEN_TEXT = 'DPR-F 2.1 Breach notification\nA licensee informs the Registrar of a personal data breach within 36 hours. Verträge, délais.'
+const GOLDEN_TEXT =
+  'DPR-F 2.1 Breach notification\nA licensee informs the Registrar of a personal data breach within ' +
+  '36 hours. Verträge, délais.'
 
 describe('the local embedder', () => {
   test('gives the same bytes for the same text in every release of its model name', async () => {
     const [vector] = await embed(GOLDEN_TEXT)
-    expect(sha256(new Uint8Array(vector?.buffer ?? new ArrayBuffer())).toString('hex')).toBe('a93faf3856b2d75f5016bbcf669ca51bcce16d7d8b763d1c45062042d9ea4107')
+    expect(sha256(new Uint8Array(vector?.buffer ?? new ArrayBuffer())).toString('hex')).toBe(
+      'a93faf3856b2d75f5016bbcf669ca51bcce16d7d8b763d1c45062042d9ea4107',
+    )
   })
 
   test('does not depend on the locale or time zone of the machine', async () => {
@@ -37,7 +41,9 @@ describe('the local embedder', () => {
     const run = promisify(execFile)
     const [turkish, plain] = await Promise.all(
       ['tr_TR.UTF-8', 'C'].map((locale) =>
-        run(process.execPath, ['--input-type=module', '-e', program], { env: { LC_ALL: locale, LANG: locale, TZ: 'Asia/Tokyo' } }),
+        run(process.execPath, ['--input-type=module', '-e', program], {
+          env: { LC_ALL: locale, LANG: locale, TZ: 'Asia/Tokyo' },
+        }),
       ),
     )
     const [here] = await embed('IDENTITY of Istanbul licensees')
@@ -97,7 +103,9 @@ describe('similarity', () => {
   })
 
   test('grows with the share of the question that a passage covers', async () => {
-    const passage = 'Breach notification\nA licensee informs the Registrar of a personal data breach within 36 hours after becoming aware of it.'
+    const passage =
+      'Breach notification\nA licensee informs the Registrar of a personal data breach within 36 ' +
+      'hours after becoming aware of it.'
     const covered = await cosine('When must a licensee inform the Registrar of a personal data breach?', passage)
     const half = await cosine('When must a broker inform the exchange of a short sale?', passage)
     expect(covered).toBeGreaterThan(2 * half)

@@ -19,7 +19,13 @@ async function embedWith(embedding: unknown): Promise<Embeddings> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0
-  const embedder = openAiEmbedder({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: 'test', model: 'test', dimensions: 4, timeoutMs: 2_000 })
+  const embedder = openAiEmbedder({
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    apiKey: 'test',
+    model: 'test',
+    dimensions: 4,
+    timeoutMs: 2_000,
+  })
   return embedder.embed(['a text'], new AbortController().signal)
 }
 
@@ -36,6 +42,14 @@ it('reads the same vector from base64 as from numbers', async () => {
 
 it('refuses base64 that is too short, too long, no float32, not finite or zero', async () => {
   const whole = Buffer.from(base64([1, 2, 3, 4]), 'base64')
-  const bad = [base64([1, 2, 3]), base64([1, 2, 3, 4, 5]), whole.subarray(0, 15).toString('base64'), base64([1, 2, 3, NaN]), base64([0, 0, 0, 0]), '', '????']
+  const bad = [
+    base64([1, 2, 3]),
+    base64([1, 2, 3, 4, 5]),
+    whole.subarray(0, 15).toString('base64'),
+    base64([1, 2, 3, NaN]),
+    base64([0, 0, 0, 0]),
+    '',
+    '????',
+  ]
   for (const embedding of bad) await expect(embedWith(embedding), embedding).rejects.toBeInstanceOf(EmbeddingError)
 })

@@ -15,7 +15,13 @@ const EVERYTHING = { document_coverage: 1, window_coverage: 1, first_coverage: 1
 describe('the decision of a version without a question set', () => {
   test('can be stored with a profile, and says that it was fitted elsewhere', () => {
     expect(calibrationSchema.parse(DEFAULT_CALIBRATION)).toEqual(DEFAULT_CALIBRATION)
-    expect(DEFAULT_CALIBRATION).toMatchObject({ folds: 0, questions: 0, auroc: null, ece: null, coverage_at_target: null })
+    expect(DEFAULT_CALIBRATION).toMatchObject({
+      folds: 0,
+      questions: 0,
+      auroc: null,
+      ece: null,
+      coverage_at_target: null,
+    })
   })
 
   test('uses features that a search node measures', () => {
@@ -33,7 +39,8 @@ describe('the decision of a version without a question set', () => {
   })
 
   test('never answers on account of one feature alone', () => {
-    for (const name of Object.keys(EVERYTHING)) expect(observed({ [name]: 1 })).toBeLessThan(DEFAULT_CALIBRATION.threshold)
+    for (const name of Object.keys(EVERYTHING))
+      expect(observed({ [name]: 1 })).toBeLessThan(DEFAULT_CALIBRATION.threshold)
   })
 })
 

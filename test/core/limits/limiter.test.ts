@@ -44,7 +44,11 @@ async function newScope(): Promise<LimitScope> {
 function plan(limits: object = {}): PlanLimits {
   return planLimitsSchema.parse({ requests_per_minute: 1_000, concurrency: 1_000, ...limits })
 }
-function ask(scope: LimitScope, limits: PlanLimits, more: { requestId?: string; digest?: Buffer; corpusPassages?: number } = {}): Promise<AdmissionDecision> {
+function ask(
+  scope: LimitScope,
+  limits: PlanLimits,
+  more: { requestId?: string; digest?: Buffer; corpusPassages?: number } = {},
+): Promise<AdmissionDecision> {
   return limiter.admit(scope, {
     requestId: more.requestId ?? randomUUID(),
     limits,
@@ -97,7 +101,8 @@ describe('admission', () => {
     expect((await ask(scope, limits)).status).toBe('concurrency')
     await limiter.settle(scope, requestId, limits, [])
     expect((await ask(scope, limits)).status).toBe('admitted')
-    for (const lease of await redis.zrange(limitKeys(scope).leases, '0', '-1')) await redis.zadd(limitKeys(scope).leases, String(Date.now() - 1), lease)
+    for (const lease of await redis.zrange(limitKeys(scope).leases, '0', '-1'))
+      await redis.zadd(limitKeys(scope).leases, String(Date.now() - 1), lease)
     expect((await ask(scope, limits)).status).toBe('admitted')
   })
 
@@ -113,7 +118,10 @@ describe('admission', () => {
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'quota'])
     const counts = await redis.hgetall(limitKeys(scope).counts)
     const now = new Date()
-    expect(counts).toEqual({ [`d${Math.floor(now.getTime() / 86_400_000)}`]: '2', [`m${now.getUTCFullYear() * 12 + now.getUTCMonth() + 1}`]: '2' })
+    expect(counts).toEqual({
+      [`d${Math.floor(now.getTime() / 86_400_000)}`]: '2',
+      [`m${now.getUTCFullYear() * 12 + now.getUTCMonth() + 1}`]: '2',
+    })
   })
 
   it('a refused request consumes nothing', async () => {
@@ -122,7 +130,12 @@ describe('admission', () => {
     await ask(scope, limits)
     const before = await ask(scope, limits)
     const after = await ask(scope, limits)
-    expect(after).toMatchObject({ status: 'concurrency', dayUsed: before.dayUsed, monthUsed: before.monthUsed, minuteUsed: before.minuteUsed })
+    expect(after).toMatchObject({
+      status: 'concurrency',
+      dayUsed: before.dayUsed,
+      monthUsed: before.monthUsed,
+      minuteUsed: before.minuteUsed,
+    })
     expect(after.dayUsed).toBe(1)
   })
 
@@ -152,7 +165,12 @@ describe('taking back', () => {
     await ask(scope, plan(), { requestId, digest })
     await limiter.undo(scope, requestId, digest)
     await limiter.undo(scope, requestId, digest)
-    expect(await ask(scope, plan(), { digest })).toMatchObject({ status: 'admitted', dayUsed: 1, monthUsed: 1, minuteUsed: 1 })
+    expect(await ask(scope, plan(), { digest })).toMatchObject({
+      status: 'admitted',
+      dayUsed: 1,
+      monthUsed: 1,
+      minuteUsed: 1,
+    })
   })
 
   it('a refund restores day, month and the idempotency key, never the minute slot', async () => {
@@ -161,7 +179,12 @@ describe('taking back', () => {
     const digest = digestOf('c')
     await ask(scope, plan(), { requestId, digest })
     await limiter.refund(scope, requestId, digest)
-    expect(await ask(scope, plan(), { digest })).toMatchObject({ status: 'admitted', dayUsed: 1, monthUsed: 1, minuteUsed: 2 })
+    expect(await ask(scope, plan(), { digest })).toMatchObject({
+      status: 'admitted',
+      dayUsed: 1,
+      monthUsed: 1,
+      minuteUsed: 2,
+    })
   })
 })
 
@@ -194,8 +217,13 @@ describe('extraction exposure', () => {
     const scope = await newScope()
     const limits = plan({ exposure: { floors: { corpus: 5 }, soft_share: 0.0001, hard_share: 0.0001 } })
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 5))
-    expect((await ask({ ...scope, entitlementId: randomUUID(), clientId: randomUUID() }, limits, { corpusPassages: 10 })).status).toBe('exposure')
-    expect((await ask({ ...scope, knowledgeBaseId: randomUUID() }, limits, { corpusPassages: 10 })).status).toBe('admitted')
+    expect(
+      (await ask({ ...scope, entitlementId: randomUUID(), clientId: randomUUID() }, limits, { corpusPassages: 10 }))
+        .status,
+    ).toBe('exposure')
+    expect((await ask({ ...scope, knowledgeBaseId: randomUUID() }, limits, { corpusPassages: 10 })).status).toBe(
+      'admitted',
+    )
   })
 
   it('the share of one document stops it, until the window moves', async () => {
@@ -208,10 +236,12 @@ describe('extraction exposure', () => {
       ...passages('a', 6, 1, 20),
     ])
     expect((await ask(scope, limits)).status).toBe('admitted')
-    for (let ordinal = 8; ordinal < 20; ordinal += 2) await limiter.settle(scope, randomUUID(), limits, passages('a', ordinal, 1, 20))
+    for (let ordinal = 8; ordinal < 20; ordinal += 2)
+      await limiter.settle(scope, randomUUID(), limits, passages('a', ordinal, 1, 20))
     expect((await ask(scope, limits)).status).toBe('exposure')
     const document = `${limitKeys(scope).documentPrefix}a`
-    for (const member of await redis.zrange(document, '0', '0')) await redis.zadd(document, String(Date.now() - 31 * 86_400_000), member)
+    for (const member of await redis.zrange(document, '0', '0'))
+      await redis.zadd(document, String(Date.now() - 31 * 86_400_000), member)
     expect((await ask(scope, limits)).status).toBe('admitted')
   })
 
@@ -240,11 +270,16 @@ describe('installed counters', () => {
           open: [{ requestId, admittedAtMs: now, deadlineMs: now + 5_000, idempotencyDigest: digestOf('d') }],
         },
       ],
-      exposure: [{ scope, windowMs: 86_400_000, served: passages('a', 0, 6).map((passage) => ({ atMs: now, passage })) }],
+      exposure: [
+        { scope, windowMs: 86_400_000, served: passages('a', 0, 6).map((passage) => ({ atMs: now, passage })) },
+      ],
     })
     const limits = plan({ concurrency: 1 })
     expect(await ask(scope, limits)).toMatchObject({ status: 'concurrency', dayUsed: 4, monthUsed: 7, minuteUsed: 1 })
-    expect(await ask(scope, limits, { digest: digestOf('d') })).toMatchObject({ status: 'conflict', originalRequestId: requestId })
+    expect(await ask(scope, limits, { digest: digestOf('d') })).toMatchObject({
+      status: 'conflict',
+      originalRequestId: requestId,
+    })
     await limiter.refund(scope, requestId, digestOf('d'))
     expect(await ask(scope, limits)).toMatchObject({ status: 'admitted', dayUsed: 4, monthUsed: 7 })
     const tight = plan({ exposure: { floors: { corpus: 6 }, soft_share: 0.0001, hard_share: 0.0001 } })
@@ -258,7 +293,13 @@ it('the limiter answers nothing while the store is away, and says so at once', a
     await sleep(50)
     expect(lost.runId()).toBeUndefined()
     await expect(
-      lost.admit(await newScope(), { requestId: randomUUID(), limits: plan(), corpusPassages: 1, idempotencyDigest: undefined, originalRequestId: undefined }),
+      lost.admit(await newScope(), {
+        requestId: randomUUID(),
+        limits: plan(),
+        corpusPassages: 1,
+        idempotencyDigest: undefined,
+        originalRequestId: undefined,
+      }),
     ).rejects.toThrow()
   } finally {
     lost.close()

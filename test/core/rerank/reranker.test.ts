@@ -14,8 +14,17 @@ async function endpoint(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}/v1`
 }
 
-function scored(baseUrl: string, texts: readonly string[], signal = new AbortController().signal): Promise<readonly number[]> {
-  return openReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: 'k3y', RERANK_TIMEOUT_MS: 300 }).score('model-1', 'capital', texts, signal)
+function scored(
+  baseUrl: string,
+  texts: readonly string[],
+  signal = new AbortController().signal,
+): Promise<readonly number[]> {
+  return openReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: 'k3y', RERANK_TIMEOUT_MS: 300 }).score(
+    'model-1',
+    'capital',
+    texts,
+    signal,
+  )
 }
 
 const saying =
@@ -37,11 +46,17 @@ test('it asks {base}/rerank in the common shape and gives one score a text, in t
     request.on('data', (piece: Buffer) => (body += piece.toString('utf8')))
     request.on('end', () => {
       asked = { path: request.url, key: request.headers.authorization, body: JSON.parse(body) as unknown }
-      response.end('{"results":[{"index":1,"relevance_score":0.9,"document":"x"},{"index":0,"relevance_score":-2}],"meta":{}}')
+      response.end(
+        '{"results":[{"index":1,"relevance_score":0.9,"document":"x"},{"index":0,"relevance_score":-2}],"meta":{}}',
+      )
     })
   })
   expect(await scored(url, ['a', 'b'])).toEqual([-2, 0.9])
-  expect(asked).toEqual({ path: '/v1/rerank', key: 'Bearer k3y', body: { model: 'model-1', query: 'capital', documents: ['a', 'b'], top_n: 2 } })
+  expect(asked).toEqual({
+    path: '/v1/rerank',
+    key: 'Bearer k3y',
+    body: { model: 'model-1', query: 'capital', documents: ['a', 'b'], top_n: 2 },
+  })
 })
 
 describe('an endpoint that cannot be trusted is a failure, never another order', () => {
@@ -76,5 +91,7 @@ describe('an endpoint that cannot be trusted is a failure, never another order',
 })
 
 test('without an endpoint it says which variable to set', () => {
-  expect(() => openReranker({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 300 })).toThrow('RERANK_BASE_URL')
+  expect(() => openReranker({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 300 })).toThrow(
+    'RERANK_BASE_URL',
+  )
 })

@@ -13,13 +13,19 @@ let port: number
 beforeAll(async () => {
   health.addToServer(server)
   port = await new Promise((resolve, reject) =>
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error))),
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
   )
 })
 afterAll(() => server.forceShutdown())
 
 function probe(...args: readonly string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {
-  const child = spawn(process.execPath, ['core/rpc/probe.ts', ...args], { cwd: ROOT, env: {}, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, ['core/rpc/probe.ts', ...args], {
+    cwd: ROOT,
+    env: {},
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let stderr = ''
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stderr })))

@@ -43,24 +43,35 @@ describe('the terms of a text', () => {
 
   test('are never empty, never longer than 192 bytes, and well-formed, whatever the text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('en', 'de', 'fr', 'es', 'xx'), (text, language) => {
-        for (const term of analyze(text.repeat(3), language)) {
-          expect(Buffer.byteLength(term)).toBeGreaterThan(0)
-          expect(Buffer.byteLength(term)).toBeLessThanOrEqual(192)
-          expect(term.isWellFormed()).toBe(true)
-        }
-      }),
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 400 }),
+        fc.constantFrom('en', 'de', 'fr', 'es', 'xx'),
+        (text, language) => {
+          for (const term of analyze(text.repeat(3), language)) {
+            expect(Buffer.byteLength(term)).toBeGreaterThan(0)
+            expect(Buffer.byteLength(term)).toBeLessThanOrEqual(192)
+            expect(term.isWellFormed()).toBe(true)
+          }
+        },
+      ),
     )
-    expect(analyze('𝔸'.normalize('NFC').repeat(3) + '𠮷'.repeat(200) + 'a'.repeat(500), 'en').every((term) => term.length <= 64)).toBe(true)
+    expect(
+      analyze('𝔸'.normalize('NFC').repeat(3) + '𠮷'.repeat(200) + 'a'.repeat(500), 'en').every(
+        (term) => term.length <= 64,
+      ),
+    ).toBe(true)
   })
 })
 
 test('an analyzer that remembers words gives the same terms, in languages turn about', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.lorem(), fc.constantFrom('en', 'de', 'fr', 'en-GB')), { maxLength: 20 }), (texts) => {
-      const remembering = createAnalyzer()
-      for (const [text, language] of texts) expect(remembering(text, language)).toEqual(analyze(text, language))
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.lorem(), fc.constantFrom('en', 'de', 'fr', 'en-GB')), { maxLength: 20 }),
+      (texts) => {
+        const remembering = createAnalyzer()
+        for (const [text, language] of texts) expect(remembering(text, language)).toEqual(analyze(text, language))
+      },
+    ),
   )
 })
 
@@ -110,10 +121,24 @@ describe('the words of a question', () => {
   test('cover every term that the same text is indexed under', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.constantFrom('Verträge', 'notified', '33(1)(a)(ii)', '32024R1689', 'données', 'the', '個人データ', '75,000'), { maxLength: 12 }),
+        fc.array(
+          fc.constantFrom(
+            'Verträge',
+            'notified',
+            '33(1)(a)(ii)',
+            '32024R1689',
+            'données',
+            'the',
+            '個人データ',
+            '75,000',
+          ),
+          { maxLength: 12 },
+        ),
         (parts) => {
           for (const language of ['en', 'de', 'fr']) {
-            const looked = analyzeQuestion(parts.join(' '), [language]).words.flatMap(({ terms }) => terms.map(({ term }) => term))
+            const looked = analyzeQuestion(parts.join(' '), [language]).words.flatMap(({ terms }) =>
+              terms.map(({ term }) => term),
+            )
             expect(new Set(looked)).toEqual(new Set(analyze(parts.join(' '), language)))
           }
         },
@@ -137,5 +162,6 @@ test('the lists of function words are those of the languages they are used for',
     ['de', ['welche', 'nicht']],
     ['fr', ['lesquelles', 'pas']],
   ] as const)
-    for (const other of ['en', 'de', 'fr']) expect(own.every((word) => analyze(word, other).length === 0)).toBe(other === language)
+    for (const other of ['en', 'de', 'fr'])
+      expect(own.every((word) => analyze(word, other).length === 0)).toBe(other === language)
 })

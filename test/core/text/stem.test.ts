@@ -16,7 +16,20 @@ test.each([
 })
 
 test('words of different meaning stay apart', () => {
-  const different = ['person', 'personal', 'process', 'processor', 'data', 'date', 'custody', 'custom', 'audit', 'audience', 'liable', 'liability']
+  const different = [
+    'person',
+    'personal',
+    'process',
+    'processor',
+    'data',
+    'date',
+    'custody',
+    'custom',
+    'audit',
+    'audience',
+    'liable',
+    'liability',
+  ]
   expect(new Set(different.map(stem)).size).toBe(different.length)
 })
 

@@ -13,11 +13,14 @@ test('a function word weighs less than a common legal word, and that less than a
 })
 
 test('function words of all three languages are recognised in their own spelling', () => {
-  for (const word of ['which', 'für', 'über', 'können', 'où', 'été', 'même']) expect([...termWeights(word).values()]).toEqual([0.1])
+  for (const word of ['which', 'für', 'über', 'können', 'où', 'été', 'même'])
+    expect([...termWeights(word).values()]).toEqual([0.1])
 })
 
 test('weight grows with occurrences, and less each time', () => {
-  const [once, twice, thrice] = ['escrow', 'escrow escrow', 'escrow escrow escrow'].map((text) => weightOf(text, 'escrow'))
+  const [once, twice, thrice] = ['escrow', 'escrow escrow', 'escrow escrow escrow'].map((text) =>
+    weightOf(text, 'escrow'),
+  )
   expect(twice).toBeGreaterThan(once ?? Infinity)
   expect((thrice ?? 0) - (twice ?? 0)).toBeLessThan((twice ?? 0) - (once ?? 0))
 })

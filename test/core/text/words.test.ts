@@ -53,6 +53,7 @@ describe('folding', () => {
   })
 
   test('is idempotent and accepts lone surrogates', () => {
-    for (const text of ['Œuvre', 'İstanbul', 'ﬁnance', 'a\ud800b', 'soft\u00adhyphen', '각하']) expect(fold(fold(text))).toBe(fold(text))
+    for (const text of ['Œuvre', 'İstanbul', 'ﬁnance', 'a\ud800b', 'soft\u00adhyphen', '각하'])
+      expect(fold(fold(text))).toBe(fold(text))
   })
 })

@@ -10,7 +10,13 @@ import type { Abstention } from '#gateway/retrieve/schema.ts'
 
 const ids = { requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }
 const query = { vector: new Float32Array(8), tokens: null }
-const answer: Abstention = { decision: 'answer', signal: 'evidence_probability', threshold: 0.2, observed_value: 0.9, unsupported_explicit_references: [] }
+const answer: Abstention = {
+  decision: 'answer',
+  signal: 'evidence_probability',
+  threshold: 0.2,
+  observed_value: 0.9,
+  unsupported_explicit_references: [],
+}
 
 // A pinned request is made by `pin` alone; this test needs only what `bound` reads of it.
 function pinnedWith(bytesMax: number): PinnedRequest {
@@ -20,7 +26,10 @@ function pinnedWith(bytesMax: number): PinnedRequest {
 }
 
 const passage = fc
-  .record({ text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }), title: fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }) })
+  .record({
+    text: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 }),
+    title: fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
+  })
   .map(({ text, title }): FoundPassage => ({
     chunk_id: 'chk_00ff',
     text,
@@ -44,15 +53,21 @@ const passage = fc
 
 it('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {
   fc.assert(
-    fc.property(fc.array(passage, { minLength: 1, maxLength: 8 }), fc.integer({ min: 3_000, max: 12_000 }), (passages, bytesMax) => {
-      const { body, served } = bound(ids, pinnedWith(bytesMax), query, passages, answer)
-      const parsed = retrievalResponseSchema.parse(JSON.parse(body.toString()))
-      expect(body.length).toBeLessThanOrEqual(bytesMax)
-      expect(parsed.usage.response_bytes).toBe(body.length)
-      expect(parsed.usage.result_count).toBe(parsed.results.length)
-      expect(parsed.results.map(({ text }) => text)).toEqual(passages.slice(0, parsed.results.length).map(({ text }) => text))
-      expect(served).toEqual(passages.slice(0, parsed.results.length))
-    }),
+    fc.property(
+      fc.array(passage, { minLength: 1, maxLength: 8 }),
+      fc.integer({ min: 3_000, max: 12_000 }),
+      (passages, bytesMax) => {
+        const { body, served } = bound(ids, pinnedWith(bytesMax), query, passages, answer)
+        const parsed = retrievalResponseSchema.parse(JSON.parse(body.toString()))
+        expect(body.length).toBeLessThanOrEqual(bytesMax)
+        expect(parsed.usage.response_bytes).toBe(body.length)
+        expect(parsed.usage.result_count).toBe(parsed.results.length)
+        expect(parsed.results.map(({ text }) => text)).toEqual(
+          passages.slice(0, parsed.results.length).map(({ text }) => text),
+        )
+        expect(served).toEqual(passages.slice(0, parsed.results.length))
+      },
+    ),
     { verbose: 1 },
   )
 })

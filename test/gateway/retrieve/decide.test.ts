@@ -10,8 +10,16 @@ import type { Evidence } from '#gateway/retrieve/search.ts'
 import { foundPassage, pinnedRequest } from './pinned.ts'
 
 /** 4 × (rank_overlap − 0.5): a half at an overlap of a half. */
-const calibration: Calibration = { ...DEFAULT_CALIBRATION, features: ['rank_overlap'], means: [0.5], scales: [0.5], coefficients: [2], intercept: 0 }
-const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> => pinnedRequest({ threshold, parameters: { calibration } })
+const calibration: Calibration = {
+  ...DEFAULT_CALIBRATION,
+  features: ['rank_overlap'],
+  means: [0.5],
+  scales: [0.5],
+  coefficients: [2],
+  intercept: 0,
+}
+const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> =>
+  pinnedRequest({ threshold, parameters: { calibration } })
 
 function measured(features: Partial<Record<EvidenceFeature, number>>): number[] {
   return EVIDENCE_FEATURES.map((name) => features[name] ?? 0)
@@ -48,7 +56,10 @@ describe('the decision', () => {
   })
 
   it('abstains with an observed value of 0 when no passage remains, even at a threshold of 0', () => {
-    expect(decide(pinnedAt(0), evidence({ passages: [], evidence: measured({ rank_overlap: 1 }) }))).toMatchObject({ decision: 'abstain', observed_value: 0 })
+    expect(decide(pinnedAt(0), evidence({ passages: [], evidence: measured({ rank_overlap: 1 }) }))).toMatchObject({
+      decision: 'abstain',
+      observed_value: 0,
+    })
   })
 
   it('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
@@ -59,10 +70,13 @@ describe('the decision', () => {
 
   it('depends on no feature that the calibration does not name', () => {
     fc.assert(
-      fc.property(fc.array(unit, { minLength: EVIDENCE_FEATURES.length, maxLength: EVIDENCE_FEATURES.length }), (others) => {
-        const features = EVIDENCE_FEATURES.map((name, at) => (name === 'rank_overlap' ? 0.25 : (others[at] ?? 0)))
-        expect(decide(pinnedAt(0.5), evidence({ evidence: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
-      }),
+      fc.property(
+        fc.array(unit, { minLength: EVIDENCE_FEATURES.length, maxLength: EVIDENCE_FEATURES.length }),
+        (others) => {
+          const features = EVIDENCE_FEATURES.map((name, at) => (name === 'rank_overlap' ? 0.25 : (others[at] ?? 0)))
+          expect(decide(pinnedAt(0.5), evidence({ evidence: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
+        },
+      ),
     )
   })
 })
@@ -76,7 +90,9 @@ describe('what a node measured', () => {
     ['an infinite number', measured({ mean_idf: Number.POSITIVE_INFINITY })],
   ])('fails the retrieval when it is %s, with and without passages', (_, features) => {
     for (const passages of [[], [foundPassage(0)]]) {
-      expect(() => decide(pinnedAt(0), evidence({ passages, evidence: features }))).toThrow(expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }))
+      expect(() => decide(pinnedAt(0), evidence({ passages, evidence: features }))).toThrow(
+        expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
+      )
     }
   })
 })

@@ -10,7 +10,12 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     version_id: randomUUID(),
     projection_id: randomUUID(),
     passages: 1_000,
-    facets: { languages: ['en', 'fr'], jurisdictions: ['XA', 'XB'], subjects: ['alpha', 'beta'], statuses: ['verified'] },
+    facets: {
+      languages: ['en', 'fr'],
+      jurisdictions: ['XA', 'XB'],
+      subjects: ['alpha', 'beta'],
+      statuses: ['verified'],
+    },
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
     parameters: profileParametersSchema.parse({}),
     signal: 'evidence_probability',

@@ -19,42 +19,52 @@ function narrowed(...[entitlement, request]: Parameters<typeof narrow>): Narrowe
   }
 }
 
-const canonical = (list: readonly string[]): readonly string[] => list.map((code) => Intl.getCanonicalLocales(code)[0] ?? code)
+const canonical = (list: readonly string[]): readonly string[] =>
+  list.map((code) => Intl.getCanonicalLocales(code)[0] ?? code)
 const upper = (list: readonly string[]): readonly string[] => list.map((code) => code.toUpperCase())
-const within = (inner: readonly string[], outer: readonly string[]): boolean => inner.every((value) => outer.includes(value))
+const within = (inner: readonly string[], outer: readonly string[]): boolean =>
+  inner.every((value) => outer.includes(value))
 
-it('whatever is asked of whatever entitlement, the outcome lies within both, or is refused exactly when the request lies outside', () => {
-  const entitled = fc.record({ languages, jurisdictions, subjects: fc.option(subjects) })
-  const asked = fc.record({ language: languages, jurisdiction: jurisdictions, subject: subjects }, { requiredKeys: [] })
-  fc.assert(
-    fc.property(entitled, asked, (grant, filters) => {
-      const entitlement = activeEntitlement(grant)
-      const outcome = narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', filters })
-      const subjectsHeld = grant.subjects ?? entitlement.active_profile.facets.subjects
-      const allowed =
-        within(canonical(filters.language ?? []), canonical(grant.languages)) &&
-        within(upper(filters.jurisdiction ?? []), upper(grant.jurisdictions)) &&
-        within(filters.subject ?? [], subjectsHeld)
-      expect(outcome !== undefined).toBe(allowed)
-      if (outcome === undefined) return
-      expect(within(outcome.languages, canonical(filters.language ?? grant.languages))).toBe(true)
-      expect(within(outcome.jurisdictions, upper(filters.jurisdiction ?? grant.jurisdictions))).toBe(true)
-      expect(outcome.subjects === undefined).toBe(grant.subjects === null && filters.subject === undefined)
-      expect(within(outcome.subjects ?? [], filters.subject ?? subjectsHeld)).toBe(true)
-      expect(outcome.entitled).toEqual({
-        languages: canonical(grant.languages),
-        jurisdictions: upper(grant.jurisdictions),
-        subjects: grant.subjects ?? undefined,
-      })
-    }),
-  )
-})
+it(
+  'whatever is asked of whatever entitlement, the outcome lies within both, or is refused exactly when ' +
+    'the request lies outside',
+  () => {
+    const entitled = fc.record({ languages, jurisdictions, subjects: fc.option(subjects) })
+    const asked = fc.record(
+      { language: languages, jurisdiction: jurisdictions, subject: subjects },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(entitled, asked, (grant, filters) => {
+        const entitlement = activeEntitlement(grant)
+        const outcome = narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', filters })
+        const subjectsHeld = grant.subjects ?? entitlement.active_profile.facets.subjects
+        const allowed =
+          within(canonical(filters.language ?? []), canonical(grant.languages)) &&
+          within(upper(filters.jurisdiction ?? []), upper(grant.jurisdictions)) &&
+          within(filters.subject ?? [], subjectsHeld)
+        expect(outcome !== undefined).toBe(allowed)
+        if (outcome === undefined) return
+        expect(within(outcome.languages, canonical(filters.language ?? grant.languages))).toBe(true)
+        expect(within(outcome.jurisdictions, upper(filters.jurisdiction ?? grant.jurisdictions))).toBe(true)
+        expect(outcome.subjects === undefined).toBe(grant.subjects === null && filters.subject === undefined)
+        expect(within(outcome.subjects ?? [], filters.subject ?? subjectsHeld)).toBe(true)
+        expect(outcome.entitled).toEqual({
+          languages: canonical(grant.languages),
+          jurisdictions: upper(grant.jurisdictions),
+          subjects: grant.subjects ?? undefined,
+        })
+      }),
+    )
+  },
+)
 
 it('a profile is the active one or one that the entitlement names', () => {
   const other = { ...activeEntitlement().active_profile, threshold: 0.9 }
   const entitlement = activeEntitlement({ profiles: [other] })
   const chosen = (profile: string | undefined): string | undefined =>
-    narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', ...(profile === undefined ? {} : { profile }) })?.profile.id
+    narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', ...(profile === undefined ? {} : { profile }) })
+      ?.profile.id
   expect([chosen(undefined), chosen('active')]).toEqual([entitlement.active_profile.id, entitlement.active_profile.id])
   expect([chosen(other.id), chosen(other.id.toUpperCase())]).toEqual([other.id, other.id])
   expect(chosen(entitlement.active_profile.id)).toBeUndefined()

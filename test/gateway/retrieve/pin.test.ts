@@ -9,7 +9,13 @@ import { accessTo, pinnedRequest } from './pinned.ts'
 const entitlement = activeEntitlement()
 const access = accessTo(entitlement)
 const entitled = { languages: ['en', 'fr'], jurisdictions: ['XA', 'XB'], subjects: ['alpha'] }
-const narrowed = { profile: entitlement.active_profile, entitled, languages: ['en'], jurisdictions: ['XA'], subjects: undefined }
+const narrowed = {
+  profile: entitlement.active_profile,
+  entitled,
+  languages: ['en'],
+  jurisdictions: ['XA'],
+  subjects: undefined,
+}
 const request = { query: 'capital', knowledge_base: 'kb' }
 
 it('only a pinned request can be searched, and only pin makes one', () => {
@@ -29,23 +35,48 @@ it('nothing about a pinned request can change', () => {
 
 it('the day that "in force" is judged by is the UTC day of the moment of pinning', () => {
   const at = (iso: string): string => pin(access, entitlement, narrowed, request, new Date(iso)).filters.in_force_on
-  expect([at('2026-03-01T00:00:00.000Z'), at('2026-03-01T23:59:59.999Z'), at('2026-03-01T23:30:00-02:00')]).toEqual(['2026-03-01', '2026-03-01', '2026-03-02'])
+  expect([at('2026-03-01T00:00:00.000Z'), at('2026-03-01T23:59:59.999Z'), at('2026-03-01T23:30:00-02:00')]).toEqual([
+    '2026-03-01',
+    '2026-03-01',
+    '2026-03-02',
+  ])
 })
 
 it('top_k is clamped to the cap of the plan', () => {
   const topK = (asked: number | undefined): number =>
     pin(access, entitlement, narrowed, asked === undefined ? request : { ...request, top_k: asked }, new Date()).topK
-  expect([topK(undefined), topK(1), topK(100)]).toEqual([planLimitsSchema.parse({}).max_top_k, 1, planLimitsSchema.parse({}).max_top_k])
+  expect([topK(undefined), topK(1), topK(100)]).toEqual([
+    planLimitsSchema.parse({}).max_top_k,
+    1,
+    planLimitsSchema.parse({}).max_top_k,
+  ])
 })
 
 it('filters are always those of the entitlement, mandatory even when the request has none', () => {
   const { filters } = pin(access, entitlement, narrowed, request, new Date())
-  expect(filters).toMatchObject({ languages: ['en'], jurisdictions: ['XA'], any_subject: true, verification_statuses: ['verified'] })
+  expect(filters).toMatchObject({
+    languages: ['en'],
+    jurisdictions: ['XA'],
+    any_subject: true,
+    verification_statuses: ['verified'],
+  })
 })
 
 it('what the caller may see before its own filters is pinned too, under the same mandatory filters', () => {
-  const { filters, entitled: before } = pin(access, entitlement, narrowed, request, new Date('2026-03-01T00:00:00.000Z'))
-  expect(before).toEqual({ ...entitled, any_subject: false, verification_statuses: ['verified'], in_force_on: '2026-03-01', documents: [] })
+  const { filters, entitled: before } = pin(
+    access,
+    entitlement,
+    narrowed,
+    request,
+    new Date('2026-03-01T00:00:00.000Z'),
+  )
+  expect(before).toEqual({
+    ...entitled,
+    any_subject: false,
+    verification_statuses: ['verified'],
+    in_force_on: '2026-03-01',
+    documents: [],
+  })
   expect(filters).toMatchObject({ in_force_on: '2026-03-01', documents: [] })
 })
 

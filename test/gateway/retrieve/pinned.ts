@@ -37,10 +37,20 @@ export interface PinnedTraits {
 }
 
 /** A request of a caller entitled to English passages of XA, pinned by the real stages. */
-export function pinnedRequest({ parameters = {}, threshold = 0.5, request = {}, now = new Date() }: PinnedTraits = {}): PinnedRequest {
+export function pinnedRequest({
+  parameters = {},
+  threshold = 0.5,
+  request = {},
+  now = new Date(),
+}: PinnedTraits = {}): PinnedRequest {
   const { active_profile: profile } = activeEntitlement()
   const entitlement = activeEntitlement({
-    active_profile: { ...profile, threshold, signal: 'evidence_probability', parameters: profileParametersSchema.parse(parameters) },
+    active_profile: {
+      ...profile,
+      threshold,
+      signal: 'evidence_probability',
+      parameters: profileParametersSchema.parse(parameters),
+    },
   })
   const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }
   return pin(accessTo(entitlement), entitlement, narrow(entitlement, asked), asked, now)
@@ -65,7 +75,11 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
       published_at: '2024-01-01T00:00:00.000Z',
       effective_at: '2024-01-01T00:00:00.000Z',
     },
-    citation: { label: `Rule ${row}`, source_anchor: `https://rules.example/a#${row}`, source_snapshot_id: randomUUID() },
+    citation: {
+      label: `Rule ${row}`,
+      source_anchor: `https://rules.example/a#${row}`,
+      source_snapshot_id: randomUUID(),
+    },
     metadata: { language: 'en', jurisdiction: 'XA', verification_status: 'verified' },
     place: { ordinal: row, document_passages: 100 },
     named: false,

@@ -23,7 +23,8 @@ function windowsAt(iso: string, given: Partial<AdmissionDecision> = {}): Windows
   return { pinned: { limits: planLimitsSchema.parse({}) } as unknown as PinnedRequest, decision }
 }
 
-const headersAt = (windows: Windows): Readonly<Record<string, string>> => errorReply(ids, new ServiceError('QUOTA_EXHAUSTED'), windows).headers
+const headersAt = (windows: Windows): Readonly<Record<string, string>> =>
+  errorReply(ids, new ServiceError('QUOTA_EXHAUSTED'), windows).headers
 
 it.each([
   ['2026-02-28T23:59:59.001Z', 28, 1, 1],
@@ -37,9 +38,9 @@ it.each([
 })
 
 it('what remains is never negative', () => {
-  expect(headersAt(windowsAt('2026-04-01T00:00:00.000Z', { minuteUsed: 11, dayUsed: 300, monthUsed: 6_000 }))['ratelimit']).toMatch(
-    /^"minute";r=0;t=60, "day";r=0;t=\d+, "month";r=0;/,
-  )
+  expect(
+    headersAt(windowsAt('2026-04-01T00:00:00.000Z', { minuteUsed: 11, dayUsed: 300, monthUsed: 6_000 }))['ratelimit'],
+  ).toMatch(/^"minute";r=0;t=60, "day";r=0;t=\d+, "month";r=0;/)
 })
 
 it('Retry-After is rounded up to whole seconds and at least 1', () => {

@@ -7,7 +7,10 @@ import { exchange, foundPassage, pinnedRequest } from './pinned.ts'
 
 type Scored = Parameters<Reranker['score']>
 
-function rerankerSaying(scores: () => readonly number[]): { readonly reranker: () => Reranker; readonly asked: Scored[] } {
+function rerankerSaying(scores: () => readonly number[]): {
+  readonly reranker: () => Reranker
+  readonly asked: Scored[]
+} {
   const asked: Scored[] = []
   const score: Reranker['score'] = async (...given) => {
     asked.push(given)
@@ -39,7 +42,12 @@ describe('a profile with a re-ranker', () => {
     const { reranker, asked } = rerankerSaying(() => [0.1, 0.9, 0.5])
     const { signal } = new AbortController()
     const own = exchange(signal)
-    const reordered = await rerank(reranker, own, pinnedRequest({ ...reranking, request: { query: 'what is capital?', top_k: 4 } }), list)
+    const reordered = await rerank(
+      reranker,
+      own,
+      pinnedRequest({ ...reranking, request: { query: 'what is capital?', top_k: 4 } }),
+      list,
+    )
     expect(asked).toEqual([['model-1', 'what is capital?', list.passages.slice(0, 3).map(rerankedText), signal]])
     expect(rowsOf(reordered)).toEqual([1, 2, 0, 3])
     expect(reordered).toMatchObject({ evidence: list.evidence, unsupported: list.unsupported })
@@ -50,7 +58,9 @@ describe('a profile with a re-ranker', () => {
   it('asks nobody to order fewer than two passages', async () => {
     for (const count of [0, 1]) {
       const { reranker, asked } = rerankerSaying(() => [])
-      expect(rowsOf(await rerank(reranker, exchange(), pinnedRequest(reranking), found(count)))).toEqual(rowsOf(found(count)))
+      expect(rowsOf(await rerank(reranker, exchange(), pinnedRequest(reranking), found(count)))).toEqual(
+        rowsOf(found(count)),
+      )
       expect(asked).toEqual([])
     }
   })
@@ -60,16 +70,25 @@ describe('a profile with a re-ranker', () => {
     const { reranker } = rerankerSaying(() => {
       throw failure
     })
-    await expect(rerank(reranker, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', cause: failure })
+    await expect(rerank(reranker, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
+      code: 'RETRIEVAL_UNAVAILABLE',
+      cause: failure,
+    })
   })
 
   it('answers nothing on a gateway that has no endpoint', async () => {
     const none = rerankerOf({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 100 })
-    await expect(rerank(none, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
+    await expect(rerank(none, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
+      code: 'RETRIEVAL_UNAVAILABLE',
+    })
   })
 
   it('is opened once', () => {
-    const opened = rerankerOf({ RERANK_BASE_URL: 'http://127.0.0.1:9/v1', RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 100 })
+    const opened = rerankerOf({
+      RERANK_BASE_URL: 'http://127.0.0.1:9/v1',
+      RERANK_API_KEY: undefined,
+      RERANK_TIMEOUT_MS: 100,
+    })
     expect(opened()).toBe(opened())
   })
 })

@@ -29,7 +29,13 @@ function tierSaying(answer: () => SearchReply): { readonly tier: SearchTier; rea
 }
 
 function reply(passages: readonly FoundPassage[]): SearchReply {
-  return { passages, plan: 'exact', allowed: 7, evidence: [0.5], unsupported: [{ text: 'Art. 5', normalized: '*#5', reason: 'not_in_corpus' }] }
+  return {
+    passages,
+    plan: 'exact',
+    allowed: 7,
+    evidence: [0.5],
+    unsupported: [{ text: 'Art. 5', normalized: '*#5', reason: 'not_in_corpus' }],
+  }
 }
 
 async function searched(passages: readonly FoundPassage[], traits: PinnedTraits = {}): Promise<Evidence> {
@@ -56,7 +62,14 @@ describe('what a node is asked', () => {
       limit: 3,
       filters: pinned.filters,
       entitled: pinned.entitled,
-      ranking: { expansion: 99, fusion: 'rrf', dense_weight: 0.5, rrf_k: 10, per_document_max: 2, collapse_revisions_on: '2026-03-01' },
+      ranking: {
+        expansion: 99,
+        fusion: 'rrf',
+        dense_weight: 0.5,
+        rrf_k: 10,
+        per_document_max: 2,
+        collapse_revisions_on: '2026-03-01',
+      },
     })
   })
 
@@ -72,14 +85,24 @@ describe('what a node is asked', () => {
 
   it('names no day where the profile serves every revision beside the others', async () => {
     const { tier, asked } = tierSaying(() => reply([]))
-    await search(tier, exchange(), pinnedRequest({ parameters: { collapse_revisions: false, in_force_only: false } }), query)
+    await search(
+      tier,
+      exchange(),
+      pinnedRequest({ parameters: { collapse_revisions: false, in_force_only: false } }),
+      query,
+    )
     expect(asked[0]?.request).toMatchObject({ ranking: { collapse_revisions_on: '' }, filters: { in_force_on: '' } })
   })
 })
 
 describe('what a node answers', () => {
   it('is handed on as it is, with the evidence and what is unsupported', async () => {
-    const passages = [foundPassage(0, { score: 1 }), foundPassage(1, { score: 0.5 }), foundPassage(2, { score: 0.5 }), foundPassage(3, { score: 0 })]
+    const passages = [
+      foundPassage(0, { score: 1 }),
+      foundPassage(1, { score: 0.5 }),
+      foundPassage(2, { score: 0.5 }),
+      foundPassage(3, { score: 0 }),
+    ]
     expect(await searched(passages)).toEqual(reply(passages))
   })
 
@@ -94,7 +117,10 @@ describe('what a node answers', () => {
     ['a negative score', [foundPassage(0, { score: -0.01 })]],
     ['a score that is no number', [foundPassage(0, { score: Number.NaN })]],
   ])('is refused whole when it holds %s', async (_, passages) => {
-    await expect(searched(passages, { request: { top_k: 2 } })).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', cause: expect.any(Error) })
+    await expect(searched(passages, { request: { top_k: 2 } })).rejects.toMatchObject({
+      code: 'RETRIEVAL_UNAVAILABLE',
+      cause: expect.any(Error),
+    })
   })
 
   it('is a failed retrieval when no node answers, and the time is counted as waiting for the search tier', async () => {
@@ -103,7 +129,10 @@ describe('what a node answers', () => {
       throw failure
     })
     const own = exchange()
-    await expect(search(tier, own, pinnedRequest(), query)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', cause: failure })
+    await expect(search(tier, own, pinnedRequest(), query)).rejects.toMatchObject({
+      code: 'RETRIEVAL_UNAVAILABLE',
+      cause: failure,
+    })
     expect(own.timings.waitedMs).toMatchObject({ search: expect.any(Number), provider: 0 })
     expect(own.timings.waitedMs.search).toBeGreaterThan(0)
   })

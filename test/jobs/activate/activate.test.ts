@@ -13,7 +13,12 @@ import { connectSearchNodes } from '#jobs/search-nodes.ts'
 import { createJobsWorld, silent, smallSource } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
 
-const plaintext = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
+const plaintext = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
 let world: JobsWorld
 let nodes: readonly SearchNodeClient[]
 let knowledgeBaseId: string
@@ -58,11 +63,24 @@ async function request(
 ): Promise<string> {
   const id = randomUUID()
   const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
-  await insertActivation(world.owner, { id, knowledgeBaseId, versionId: versionIdOf(buildId), expectedVersionId, kind, actor: 'alice', overrideReason })
+  await insertActivation(world.owner, {
+    id,
+    knowledgeBaseId,
+    versionId: versionIdOf(buildId),
+    expectedVersionId,
+    kind,
+    actor: 'alice',
+    overrideReason,
+  })
   return id
 }
 
-async function run(buildId: string, expectedBuildId: string | null, kind?: ActivationRow['kind'], overrideReason?: string): Promise<ActivationRow | undefined> {
+async function run(
+  buildId: string,
+  expectedBuildId: string | null,
+  kind?: ActivationRow['kind'],
+  overrideReason?: string,
+): Promise<ActivationRow | undefined> {
   const id = await request(buildId, expectedBuildId, kind, overrideReason)
   await activate({ database: world.service, nodes, log: silent }, id)
   return readActivation(world.owner, id)
@@ -95,35 +113,58 @@ describe('an activation', () => {
   test('is refused when the newest review rejects', async () => {
     await review(third)
     await review(third, 'rejected')
-    expect(await run(third, null)).toMatchObject({ state: 'refused', message: expect.stringContaining('newest review rejects') })
+    expect(await run(third, null)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('newest review rejects'),
+    })
   })
 
   test('is refused when the evaluation did not pass', async () => {
     await review(first)
     await world.owner.query('update corpus_versions set passed = false where id = $1', [versionIdOf(first)])
-    expect(await run(first, null)).toMatchObject({ state: 'refused', message: expect.stringContaining('did not pass its evaluation') })
+    expect(await run(first, null)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('did not pass its evaluation'),
+    })
     await world.owner.query('update corpus_versions set passed = true where id = $1', [versionIdOf(first)])
   })
 
   test('is refused when no search node answers', async () => {
     const id = await request(first, null)
     await activate({ database: world.service, nodes: nodes.slice(1), log: silent }, id)
-    expect(await readActivation(world.owner, id)).toMatchObject({ state: 'refused', message: expect.stringContaining('No search node answers') })
+    expect(await readActivation(world.owner, id)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('No search node answers'),
+    })
   })
 
   test('is refused when a live search node cannot load the version', async () => {
-    const broken = (await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [projectionIdOf(first)]))
-      .rows[0]?.manifest_digest
+    const broken = (
+      await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [
+        projectionIdOf(first),
+      ])
+    ).rows[0]?.manifest_digest
     await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(first) }, 5_000)
-    await world.owner.query('update projections set manifest_digest = $2 where id = $1', [projectionIdOf(first), Buffer.alloc(32, 7)])
-    expect(await run(first, null)).toMatchObject({ state: 'refused', message: expect.stringContaining('could not be loaded') })
-    await world.owner.query('update projections set manifest_digest = $2 where id = $1', [projectionIdOf(first), broken])
+    await world.owner.query('update projections set manifest_digest = $2 where id = $1', [
+      projectionIdOf(first),
+      Buffer.alloc(32, 7),
+    ])
+    expect(await run(first, null)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('could not be loaded'),
+    })
+    await world.owner.query('update projections set manifest_digest = $2 where id = $1', [
+      projectionIdOf(first),
+      broken,
+    ])
     expect((await shown()).active).toBeNull()
   })
 
   test('that ten runs race for moves the pointer once and writes one audit row', async () => {
     const id = await request(first, null)
-    const outcomes = await Promise.all(Array.from({ length: 10 }, () => activate({ database: world.service, nodes, log: silent }, id)))
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, () => activate({ database: world.service, nodes, log: silent }, id)),
+    )
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1)
     expect(await shown()).toMatchObject({
       active: versionIdOf(first),
@@ -143,27 +184,48 @@ describe('an activation', () => {
 
   test('is refused when another version than the expected one is active', async () => {
     await review(second)
-    expect(await run(second, null)).toMatchObject({ state: 'refused', message: expect.stringContaining('Another version became active') })
+    expect(await run(second, null)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('Another version became active'),
+    })
     expect(await run(second, third)).toMatchObject({ state: 'refused' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
   test('of a candidate that was compared with another version than is active needs a reason too', async () => {
     const mark = "update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', $2) where id = $1"
-    await world.owner.query(mark, [versionIdOf(second), JSON.stringify({ worse: false, version_id: versionIdOf(third) })])
-    expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('compared with another one') })
-    await world.owner.query(mark, [versionIdOf(second), JSON.stringify({ worse: true, version_id: versionIdOf(first) })])
-    expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
+    await world.owner.query(mark, [
+      versionIdOf(second),
+      JSON.stringify({ worse: false, version_id: versionIdOf(third) }),
+    ])
+    expect(await run(second, first)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('compared with another one'),
+    })
+    await world.owner.query(mark, [
+      versionIdOf(second),
+      JSON.stringify({ worse: true, version_id: versionIdOf(first) }),
+    ])
+    expect(await run(second, first)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('worse than the active one'),
+    })
   })
 
   test('of a candidate that is worse than the active version needs a reason, which the audit trail keeps', async () => {
-    const mark = `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": true}') where id = $1`
+    const mark =
+      `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": ` +
+      `true}') where id = $1`
     await world.owner.query(mark, [versionIdOf(second)])
-    expect(await run(second, first)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
+    expect(await run(second, first)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('worse than the active one'),
+    })
     expect((await shown()).active).toBe(versionIdOf(first))
     expect(await run(second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({ state: 'done' })
     const { rows } = await world.owner.query(
-      "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id desc limit 1",
+      "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' " +
+        'order by id desc limit 1',
     )
     expect(rows).toEqual([{ reason: 'The repealed rules had to go.' }])
   })
@@ -178,13 +240,26 @@ describe('an activation', () => {
   })
 
   test('returns to a retired version only as a rollback', async () => {
-    expect(await run(first, second)).toMatchObject({ state: 'refused', message: expect.stringContaining('operator rollback') })
-    expect(await run(third, second, 'rollback')).toMatchObject({ state: 'refused', message: expect.stringContaining('never active') })
+    expect(await run(first, second)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('operator rollback'),
+    })
+    expect(await run(third, second, 'rollback')).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('never active'),
+    })
     expect(await run(first, second, 'rollback')).toMatchObject({ state: 'done' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), previous: versionIdOf(second), audited: 3 })
-    const { rows } = await world.owner.query("select actor, action, subject, detail from audit where action = 'version.rollback'")
+    const { rows } = await world.owner.query(
+      "select actor, action, subject, detail from audit where action = 'version.rollback'",
+    )
     expect(rows).toMatchObject([
-      { actor: 'alice', action: 'version.rollback', subject: `version:${versionIdOf(first)}`, detail: { predecessor: versionIdOf(second) } },
+      {
+        actor: 'alice',
+        action: 'version.rollback',
+        subject: `version:${versionIdOf(first)}`,
+        detail: { predecessor: versionIdOf(second) },
+      },
     ])
   })
 
@@ -203,7 +278,10 @@ describe('an activation', () => {
       await waiting(2)
       await holder.query('commit')
       await rejected
-      expect(await rollback).toMatchObject({ state: 'refused', message: expect.stringContaining('newest review rejects') })
+      expect(await rollback).toMatchObject({
+        state: 'refused',
+        message: expect.stringContaining('newest review rejects'),
+      })
     } finally {
       holder.release()
     }
@@ -222,44 +300,60 @@ describe('an activation', () => {
       overrideReason: null,
     })
     await activate({ database: world.service, nodes, log: silent }, id)
-    expect(await readActivation(world.owner, id)).toMatchObject({ state: 'refused', message: expect.stringContaining('does not belong') })
+    expect(await readActivation(world.owner, id)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('does not belong'),
+    })
   })
 })
 
 describe('reconciliation', () => {
   const loaded = async (): Promise<readonly string[]> =>
-    ((await nodes[0]?.call('GetStatus', {}, 5_000))?.loaded ?? []).filter((version) => version.state === 'loaded').map((version) => version.projection_id)
+    ((await nodes[0]?.call('GetStatus', {}, 5_000))?.loaded ?? [])
+      .filter((version) => version.state === 'loaded')
+      .map((version) => version.projection_id)
   const settle = (): Promise<void> => reconcile({ database: world.service, nodes, log: silent })
 
   test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
     await settle()
     expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(projectionIdOf)))
     await world.owner.query(
-      "update active_versions set activated_at = now() - interval '1 hour'; update builds set updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval '1 hour'",
+      "update active_versions set activated_at = now() - interval '1 hour'; update builds set " +
+        "updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval " +
+        "'1 hour'",
     )
     await settle()
     expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
   })
 
   test('lets nothing go that a waiting activation is about to make active', async () => {
-    await nodes[0]?.call('PrepareVersion', { projection_id: projectionIdOf(third), manifest_digest: await digestOf(third) }, 10_000)
+    await nodes[0]?.call(
+      'PrepareVersion',
+      { projection_id: projectionIdOf(third), manifest_digest: await digestOf(third) },
+      10_000,
+    )
     const id = await request(third, first)
     await settle()
     expect(await loaded()).toContain(projectionIdOf(third))
-    await world.owner.query("update activations set state = 'refused', finished_at = now() - interval '1 hour' where id = $1", [id])
+    await world.owner.query(
+      "update activations set state = 'refused', finished_at = now() - interval '1 hour' where id = $1",
+      [id],
+    )
     await settle()
     expect(await loaded()).not.toContain(projectionIdOf(third))
   })
 
   test('loads on a node what it lacks of the active version, its predecessor and entitled profiles', async () => {
-    for (const buildId of [first, second]) await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(buildId) }, 5_000)
+    for (const buildId of [first, second])
+      await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(buildId) }, 5_000)
     await entitle(profileIdOf(third))
     await Promise.all([settle(), settle()])
     expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
   })
 
   test('keeps the version of an explicitly entitled profile loaded for as long as the entitlement is active', async () => {
-    const age = (): Promise<unknown> => world.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
+    const age = (): Promise<unknown> =>
+      world.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
     await age()
     await settle()
     expect(await loaded()).toContain(projectionIdOf(third))
@@ -274,14 +368,18 @@ describe('reconciliation', () => {
 async function waiting(sessions: number): Promise<void> {
   for (let count = 0; count < sessions; await sleep(10)) {
     const { rows } = await world.owner.query<{ count: number }>(
-      "select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      'select count(*)::int as count from pg_stat_activity where datname = current_database() and ' +
+        "wait_event_type = 'Lock'",
     )
     count = rows[0]?.count ?? 0
   }
 }
 
 async function digestOf(buildId: string): Promise<Buffer> {
-  const { rows } = await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [projectionIdOf(buildId)])
+  const { rows } = await world.owner.query<{ manifest_digest: Buffer }>(
+    'select manifest_digest from projections where id = $1',
+    [projectionIdOf(buildId)],
+  )
   return rows[0]?.manifest_digest ?? Buffer.alloc(0)
 }
 

@@ -17,7 +17,10 @@ const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', imp
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
 const buildId = derivedUuid('build', 'fixed digest')
 
-/** See test/core: a digest that changes without a change of format is a fault. Here from the captured sources on: import, ids, order, vectors, index. */
+/**
+ * See test/core: a digest that changes without a change of format is a fault. Here from the captured sources on:
+ * import, ids, order, vectors, index.
+ */
 test('the same sources, build and embedder give the same bytes as ever', async () => {
   const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
   try {
@@ -46,7 +49,9 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       },
       localEmbedder(),
     )
-    expect(artifact.manifestDigest.toString('hex')).toBe('c2665c069e1db141310b5a807dfd913adf83f83168999816e466edcea7b79ae8')
+    expect(artifact.manifestDigest.toString('hex')).toBe(
+      'c2665c069e1db141310b5a807dfd913adf83f83168999816e466edcea7b79ae8',
+    )
   } finally {
     rmSync(root, { recursive: true, force: true })
   }

@@ -35,6 +35,8 @@ describe('the profile before anything is fitted', () => {
 
   test('is otherwise what a profile is by default', () => {
     const { fusion, ...others } = defaultProfile({ embedding: 'openai' })
-    expect({ ...others, fusion: { ...fusion, dense_weight: 0 } }).toEqual(profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0 } }))
+    expect({ ...others, fusion: { ...fusion, dense_weight: 0 } }).toEqual(
+      profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0 } }),
+    )
   })
 })

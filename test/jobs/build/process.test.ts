@@ -52,7 +52,10 @@ test('why a run failed stands in the row of its build while it waits to be tried
   const id = await world.requestBuild(knowledgeBaseId, importId)
   const outcome = await runBuildChild(id, { environment: { ...world.environment, SEARCH_NODES: '127.0.0.1:9' } })
   expect(outcome).toMatchObject({ outcome: 'failed', permanent: false, attempt: 1 })
-  expect(await readBuild(world.owner, id)).toMatchObject({ state: 'running', error: expect.stringContaining('start or repair a search node') })
+  expect(await readBuild(world.owner, id)).toMatchObject({
+    state: 'running',
+    error: expect.stringContaining('start or repair a search node'),
+  })
 })
 
 test('what killed runs left beside the place of an artifact goes when the build is given up', async () => {

@@ -23,11 +23,19 @@ import type { RerankEndpoint } from '#test/support/reranker.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const KNOWING = { model: 'knowing', candidates: 20 }
-const plaintext = { SEARCH_TLS_CA: undefined, SEARCH_TLS_CERT: undefined, SEARCH_TLS_KEY: undefined, SEARCH_PLAINTEXT: 'refuse' } as const
+const plaintext = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
 
 /** Two provisions on every trade, alike to words and vectors; people mean the one that lasts twelve years. */
 const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel'] as const
-const TRADES = Array.from({ length: 60 }, (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`)
+const TRADES = Array.from(
+  { length: 60 },
+  (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`,
+)
 const WANTED = 'twelve years'
 const FRONT = `---
 document: trades
@@ -45,10 +53,19 @@ verification_status: verified
 # Trades Code
 `
 const provision = (trade: string, years: string): string =>
-  `### Licence of the ${trade}, ${years.split(' ')[0] ?? ''} {#${trade}-${years.split(' ')[0] ?? ''}}\n\nThe licence of a ${trade} lasts ${years} and costs forty crowns.\n`
-const SOURCE = [FRONT, ...TRADES.flatMap((trade) => ['eleven years', WANTED].map((years) => provision(trade, years)))].join('\n')
+  `### Licence of the ${trade}, ${years.split(' ')[0] ?? ''} ` +
+  `{#${trade}-${years.split(' ')[0] ?? ''}}\n\nThe licence of a ${trade} lasts ${years} and costs ` +
+  `forty crowns.\n`
+const SOURCE = [
+  FRONT,
+  ...TRADES.flatMap((trade) => ['eleven years', WANTED].map((years) => provision(trade, years))),
+].join('\n')
 const QUESTIONS = TRADES.map((trade, n) =>
-  JSON.stringify({ id: `q${n}`, text: `How long does the licence of a ${trade} last?`, relevant: [`trades#${trade}-twelve`] }),
+  JSON.stringify({
+    id: `q${n}`,
+    text: `How long does the licence of a ${trade} last?`,
+    relevant: [`trades#${trade}-twelve`],
+  }),
 )
 
 let world: JobsWorld
@@ -86,7 +103,10 @@ interface Built {
   readonly report: EvaluationReport
 }
 
-async function run(parameters: object, environment: object = { RERANK_BASE_URL: endpoint.baseUrl }): Promise<{ buildId: string; outcome: BuildOutcome }> {
+async function run(
+  parameters: object,
+  environment: object = { RERANK_BASE_URL: endpoint.baseUrl },
+): Promise<{ buildId: string; outcome: BuildOutcome }> {
   const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
   return { buildId, outcome: await runBuildChild(buildId, { environment: { ...world.environment, ...environment } }) }
 }
@@ -96,18 +116,37 @@ async function built(parameters: object): Promise<Built> {
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const versionId = versionIdOf(buildId)
   const { rows } = await world.owner.query<{ parameters: unknown; evaluation: unknown }>(
-    'select f.parameters, v.evaluation from corpus_versions v join projections p on p.version_id = v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1',
+    'select f.parameters, v.evaluation from corpus_versions v join projections p on p.version_id = ' +
+      'v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1',
     [versionId],
   )
-  return { versionId, profile: profileParametersSchema.parse(rows[0]?.parameters), report: evaluationReportSchema.parse(rows[0]?.evaluation) }
+  return {
+    versionId,
+    profile: profileParametersSchema.parse(rows[0]?.parameters),
+    report: evaluationReportSchema.parse(rows[0]?.evaluation),
+  }
 }
 
 /** Reviewed, and asked for against what is active now. */
-async function activated(versionId: string, overrideReason: string | null = null): Promise<Awaited<ReturnType<typeof readActivation>>> {
-  await world.owner.query("insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')", [randomUUID(), versionId])
+async function activated(
+  versionId: string,
+  overrideReason: string | null = null,
+): Promise<Awaited<ReturnType<typeof readActivation>>> {
+  await world.owner.query(
+    "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
+    [randomUUID(), versionId],
+  )
   const id = randomUUID()
   const expectedVersionId = (await activePointer(world.owner, knowledgeBaseId))?.version_id ?? null
-  await insertActivation(world.owner, { id, knowledgeBaseId, versionId, expectedVersionId, kind: 'activate', actor: 'alice', overrideReason })
+  await insertActivation(world.owner, {
+    id,
+    knowledgeBaseId,
+    versionId,
+    expectedVersionId,
+    kind: 'activate',
+    actor: 'alice',
+    overrideReason,
+  })
   await activate({ database: world.service, nodes, log: silent }, id)
   return readActivation(world.owner, id)
 }
@@ -117,7 +156,9 @@ describe('a build that is to try a re-ranker', () => {
     const { profile, report } = await built({ reranker: { model: REVERSING, candidates: 20 } })
     expect(profile.reranker).toBeNull()
     expect(report.passed).toBe(true)
-    expect((await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === REVERSING).length).toBeGreaterThanOrEqual(50)
+    expect(
+      (await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === REVERSING).length,
+    ).toBeGreaterThanOrEqual(50)
   })
 
   test('does not even ask it about fewer than fifty judged questions', async () => {
@@ -129,34 +170,51 @@ describe('a build that is to try a re-ranker', () => {
 
   test('without an endpoint fails for good and says which variable to set', async () => {
     const { outcome } = await run({ reranker: KNOWING }, {})
-    expect(outcome).toMatchObject({ outcome: 'failed', permanent: true, message: expect.stringContaining('set RERANK_BASE_URL') })
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      permanent: true,
+      message: expect.stringContaining('set RERANK_BASE_URL'),
+    })
   })
 
   test('with an endpoint that fails is tried again, never finished without it', async () => {
     const { buildId, outcome } = await run({ reranker: { model: 'status-500', candidates: 20 } })
-    expect(outcome).toMatchObject({ outcome: 'failed', permanent: false, message: expect.stringContaining('status 500') })
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      permanent: false,
+      message: expect.stringContaining('status 500'),
+    })
     expect((await world.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)
   })
 
-  test('keeps one that helps; the next candidate without it is worse, and becomes active only with a reason, which the trail keeps', async () => {
-    const helped = await built({ reranker: KNOWING })
-    expect(helped.profile.reranker).toEqual(KNOWING)
-    expect(helped.report).toMatchObject({ passed: true, comparison: null })
-    const { hybrid, lexical } = helped.report.systems
-    expect(hybrid?.['ndcg@10']).toBe(1)
-    expect(lexical?.['ndcg@10']).toBeLessThan(0.95)
-    expect(await activated(helped.versionId)).toMatchObject({ state: 'done' })
+  test(
+    'keeps one that helps; the next candidate without it is worse, and becomes active only with a ' +
+      'reason, which the trail keeps',
+    async () => {
+      const helped = await built({ reranker: KNOWING })
+      expect(helped.profile.reranker).toEqual(KNOWING)
+      expect(helped.report).toMatchObject({ passed: true, comparison: null })
+      const { hybrid, lexical } = helped.report.systems
+      expect(hybrid?.['ndcg@10']).toBe(1)
+      expect(lexical?.['ndcg@10']).toBeLessThan(0.95)
+      expect(await activated(helped.versionId)).toMatchObject({ state: 'done' })
 
-    const plain = await built({})
-    expect(plain.profile.reranker).toBeNull()
-    expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
-    expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
-    expect(await activated(plain.versionId)).toMatchObject({ state: 'refused', message: expect.stringContaining('worse than the active one') })
-    expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
+      const plain = await built({})
+      expect(plain.profile.reranker).toBeNull()
+      expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
+      expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
+      expect(await activated(plain.versionId)).toMatchObject({
+        state: 'refused',
+        message: expect.stringContaining('worse than the active one'),
+      })
+      expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
 
-    expect(await activated(plain.versionId, 'The endpoint is given up.')).toMatchObject({ state: 'done' })
-    expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
-    const { rows } = await world.owner.query("select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id")
-    expect(rows).toEqual([{ reason: null }, { reason: 'The endpoint is given up.' }])
-  })
+      expect(await activated(plain.versionId, 'The endpoint is given up.')).toMatchObject({ state: 'done' })
+      expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
+      const { rows } = await world.owner.query(
+        "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id",
+      )
+      expect(rows).toEqual([{ reason: null }, { reason: 'The endpoint is given up.' }])
+    },
+  )
 })

@@ -44,7 +44,9 @@ function run(buildId: string, killAt?: string): Promise<BuildOutcome> {
 }
 
 /** Everything the database shows of a build's version. */
-async function visible(buildId: string): Promise<{ versions: number; projections: number; profiles: number; state: string }> {
+async function visible(
+  buildId: string,
+): Promise<{ versions: number; projections: number; profiles: number; state: string }> {
   const { rows } = await world.owner.query<{ versions: number; projections: number; profiles: number; state: string }>(
     `select count(distinct v.id)::int as versions, count(distinct p.id)::int as projections, count(distinct f.id)::int as profiles, b.state
      from builds b left join corpus_versions v on v.build_id = b.id left join projections p on p.version_id = v.id left join retrieval_profiles f on f.projection_id = p.id
@@ -54,7 +56,10 @@ async function visible(buildId: string): Promise<{ versions: number; projections
   return rows[0] ?? { versions: 0, projections: 0, profiles: 0, state: 'unknown' }
 }
 
-/** What a build makes: every file of the artifact, the version's row, and the profile with all that was fitted; but for the version's id and how long its searches took. */
+/**
+ * What a build makes: every file of the artifact, the version's row, and the profile with all that was fitted; but for
+ * the version's id and how long its searches took.
+ */
 async function contentOf(buildId: string): Promise<unknown> {
   const folder = world.store.artifactFolder(projectionIdOf(buildId))
   const files = await Promise.all(ARTIFACT_FILES.map((name) => digestFile(join(folder, name))))
@@ -86,7 +91,8 @@ describe('a build', () => {
     expect(await visible(buildId)).toEqual({ versions: 1, projections: 1, profiles: 1, state: 'succeeded' })
     expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
     const { rows } = await world.owner.query(
-      'select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id where d.knowledge_base_id = $1',
+      'select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id ' +
+        'where d.knowledge_base_id = $1',
       [knowledgeBaseId],
     )
     expect(rows).toEqual([{ revisions: 15 }])
@@ -95,7 +101,9 @@ describe('a build', () => {
   test('makes another revision of a corrected text and keeps everything else', async () => {
     const folder = join(world.store.workFolder('corrected'), 'rulebook')
     mkdirSync(folder, { recursive: true })
-    const [first, second] = [0, 1].map((n) => `hsfa-${['data-harbour.2023-05-01', 'outsourcing-mainland.2024-10-01'][n] ?? ''}.md`)
+    const [first, second] = [0, 1].map(
+      (n) => `hsfa-${['data-harbour.2023-05-01', 'outsourcing-mainland.2024-10-01'][n] ?? ''}.md`,
+    )
     const write = (name = '', change = (text: string) => text): void =>
       writeFileSync(join(folder, name), change(readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')))
     const base = await world.createKnowledgeBase()
@@ -109,27 +117,43 @@ describe('a build', () => {
     const [old, corrected] = [passagesOf(before), passagesOf(after)]
     const unchanged = corrected.filter((passage) => old.some((other) => other.chunk_id === passage.chunk_id))
     expect(corrected.length - unchanged.length).toBe(1)
-    const revisions = (passages: readonly StoredPassage[]): readonly string[] => [...new Set(passages.map((passage) => passage.document.revision_id))]
+    const revisions = (passages: readonly StoredPassage[]): readonly string[] => [
+      ...new Set(passages.map((passage) => passage.document.revision_id)),
+    ]
     expect(revisions(corrected).filter((id) => !revisions(old).includes(id))).toHaveLength(1)
   })
 
-  test('leaves no work folder behind, and for the reviewer the evaluation as a page and as the JSON that is stored with the version', async () => {
-    expect(existsSync(world.store.workFolder(undisturbed))).toBe(false)
-    const versionId = versionIdOf(undisturbed)
-    expect(readFileSync(world.store.reportFile(versionId), 'utf8')).toContain('recall@5, hybrid')
-    const { rows } = await world.owner.query<{ evaluation: unknown }>('select evaluation from corpus_versions where id = $1', [versionId])
-    const report = evaluationReportSchema.parse(JSON.parse(readFileSync(world.store.figuresFile(versionId), 'utf8')))
-    expect(evaluationReportSchema.parse(rows[0]?.evaluation)).toEqual(report)
-    expect(report).toMatchObject({ kind: 'question set', version_id: versionId, question_set: questions.questions_sha256, comparison: null, passed: true })
-    expect(report.gates.every(({ passed }) => passed)).toBe(true)
-  })
+  test(
+    'leaves no work folder behind, and for the reviewer the evaluation as a page and as the JSON that ' +
+      'is stored with the version',
+    async () => {
+      expect(existsSync(world.store.workFolder(undisturbed))).toBe(false)
+      const versionId = versionIdOf(undisturbed)
+      expect(readFileSync(world.store.reportFile(versionId), 'utf8')).toContain('recall@5, hybrid')
+      const { rows } = await world.owner.query<{ evaluation: unknown }>(
+        'select evaluation from corpus_versions where id = $1',
+        [versionId],
+      )
+      const report = evaluationReportSchema.parse(JSON.parse(readFileSync(world.store.figuresFile(versionId), 'utf8')))
+      expect(evaluationReportSchema.parse(rows[0]?.evaluation)).toEqual(report)
+      expect(report).toMatchObject({
+        kind: 'question set',
+        version_id: versionId,
+        question_set: questions.questions_sha256,
+        comparison: null,
+        passed: true,
+      })
+      expect(report.gates.every(({ passed }) => passed)).toBe(true)
+    },
+  )
 
   test('that another run took over stops itself and shows nothing', async () => {
     const buildId = await world.requestBuild(knowledgeBaseId, importId)
     const outcome = await runBuildChild(buildId, {
       environment: world.environment,
       onProgress: ({ stage }) => {
-        if (stage === 'import') void world.owner.query('update builds set attempt = attempt + 1 where id = $1', [buildId])
+        if (stage === 'import')
+          void world.owner.query('update builds set attempt = attempt + 1 where id = $1', [buildId])
       },
     })
     expect(outcome).toEqual({ outcome: 'overtaken' })
@@ -147,13 +171,17 @@ describe('a build', () => {
     mkdirSync(folder, { recursive: true })
     writeFileSync(
       join(folder, 'only.md'),
-      readFileSync(join(demoCorpus, 'rulebook', 'hsfa-data-harbour.2023-05-01.md'), 'utf8').replace('Data Registrar', 'Registrar'),
+      readFileSync(join(demoCorpus, 'rulebook', 'hsfa-data-harbour.2023-05-01.md'), 'utf8').replace(
+        'Data Registrar',
+        'Registrar',
+      ),
     )
     const base = await world.createKnowledgeBase()
     const buildId = await world.requestBuild(base, await world.importFolder(base, folder))
-    const { rows } = await world.owner.query<{ sha256: string }>("select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1", [
-      base,
-    ])
+    const { rows } = await world.owner.query<{ sha256: string }>(
+      "select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1",
+      [base],
+    )
     appendFileSync(world.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
     expect(await run(buildId)).toMatchObject({
       outcome: 'failed',
@@ -166,10 +194,17 @@ describe('a build', () => {
     const path = join(world.store.workFolder('hopeless'), 'questions.jsonl')
     mkdirSync(world.store.workFolder('hopeless'), { recursive: true })
     writeFileSync(path, '{"id":"q1","text":"How long is a charge card valid?","relevant":["nowhere#1"]}\n')
-    const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: await world.storeQuestions(path) })
+    const buildId = await world.requestBuild(knowledgeBaseId, importId, {
+      questions_sha256: await world.storeQuestions(path),
+    })
     expect(await run(buildId)).toMatchObject({ outcome: 'succeeded' })
-    const { rows } = await world.owner.query<{ evaluation: unknown }>('select state, passed, evaluation from corpus_versions where build_id = $1', [buildId])
-    expect(rows).toMatchObject([{ state: 'candidate', passed: false, evaluation: { unknown_relevant: ['nowhere#1'], unknown_relevant_total: 1 } }])
+    const { rows } = await world.owner.query<{ evaluation: unknown }>(
+      'select state, passed, evaluation from corpus_versions where build_id = $1',
+      [buildId],
+    )
+    expect(rows).toMatchObject([
+      { state: 'candidate', passed: false, evaluation: { unknown_relevant: ['nowhere#1'], unknown_relevant_total: 1 } },
+    ])
     const report = evaluationReportSchema.parse(rows[0]?.evaluation)
     expect(report.systems.hybrid?.['recall@5']).toBe(0)
     expect(report.gates.filter(({ passed }) => !passed).map(({ group }) => group)).toEqual(['ranking'])

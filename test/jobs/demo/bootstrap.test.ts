@@ -1,5 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +32,10 @@ beforeEach(() => {
   checkout = mkdtempSync(join(tmpdir(), 'evidence checkout-'))
   mkdirSync(join(checkout, 'jobs/demo'), { recursive: true })
   mkdirSync(join(checkout, 'tools'))
-  copyFileSync(fileURLToPath(new URL('../../../jobs/demo/bootstrap.mjs', import.meta.url)), join(checkout, 'jobs/demo/bootstrap.mjs'))
+  copyFileSync(
+    fileURLToPath(new URL('../../../jobs/demo/bootstrap.mjs', import.meta.url)),
+    join(checkout, 'jobs/demo/bootstrap.mjs'),
+  )
   writeFileSync(join(checkout, 'package-lock.json'), JSON.stringify(LOCK))
   writeFileSync(join(checkout, 'script.mjs'), 'console.log(JSON.stringify(process.argv.slice(2))); process.exit(7)')
   writeNpm('exit 1')
@@ -31,7 +44,10 @@ beforeEach(() => {
 afterEach(() => rmSync(checkout, { recursive: true, force: true }))
 
 function writeNpm(body: string): void {
-  writeFileSync(join(checkout, 'tools/npm'), `#!/bin/sh\necho "$@" >> "$(dirname "$0")/npm.log"\necho "$PATH" >> "$(dirname "$0")/path.log"\n${body}\n`)
+  writeFileSync(
+    join(checkout, 'tools/npm'),
+    `#!/bin/sh\necho "$@" >> "$(dirname "$0")/npm.log"\necho "$PATH" >> "$(dirname "$0")/path.log"\n${body}\n`,
+  )
   chmodSync(join(checkout, 'tools/npm'), 0o755)
 }
 
@@ -47,10 +63,16 @@ function installPackages(nodeProgram: string, installed: object = LOCK): void {
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return { PATH: `${join(checkout, 'node_modules/.bin')}:${join(checkout, 'tools')}:/usr/bin:/bin`, NODE_ENV: 'production' }
+  return {
+    PATH: `${join(checkout, 'node_modules/.bin')}:${join(checkout, 'tools')}:/usr/bin:/bin`,
+    NODE_ENV: 'production',
+  }
 }
 
-function bootstrap(script: string, ...args: readonly string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
+function bootstrap(
+  script: string,
+  ...args: readonly string[]
+): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
   return spawnSync(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), script, ...args], {
     cwd: checkout,
     env: environment(),
@@ -59,20 +81,36 @@ function bootstrap(script: string, ...args: readonly string[]): { readonly statu
   })
 }
 
-test('packages that match the lockfile are not installed again, and the script gets its arguments and gives its exit code', () => {
-  installPackages(process.execPath)
-  const { status, stdout, stderr } = bootstrap('script.mjs', '--once', 'two words')
-  expect({ status, stdout: stdout.trim(), stderr, calls: npmCalls() }).toEqual({ status: 7, stdout: '["--once","two words"]', stderr: '', calls: [] })
-})
+test(
+  'packages that match the lockfile are not installed again, and the script gets its arguments and ' +
+    'gives its exit code',
+  () => {
+    installPackages(process.execPath)
+    const { status, stdout, stderr } = bootstrap('script.mjs', '--once', 'two words')
+    expect({ status, stdout: stdout.trim(), stderr, calls: npmCalls() }).toEqual({
+      status: 7,
+      stdout: '["--once","two words"]',
+      stderr: '',
+      calls: [],
+    })
+  },
+)
 
-test('missing packages are installed from the lockfile, development packages included, by an npm that does not run from among them', () => {
-  writeNpm(`mkdir -p node_modules/.bin && ln -s '${process.execPath}' node_modules/.bin/node && cp package-lock.json node_modules/.package-lock.json`)
-  const { status, stderr } = bootstrap('script.mjs')
-  expect(status).toBe(7)
-  expect(stderr).toMatch(/^Installing the packages .*\nPackages installed in \d+ s\.\n$/)
-  expect(npmCalls()).toEqual([expect.stringMatching(/^ci --include=dev /)])
-  expect(readFileSync(join(checkout, 'tools/path.log'), 'utf8')).not.toContain('node_modules')
-})
+test(
+  'missing packages are installed from the lockfile, development packages included, by an npm that ' +
+    'does not run from among them',
+  () => {
+    writeNpm(
+      `mkdir -p node_modules/.bin && ln -s '${process.execPath}' node_modules/.bin/node && cp ` +
+        'package-lock.json node_modules/.package-lock.json',
+    )
+    const { status, stderr } = bootstrap('script.mjs')
+    expect(status).toBe(7)
+    expect(stderr).toMatch(/^Installing the packages .*\nPackages installed in \d+ s\.\n$/)
+    expect(npmCalls()).toEqual([expect.stringMatching(/^ci --include=dev /)])
+    expect(readFileSync(join(checkout, 'tools/path.log'), 'utf8')).not.toContain('node_modules')
+  },
+)
 
 test.each([
   ['has another version', { packages: { 'node_modules/node': { version: '24.20.0', integrity: 'sha512-a' } } }],
@@ -110,7 +148,8 @@ test('a signal that arrives twice at once reaches the script once', async () => 
   installPackages(process.execPath)
   writeFileSync(
     join(checkout, 'waits.mjs'),
-    "let n = 0; process.on('SIGINT', () => { n++; setTimeout(() => process.exit(10 + n), 300) }); console.log('ready'); setInterval(() => {}, 1000)",
+    "let n = 0; process.on('SIGINT', () => { n++; setTimeout(() => process.exit(10 + n), 300) }); " +
+      "console.log('ready'); setInterval(() => {}, 1000)",
   )
   const child = spawn(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), 'waits.mjs'], {
     cwd: checkout,
@@ -130,7 +169,8 @@ test('the script learns that the bootstrap was killed', async () => {
   const witness = join(checkout, 'witness')
   writeFileSync(
     join(checkout, 'waits.mjs'),
-    "import { writeFileSync } from 'node:fs'\nprocess.on('disconnect', () => { writeFileSync('witness', ''); process.exit() }); console.log('ready')",
+    "import { writeFileSync } from 'node:fs'\nprocess.on('disconnect', () => { " +
+      "writeFileSync('witness', ''); process.exit() }); console.log('ready')",
   )
   const child = spawn(process.execPath, [join(checkout, 'jobs/demo/bootstrap.mjs'), 'waits.mjs'], {
     cwd: checkout,

@@ -17,12 +17,15 @@ function corpusFolder(name: string, file: string): string {
   return path
 }
 
-test.each(['cfpb', 'de', 'eu', 'fr', 'obliqa'])('Markdown in a folder named %s is Markdown, and corpus.jsonl there has the built-in mapping', (name) => {
-  const path = corpusFolder(name, 'rules.md')
-  expect(corpusAt(path)).toMatchObject({ slug: `own-${name}`, title: name, mappingFile: undefined })
-  writeFileSync(join(path, 'corpus.jsonl'), '')
-  expect(corpusAt(path).mappingFile).toMatch(new RegExp(`jobs/mappings/${name}\\.json$`))
-})
+test.each(['cfpb', 'de', 'eu', 'fr', 'obliqa'])(
+  'Markdown in a folder named %s is Markdown, and corpus.jsonl there has the built-in mapping',
+  (name) => {
+    const path = corpusFolder(name, 'rules.md')
+    expect(corpusAt(path)).toMatchObject({ slug: `own-${name}`, title: name, mappingFile: undefined })
+    writeFileSync(join(path, 'corpus.jsonl'), '')
+    expect(corpusAt(path).mappingFile).toMatch(new RegExp(`jobs/mappings/${name}\\.json$`))
+  },
+)
 
 test.each(['rules.md', 'RULES.MD', 'rules.markdown'])('a change of %s makes the corpus another one', (file) => {
   const path = corpusFolder('rules', file)

@@ -24,32 +24,50 @@ async function postmasterOf(dataDir: string): Promise<number> {
   }
 }
 
-test('a Ctrl-C while Postgres starts for the first time ends the demo only after Postgres', { timeout: 60_000 }, async () => {
-  const dataDir = join(folder, 'data')
-  const child = spawn(process.execPath, ['jobs/demo/main.ts', '--once', '--data-dir', dataDir], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const said: Buffer[] = []
-  child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
-  const closed = once(child, 'close').then(([code]: unknown[]) => code)
-  const postmaster = await postmasterOf(dataDir)
-  // Held, so that it is still starting when the signal comes.
-  process.kill(postmaster, 'SIGSTOP')
-  try {
-    child.kill('SIGINT')
-    expect(await Promise.race([closed, sleep(1_500, 'still stopping')])).toBe('still stopping')
-  } finally {
-    process.kill(postmaster, 'SIGCONT')
-  }
-  expect(await closed).toBe(130)
-  expect(alive(postmaster)).toBe(false)
-  const text = Buffer.concat(said).toString()
-  expect(text).not.toMatch(/Postgres … ready/)
-  expect(text.trimEnd().split('\n').at(-1)).toBe('Stopping …')
-})
+test(
+  'a Ctrl-C while Postgres starts for the first time ends the demo only after Postgres',
+  { timeout: 60_000 },
+  async () => {
+    const dataDir = join(folder, 'data')
+    const child = spawn(process.execPath, ['jobs/demo/main.ts', '--once', '--data-dir', dataDir], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const said: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
+    const closed = once(child, 'close').then(([code]: unknown[]) => code)
+    const postmaster = await postmasterOf(dataDir)
+    // Held, so that it is still starting when the signal comes.
+    process.kill(postmaster, 'SIGSTOP')
+    try {
+      child.kill('SIGINT')
+      expect(await Promise.race([closed, sleep(1_500, 'still stopping')])).toBe('still stopping')
+    } finally {
+      process.kill(postmaster, 'SIGCONT')
+    }
+    expect(await closed).toBe(130)
+    expect(alive(postmaster)).toBe(false)
+    const text = Buffer.concat(said).toString()
+    expect(text).not.toMatch(/Postgres … ready/)
+    expect(text.trimEnd().split('\n').at(-1)).toBe('Stopping …')
+  },
+)
 
 test('a program that does not hear the first request to stop is asked again', { timeout: 30_000 }, async () => {
-  const command = ['/bin/sh', '-c', 'echo started; sleep 2; exec "$0" -e "setInterval(() => {}, 1000)"', process.execPath] as const
+  const command = [
+    '/bin/sh',
+    '-c',
+    'echo started; sleep 2; exec "$0" -e "setInterval(() => {}, 1000)"',
+    process.execPath,
+  ] as const
   const logFile = join(folder, 'log')
-  const program = startTethered({ name: 'The program', command: [...command], environment: {}, folder, logFile, stopSignal: 'INT' })
+  const program = startTethered({
+    name: 'The program',
+    command: [...command],
+    environment: {},
+    folder,
+    logFile,
+    stopSignal: 'INT',
+  })
   await expect.poll(() => readFileSync(logFile, 'utf8')).toBe('started\n')
   const began = performance.now()
   await program.stop(20_000)

@@ -31,7 +31,8 @@ describe('a database of the run', () => {
     expect(
       await rowsOf(
         database.serviceUrl,
-        "select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', 'full_page_writes') order by name",
+        "select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', " +
+          "'full_page_writes') order by name",
       ),
     ).toEqual([
       { name: 'fsync', setting: 'on' },
@@ -42,7 +43,9 @@ describe('a database of the run', () => {
 
   test('is migrated, and the services log in without the rights of its owner', async () => {
     const identity =
-      'select pg_has_role(current_user, $$evidence_service$$, $$usage$$) as service, pg_has_role(current_user, $$evidence_operator$$, $$usage$$) as operator, current_setting($$is_superuser$$) as superuser'
+      'select pg_has_role(current_user, $$evidence_service$$, $$usage$$) as service, ' +
+      'pg_has_role(current_user, $$evidence_operator$$, $$usage$$) as operator, ' +
+      'current_setting($$is_superuser$$) as superuser'
     expect(await rowsOf(database.serviceUrl, identity)).toEqual([{ service: true, operator: false, superuser: 'off' }])
     expect(await rowsOf(database.operatorUrl, identity)).toEqual([{ service: false, operator: true, superuser: 'off' }])
     await expect(rowsOf(database.serviceUrl, 'delete from audit')).rejects.toThrow(/permission denied/)

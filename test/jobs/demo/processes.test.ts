@@ -64,9 +64,9 @@ test('a service that ends early is reported with the last lines of its log', asy
 })
 
 test('a service that is never ready is stopped and reported when its time is up', async () => {
-  await expect(start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1_500 })).rejects.toThrow(
-    /was not ready after 1\.5 s\. Its last lines:\n {2}waiting/,
-  )
+  await expect(
+    start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1_500 }),
+  ).rejects.toThrow(/was not ready after 1\.5 s\. Its last lines:\n {2}waiting/)
 })
 
 test('a running service that dies is noticed', async () => {
@@ -80,7 +80,9 @@ async function pidsAfterParentWasKilled(parentSource: string): Promise<readonly 
   writeFileSync(join(folder, 'parent.ts'), parentSource)
   const parent = spawn(process.execPath, [join(folder, 'parent.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = new Promise((resolve) => parent.once('exit', resolve))
-  const line = await new Promise<string>((resolve) => parent.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString())))
+  const line = await new Promise<string>((resolve) =>
+    parent.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+  )
   const pids = JSON.parse(line) as readonly number[]
   expect(pids.every(alive)).toBe(true)
   parent.kill('SIGKILL')
@@ -92,7 +94,10 @@ test('no service, Postgres or Redis outlives a parent that was killed', async ()
   const source = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
   writeFileSync(
     join(folder, 'main.ts'),
-    `import { writeFileSync } from 'node:fs'\nimport { stopOnSignal } from '${source('core/shutdown.ts')}'\nimport { createLog } from '${source('core/log.ts')}'\nstopOnSignal(createLog('service', 'info'), 1000, () => Promise.resolve())\n${REPORT}`,
+    `import { writeFileSync } from 'node:fs'\nimport { stopOnSignal } from ` +
+      `'${source('core/shutdown.ts')}'\nimport { createLog } from ` +
+      `'${source('core/log.ts')}'\nstopOnSignal(createLog('service', 'info'), 1000, () => ` +
+      `Promise.resolve())\n${REPORT}`,
   )
   const pids = await pidsAfterParentWasKilled(`
     import { existsSync, readFileSync } from 'node:fs'

@@ -11,7 +11,10 @@ const LIMIT = 200
 const VERSION_ID = '0198c0de-0000-7000-8000-000000000000'
 
 /** The answer of a question behind so many others. */
-const recordsOf = (id: string, place: number): readonly string[] => [...Array.from({ length: place }, (_, at) => `r${at}`), `${id}-answer`]
+const recordsOf = (id: string, place: number): readonly string[] => [
+  ...Array.from({ length: place }, (_, at) => `r${at}`),
+  `${id}-answer`,
+]
 const candidateAt = (place: number): ReturnType<typeof outcomeOf>[] =>
   QUESTIONS.map((question) => outcomeOf(question, replyWith(recordsOf(question.id, place))))
 
@@ -30,7 +33,12 @@ describe('the active version', () => {
     expect(comparison).toMatchObject({ version_id: VERSION_ID, questions: 60, worse: false, worse_on: [] })
     expect(asked.map(({ query_text: text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
     for (const { projection_id: projection, filters, ranking, limit } of asked)
-      expect([projection, filters.languages, ranking.expansion, limit]).toEqual(['active projection', ['fr'], 88, LIMIT])
+      expect([projection, filters.languages, ranking.expansion, limit]).toEqual([
+        'active projection',
+        ['fr'],
+        88,
+        LIMIT,
+      ])
   })
 
   test('is what a candidate that ranks the answers lower is worse than', async () => {
@@ -42,8 +50,17 @@ describe('the active version', () => {
 
   test('is not compared where there is none, no node that has it, or no question that both answer', async () => {
     expect(await compareWithActive(undefined, QUESTIONS, candidateAt(1), LIMIT, context)).toBeNull()
-    const gone: unknown = { address: 'gone', call: async () => await Promise.reject(new Error('gone')), close: () => undefined }
-    expect(await compareWithActive(active, QUESTIONS, candidateAt(1), LIMIT, { ...context, nodes: [gone as SearchNodeClient] })).toBeNull()
+    const gone: unknown = {
+      address: 'gone',
+      call: async () => await Promise.reject(new Error('gone')),
+      close: () => undefined,
+    }
+    expect(
+      await compareWithActive(active, QUESTIONS, candidateAt(1), LIMIT, {
+        ...context,
+        nodes: [gone as SearchNodeClient],
+      }),
+    ).toBeNull()
     const unjudged = QUESTIONS.map((question) => ({ ...question, judgments: new Map<string, number>() }))
     expect(
       await compareWithActive(

@@ -25,7 +25,15 @@ export function found(record: string, score: number, change: Partial<FoundPassag
     chunk_id: `chk_${record}`,
     text: '',
     score,
-    document: { id: 'd', revision_id: 'r', title: '–', authority: 'a', canonical_url: 'https://rules.example/', published_at: '', effective_at: '' },
+    document: {
+      id: 'd',
+      revision_id: 'r',
+      title: '–',
+      authority: 'a',
+      canonical_url: 'https://rules.example/',
+      published_at: '',
+      effective_at: '',
+    },
     citation: { label: `Rule ${record}`, source_anchor: 'https://rules.example/#a', source_snapshot_id: 's' },
     metadata: { language: 'en', jurisdiction: 'ZZ', verification_status: 'verified' },
     place: { ordinal: 0, document_passages: 1 },
@@ -42,7 +50,13 @@ export function measured(features: Partial<Record<EvidenceFeature, number>> = {}
 
 /** A reply that lists the records, best first. */
 export function replyWith(records: readonly string[], evidence = measured()): SearchReply {
-  return { passages: records.map((record, at) => found(record, 1 / (at + 1))), plan: 'exact', allowed: 100, evidence, unsupported: [] }
+  return {
+    passages: records.map((record, at) => found(record, 1 / (at + 1))),
+    plan: 'exact',
+    allowed: 100,
+    evidence,
+    unsupported: [],
+  }
 }
 
 export interface Asking {
@@ -67,7 +81,10 @@ export function asking(answer: (request: SearchRequest) => SearchReply, change: 
     embedder: {
       space: { provider: 'local', model: 'test', dimensions: 2 },
       embed: async (texts) =>
-        await Promise.resolve({ vectors: texts.map((text) => Float32Array.of(text.charCodeAt(0) / 256, text.charCodeAt(1) / 256)), tokens: null }),
+        await Promise.resolve({
+          vectors: texts.map((text) => Float32Array.of(text.charCodeAt(0) / 256, text.charCodeAt(1) / 256)),
+          tokens: null,
+        }),
     },
     nodes: [stand as SearchNodeClient],
     day: '2026-03-01',

@@ -7,7 +7,14 @@ import type { Outcome } from '#jobs/evaluate/outcomes.ts'
 import { judged, measured, replyWith } from './asking.ts'
 
 /** The logistic of the window's coverage. */
-const calibration: Calibration = { ...DEFAULT_CALIBRATION, features: ['window_coverage'], means: [0], scales: [1], coefficients: [1], intercept: 0 }
+const calibration: Calibration = {
+  ...DEFAULT_CALIBRATION,
+  features: ['window_coverage'],
+  means: [0],
+  scales: [1],
+  coefficients: [1],
+  intercept: 0,
+}
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
   outcomeOf(judged(id), replyWith([right ? `${id}-answer` : 'another'], measured({ window_coverage: coverage })))
@@ -16,7 +23,11 @@ const NOTHING_FOUND: Outcome = { figures: undefined, top: [], evidence: measured
 test('the ranking of each system is the mean over the questions that have a relevant record', () => {
   const unjudged: Outcome = { figures: undefined, top: [{ record: 'a', score: 1 }], evidence: [] }
   const [right, wrong] = [outcome('a', true), outcome('b', false)]
-  const { lexical, dense, hybrid } = rankingsOf({ lexical: [right, wrong, unjudged], dense: [wrong, wrong, unjudged], hybrid: [right, right, unjudged] })
+  const { lexical, dense, hybrid } = rankingsOf({
+    lexical: [right, wrong, unjudged],
+    dense: [wrong, wrong, unjudged],
+    hybrid: [right, right, unjudged],
+  })
   expect([lexical['recall@10'], dense['recall@10'], hybrid['recall@10']]).toEqual([0.5, 0, 1])
 })
 
@@ -26,7 +37,9 @@ describe('the decision', () => {
     ...Array.from({ length: 40 }, (_, at) => judged(`u${at}`, { answerable: false })),
     judged('unlabelled'),
   ]
-  const outcomes = questions.map(({ id, answerable }, at) => outcome(id, true, (answerable === true ? 0.6 : 0) + (at % 40) / 100))
+  const outcomes = questions.map(({ id, answerable }, at) =>
+    outcome(id, true, (answerable === true ? 0.6 : 0) + (at % 40) / 100),
+  )
 
   test('is fitted on the labelled questions alone, by the features under their names', () => {
     const fitted = fitDecision(questions, outcomes, 0.05)

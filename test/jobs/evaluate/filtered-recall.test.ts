@@ -34,7 +34,12 @@ function similarity(a: Float32Array, b: Float32Array): number {
 const isSet = (bits: Uint8Array, row: number): boolean => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0
 
 /** The best rows by brute force of those that may be found. */
-function bestRows(vectors: Vectors, query: Float32Array, may: (row: number) => boolean, limit: number): readonly number[] {
+function bestRows(
+  vectors: Vectors,
+  query: Float32Array,
+  may: (row: number) => boolean,
+  limit: number,
+): readonly number[] {
   const scores = vectors.map((vector) => similarity(vector, query))
   return [...vectors.keys()]
     .filter(may)
@@ -42,7 +47,12 @@ function bestRows(vectors: Vectors, query: Float32Array, may: (row: number) => b
     .slice(0, limit)
 }
 
-function measured(vectors: Vectors, queries: Vectors, find: FilteredRecallInput['find'], change: Partial<FilteredRecallInput> = {}): Promise<FilteredRecall> {
+function measured(
+  vectors: Vectors,
+  queries: Vectors,
+  find: FilteredRecallInput['find'],
+  change: Partial<FilteredRecallInput> = {},
+): Promise<FilteredRecall> {
   return measureFilteredRecall({
     artifactFolder: folder,
     rows: vectors.length,
@@ -67,20 +77,29 @@ describe('filtered recall', () => {
 
   test('is 1 everywhere for a search that finds the best allowed rows', async () => {
     stored(vectors)
-    const exact: FilteredRecallInput['find'] = async (query, bits, limit) => await Promise.resolve(bestRows(vectors, query, (row) => isSet(bits, row), limit))
+    const exact: FilteredRecallInput['find'] = async (query, bits, limit) =>
+      await Promise.resolve(bestRows(vectors, query, (row) => isSet(bits, row), limit))
     expect(await measured(vectors, queries, exact)).toEqual(everywhere(1))
   })
 
-  test('falls with the selectivity for a search that filters what it found without, and to nothing where the neighbourhood is excluded', async () => {
-    stored(vectors)
-    const recall = await measured(vectors, queries, async (query, _, limit) => await Promise.resolve(bestRows(vectors, query, () => true, limit)))
-    expect(recall.near).toEqual(everywhere(1).near)
-    expect([recall.random[100], recall.far[100]]).toEqual([1, 1])
-    expect([recall.far[50], recall.far[1]]).toEqual([0, 0])
-    expect(recall.random[50]).toBeLessThan(0.9)
-    expect(recall.random[50]).toBeGreaterThan(0.1)
-    expect(recall.random[0.1]).toBeLessThan(0.2)
-  })
+  test(
+    'falls with the selectivity for a search that filters what it found without, and to nothing where ' +
+      'the neighbourhood is excluded',
+    async () => {
+      stored(vectors)
+      const recall = await measured(
+        vectors,
+        queries,
+        async (query, _, limit) => await Promise.resolve(bestRows(vectors, query, () => true, limit)),
+      )
+      expect(recall.near).toEqual(everywhere(1).near)
+      expect([recall.random[100], recall.far[100]]).toEqual([1, 1])
+      expect([recall.far[50], recall.far[1]]).toEqual([0, 0])
+      expect(recall.random[50]).toBeLessThan(0.9)
+      expect(recall.random[50]).toBeGreaterThan(0.1)
+      expect(recall.random[0.1]).toBeLessThan(0.2)
+    },
+  )
 
   test('is 0 for a search that finds the worst allowed rows, where there are others', async () => {
     stored(vectors)
@@ -115,7 +134,8 @@ describe('filtered recall', () => {
   test('counts a row that is as similar as the tenth as good as it', async () => {
     const equal = Array.from({ length: 40 }, () => vectors[0] ?? new Float32Array(DIMENSIONS))
     stored(equal)
-    const last: FilteredRecallInput['find'] = async (_, bits, limit) => await Promise.resolve([...equal.keys()].filter((row) => isSet(bits, row)).slice(-limit))
+    const last: FilteredRecallInput['find'] = async (_, bits, limit) =>
+      await Promise.resolve([...equal.keys()].filter((row) => isSet(bits, row)).slice(-limit))
     expect(await measured(equal, queries, last)).toEqual(everywhere(1))
   })
 
@@ -154,7 +174,11 @@ describe('the filters', () => {
       const rows = rowsIn(bits)
       expect([rows.length, bits.length, limit]).toEqual([count, 125, 10])
       const nearest = bestRows(vectors, query, () => true, vectors.length)
-      const kept: Readonly<Record<FilterKind, readonly number[]>> = { random: rows, near: nearest.slice(0, count), far: nearest.slice(-count) }
+      const kept: Readonly<Record<FilterKind, readonly number[]>> = {
+        random: rows,
+        near: nearest.slice(0, count),
+        far: nearest.slice(-count),
+      }
       expect(new Set(rows)).toEqual(new Set(kept[FILTER_KINDS[at % FILTER_KINDS.length] ?? 'random']))
     }
   })
@@ -171,7 +195,9 @@ describe('the filters', () => {
 test('the measurement ends when it is called off', async () => {
   stored(randomVectors(10, 5))
   const signal = AbortSignal.abort(new Error('called off'))
-  await expect(measured(randomVectors(10, 5), randomVectors(1, 6), async () => await Promise.resolve([]), { signal })).rejects.toThrow('called off')
+  await expect(
+    measured(randomVectors(10, 5), randomVectors(1, 6), async () => await Promise.resolve([]), { signal }),
+  ).rejects.toThrow('called off')
 })
 
 test('the least over the kinds of filter is what counts; a kind that was not measured counts 0', () => {
@@ -187,21 +213,39 @@ test('the vectors of at most 15 questions, spread evenly, are asked of the node 
     space: { provider: 'local' as const, model: 'test', dimensions: 4 },
     embed: async (texts: readonly string[]) => {
       embedded.push(...texts)
-      return await Promise.resolve({ vectors: texts.map((_, at) => Float32Array.from(unit(Float32Array.of(at + 1, 5, 0, 0)))), tokens: null })
+      return await Promise.resolve({
+        vectors: texts.map((_, at) => Float32Array.from(unit(Float32Array.of(at + 1, 5, 0, 0)))),
+        tokens: null,
+      })
     },
   }
   const { context, asked } = asking(
     ({ query_vector: bytes, only_rows: bits = Buffer.alloc(3), limit }) => {
       const query = new Float32Array(Uint8Array.from(bytes).buffer)
       const rows = bestRows(vectors, query, (row) => isSet(bits, row), limit)
-      return { passages: rows.map((row) => found(`r${row}`, 0.5, { row })), plan: 'exact', allowed: rows.length, evidence: [], unsupported: [] }
+      return {
+        passages: rows.map((row) => found(`r${row}`, 0.5, { row })),
+        plan: 'exact',
+        allowed: rows.length,
+        evidence: [],
+        unsupported: [],
+      }
     },
     { embedder },
   )
   const questions = Array.from({ length: 30 }, (_, at) => ({ text: `q${at}` }))
-  const recall = await filteredRecallOf({ folder, passages: vectors.length, embedding: embedder.space }, questions, context)
+  const recall = await filteredRecallOf(
+    { folder, passages: vectors.length, embedding: embedder.space },
+    questions,
+    context,
+  )
   expect(recall).toEqual(everywhere(1))
   expect(embedded).toEqual(Array.from({ length: 15 }, (_, at) => `q${at * 2}`))
   for (const { query_text: text, filters, ranking } of asked)
-    expect([text, filters.in_force_on, ranking.collapse_revisions_on, ranking.per_document_max]).toEqual(['', '', '', 0])
+    expect([text, filters.in_force_on, ranking.collapse_revisions_on, ranking.per_document_max]).toEqual([
+      '',
+      '',
+      '',
+      0,
+    ])
 })

@@ -6,7 +6,8 @@ import { fitFusion, tryReranker } from '#jobs/evaluate/fusion.ts'
 import { rankingUnder, sampleJudged } from '#jobs/evaluate/ranking-under.ts'
 import { asking, found, judged, replyWith } from './asking.ts'
 
-const questions = (count: number): ReturnType<typeof judged>[] => Array.from({ length: count }, (_, at) => judged(`q${at}`))
+const questions = (count: number): ReturnType<typeof judged>[] =>
+  Array.from({ length: count }, (_, at) => judged(`q${at}`))
 const idOf = ({ query_text: text }: SearchRequest): string => text.slice(0, -1)
 
 /** The answer stands at a place from 0, behind others. */
@@ -15,15 +16,22 @@ function replyAt(request: SearchRequest, place: number): SearchReply {
 }
 
 /** The best place at a weight of 0.2, further back on either side of it. */
-const bestAtAFifth = (request: SearchRequest): SearchReply => replyAt(request, Math.round(Math.abs(request.ranking.dense_weight - 0.2) * 10))
+const bestAtAFifth = (request: SearchRequest): SearchReply =>
+  replyAt(request, Math.round(Math.abs(request.ranking.dense_weight - 0.2) * 10))
 const profile = profileParametersSchema.parse({ expansion: 77, fusion: { method: 'rrf', dense_weight: 0.7, rrf_k: 9 } })
 
 describe('the weight of the vectors', () => {
   test('becomes the one that ranks the questions best, and nothing else of the profile changes', async () => {
     const { context, asked } = asking(bestAtAFifth, { profile })
-    expect(await fitFusion(questions(50), context)).toEqual({ ...profile, fusion: { ...profile.fusion, dense_weight: 0.2 } })
-    expect(new Set(asked.map(({ ranking }) => ranking.dense_weight))).toEqual(new Set([0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7]))
-    for (const { ranking, limit } of asked) expect([ranking.fusion, ranking.rrf_k, ranking.expansion, limit]).toEqual(['rrf', 9, 77, 10])
+    expect(await fitFusion(questions(50), context)).toEqual({
+      ...profile,
+      fusion: { ...profile.fusion, dense_weight: 0.2 },
+    })
+    expect(new Set(asked.map(({ ranking }) => ranking.dense_weight))).toEqual(
+      new Set([0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7]),
+    )
+    for (const { ranking, limit } of asked)
+      expect([ranking.fusion, ranking.rrf_k, ranking.expansion, limit]).toEqual(['rrf', 9, 77, 10])
   })
 
   test('stays as it is on fewer than fifty judged questions, and nobody is asked', async () => {
@@ -54,7 +62,9 @@ describe('the weight of the vectors', () => {
 describe('a re-ranker', () => {
   const reranker = { model: 'm', candidates: 5 }
   /** Scores by the label of a passage, which says how good it is. */
-  const scoring = (score: (text: string) => number): Reranker => ({ score: async (_, __, texts) => await Promise.resolve(texts.map(score)) })
+  const scoring = (score: (text: string) => number): Reranker => ({
+    score: async (_, __, texts) => await Promise.resolve(texts.map(score)),
+  })
   const answersLast = (request: SearchRequest): SearchReply => {
     const { passages } = replyAt(request, 4)
     return { ...replyAt(request, 4), passages: passages.map((passage) => found(passage.source_id, passage.score)) }
@@ -67,7 +77,10 @@ describe('a re-ranker', () => {
   })
 
   test('stays out where it ranks them worse, or as well', async () => {
-    const worse = asking((request) => replyAt(request, 0), { profile, reranker: scoring((text) => Number(!text.includes('-answer'))) })
+    const worse = asking((request) => replyAt(request, 0), {
+      profile,
+      reranker: scoring((text) => Number(!text.includes('-answer'))),
+    })
     expect(await tryReranker(reranker, questions(50), worse.context)).toBe(profile)
     const alike = asking(answersLast, { profile, reranker: scoring(() => 0) })
     expect(await tryReranker(reranker, questions(50), alike.context)).toBe(profile)
@@ -97,6 +110,7 @@ describe('the questions that a ranking is tried on', () => {
       ['q1', 0.5],
     ])
     expect(asked).toHaveLength(2)
-    for (const { ranking, query_vector: vector, query_text: text } of asked) expect([ranking.rrf_k, vector.length, text.length]).toEqual([9, 8, 3])
+    for (const { ranking, query_vector: vector, query_text: text } of asked)
+      expect([ranking.rrf_k, vector.length, text.length]).toEqual([9, 8, 3])
   })
 })

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { judgedQuestion } from '#jobs/evaluate/judged-question.ts'
 
 test('every relevant passage of a question counts alike, and a question with one is answerable', () => {
-  expect(judgedQuestion({ id: 'q', text: 'capital?', relevant: ['a#1', 'a#2'], filters: { language: ['en'] } })).toEqual({
+  expect(
+    judgedQuestion({ id: 'q', text: 'capital?', relevant: ['a#1', 'a#2'], filters: { language: ['en'] } }),
+  ).toEqual({
     id: 'q',
     text: 'capital?',
     judgments: new Map([
@@ -17,5 +19,8 @@ test('every relevant passage of a question counts alike, and a question with one
 })
 
 test('a question without a relevant passage is one that the corpus does not answer', () => {
-  expect(judgedQuestion({ id: 'q', text: 'weather?', relevant: [] })).toMatchObject({ answerable: false, judgments: new Map() })
+  expect(judgedQuestion({ id: 'q', text: 'weather?', relevant: [] })).toMatchObject({
+    answerable: false,
+    judgments: new Map(),
+  })
 })

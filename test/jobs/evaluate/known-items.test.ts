@@ -16,7 +16,8 @@ async function sampled(passages: readonly PassageRecord[]): Promise<readonly Jud
   }, DAY)
 }
 
-const passage = (n: number, traits: PassageTraits = {}): PassageRecord => testPassage(n, { text: sentence(n), ...traits })
+const passage = (n: number, traits: PassageTraits = {}): PassageRecord =>
+  testPassage(n, { text: sentence(n), ...traits })
 
 describe('known items', () => {
   test('ask for a passage by its heading and the opening of its text, and count it alone as relevant', async () => {
@@ -62,9 +63,15 @@ describe('known items', () => {
 
   test('are no texts that another record repeats, even one that is not served, but those that one record repeats', async () => {
     const repeated = [passage(1, { text: sentence(0) }), passage(2, { text: sentence(0), status: 'withdrawn' })]
-    const ownRevisions = [3, 4].map((n) => ({ ...passage(3, { text: sentence(3) }), chunk_id: chunkId([String(n)], sentence(3)) }))
+    const ownRevisions = [3, 4].map((n) => ({
+      ...passage(3, { text: sentence(3) }),
+      chunk_id: chunkId([String(n)], sentence(3)),
+    }))
     const questions = await sampled([...repeated, ...ownRevisions])
-    expect(questions.map(({ judgments }) => [...judgments.keys()])).toEqual([[passage(3).source_id], [passage(3).source_id]])
+    expect(questions.map(({ judgments }) => [...judgments.keys()])).toEqual([
+      [passage(3).source_id],
+      [passage(3).source_id],
+    ])
   })
 
   test('are those with the smallest ids, at most 200, whatever the order of the passages', async () => {

@@ -25,9 +25,15 @@ interface Asked {
   readonly coverage: number
 }
 
-function missed(asked: readonly Asked[], scored: readonly { readonly id: string; readonly sufficient: boolean; readonly score: number }[] = []): Misses {
+function missed(
+  asked: readonly Asked[],
+  scored: readonly { readonly id: string; readonly sufficient: boolean; readonly score: number }[] = [],
+): Misses {
   const outcomes = asked.map(({ question, found, coverage }) =>
-    outcomeOf(question, replyWith(found ? ['another', `${question.id}-answer`] : ['another'], measured({ window_coverage: coverage }))),
+    outcomeOf(
+      question,
+      replyWith(found ? ['another', `${question.id}-answer`] : ['another'], measured({ window_coverage: coverage })),
+    ),
   )
   return missesOf(
     asked.map(({ question }) => question),
@@ -36,8 +42,16 @@ function missed(asked: readonly Asked[], scored: readonly { readonly id: string;
   )
 }
 
-const answerable = (id: string, found: boolean, coverage: number): Asked => ({ question: judged(id, { answerable: true }), found, coverage })
-const unanswerable = (id: string, coverage: number): Asked => ({ question: judged(id, { answerable: false, judgments: new Map() }), found: false, coverage })
+const answerable = (id: string, found: boolean, coverage: number): Asked => ({
+  question: judged(id, { answerable: true }),
+  found,
+  coverage,
+})
+const unanswerable = (id: string, coverage: number): Asked => ({
+  question: judged(id, { answerable: false, judgments: new Map() }),
+  found: false,
+  coverage,
+})
 const named = ({ misses }: Misses): readonly string[] => misses.map(({ problem, id }) => `${problem} ${id}`)
 
 describe('misses', () => {
@@ -49,7 +63,11 @@ describe('misses', () => {
       unanswerable('refused', 0.1),
       unanswerable('invented', 0.9),
     ])
-    expect(named(misses)).toEqual(['not_found lost', 'answered_without_evidence invented', 'abstained_with_evidence doubted'])
+    expect(named(misses)).toEqual([
+      'not_found lost',
+      'answered_without_evidence invented',
+      'abstained_with_evidence doubted',
+    ])
     expect(misses.misses_total).toBe(3)
   })
 
@@ -62,7 +80,13 @@ describe('misses', () => {
   })
 
   test('come worst first: the surest mistakes, and the greatest doubt about what was found', () => {
-    const misses = missed([unanswerable('b', 0.7), unanswerable('c', 0.9), unanswerable('a', 0.7), answerable('x', true, 0.4), answerable('y', true, 0.1)])
+    const misses = missed([
+      unanswerable('b', 0.7),
+      unanswerable('c', 0.9),
+      unanswerable('a', 0.7),
+      answerable('x', true, 0.4),
+      answerable('y', true, 0.1),
+    ])
     expect(misses.misses.map(({ id }) => id)).toEqual(['c', 'a', 'b', 'y', 'x'])
   })
 
@@ -85,12 +109,17 @@ describe('misses', () => {
 
   test('are judged by what cross-validation observed, where the decision was fitted on the questions', () => {
     const scored = [{ id: 'u', sufficient: false, score: 0.75 }]
-    expect(missed([unanswerable('u', 0.1)], scored).misses).toMatchObject([{ problem: 'answered_without_evidence', observed_value: 0.75 }])
+    expect(missed([unanswerable('u', 0.1)], scored).misses).toMatchObject([
+      { problem: 'answered_without_evidence', observed_value: 0.75 },
+    ])
     expect(missed([unanswerable('u', 0.9)], [{ id: 'u', sufficient: false, score: 0.25 }]).misses).toEqual([])
   })
 
   test('are listed as many of each kind, the worst, as the report holds, and all counted', () => {
-    const many = Array.from({ length: 60 }, (_, at) => [answerable(`lost${at}`, false, at / 100), unanswerable(`u${at}`, 0.6)]).flat()
+    const many = Array.from({ length: 60 }, (_, at) => [
+      answerable(`lost${at}`, false, at / 100),
+      unanswerable(`u${at}`, 0.6),
+    ]).flat()
     const { misses, misses_total: total } = missed(many)
     expect(total).toBe(120)
     expect(misses).toHaveLength(REPORT_MISSES_MAX)

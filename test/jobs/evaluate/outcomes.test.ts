@@ -22,13 +22,18 @@ describe('the outcome of a question', () => {
   })
 
   test('passes over a record with the question’s own id', () => {
-    const { figures, top } = outcomeOf({ ...QUESTION, id: 'a' }, { passages: [found('a', 1), found('b', 0.7)], evidence: [] })
+    const { figures, top } = outcomeOf(
+      { ...QUESTION, id: 'a' },
+      { passages: [found('a', 1), found('b', 0.7)], evidence: [] },
+    )
     expect(top.map(({ record }) => record)).toEqual(['b'])
     expect(figures?.['mrr@10']).toBe(1)
   })
 
   test('has no figures where no record is relevant, and keeps what the node measured', () => {
-    expect(outcomeOf({ ...QUESTION, judgments: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], evidence: [0.5] })).toMatchObject({
+    expect(
+      outcomeOf({ ...QUESTION, judgments: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], evidence: [0.5] }),
+    ).toMatchObject({
       figures: undefined,
       evidence: [0.5],
     })
@@ -36,7 +41,8 @@ describe('the outcome of a question', () => {
 
   test('of a quoted text passes over what the text names, unless that is what is asked for', () => {
     const passages = [found('named', 1, { named: true }), found('c', 0.9, { named: true }), found('b', 0.7)]
-    const top = (quoted: boolean): readonly string[] => outcomeOf({ ...QUESTION, quoted }, { passages, evidence: [] }).top.map(({ record }) => record)
+    const top = (quoted: boolean): readonly string[] =>
+      outcomeOf({ ...QUESTION, quoted }, { passages, evidence: [] }).top.map(({ record }) => record)
     expect([top(true), top(false)]).toEqual([
       ['c', 'b'],
       ['named', 'c', 'b'],
@@ -54,22 +60,38 @@ describe('the outcome of a question', () => {
 describe('a question set', () => {
   test('is asked of every system, each by its own evidence, and outcomes come in the order of the questions', async () => {
     const { context, asked } = asking(({ query_vector: vector, query_text: text }) =>
-      replyWith(vector.length === 0 ? ['by-words'] : text === '' ? ['by-vector'] : ['by-both'], measured({ first_length: text.length })),
+      replyWith(
+        vector.length === 0 ? ['by-words'] : text === '' ? ['by-vector'] : ['by-both'],
+        measured({ first_length: text.length }),
+      ),
     )
     const questions = Array.from({ length: 70 }, (_, at) => judged(`q${at}`))
     const outcomes = await askQuestions(questions, 101, context)
-    const records = (system: 'lexical' | 'dense' | 'hybrid'): ReadonlySet<string | undefined> => new Set(outcomes[system].map(({ top }) => top[0]?.record))
-    expect([records('lexical'), records('dense'), records('hybrid')]).toEqual([new Set(['by-words']), new Set(['by-vector']), new Set(['by-both'])])
-    expect(outcomes.hybrid.map(({ evidence }) => evidence)).toEqual(questions.map(({ text }) => measured({ first_length: text.length })))
+    const records = (system: 'lexical' | 'dense' | 'hybrid'): ReadonlySet<string | undefined> =>
+      new Set(outcomes[system].map(({ top }) => top[0]?.record))
+    expect([records('lexical'), records('dense'), records('hybrid')]).toEqual([
+      new Set(['by-words']),
+      new Set(['by-vector']),
+      new Set(['by-both']),
+    ])
+    expect(outcomes.hybrid.map(({ evidence }) => evidence)).toEqual(
+      questions.map(({ text }) => measured({ first_length: text.length })),
+    )
     expect(asked).toHaveLength(3 * 70)
-    for (const request of asked) expect(request).toMatchObject({ limit: 101, without_text: true, projection_id: 'projection' })
+    for (const request of asked)
+      expect(request).toMatchObject({ limit: 101, without_text: true, projection_id: 'projection' })
   })
 
   test('is narrowed question by question as a caller would narrow it, within what is entitled', async () => {
     const { context, asked } = asking(() => replyWith([]))
     await askQuestions([judged('q', { filters: { subject: ['alpha'], in_force_on: '2020-01-01' } })], 10, context)
     for (const { filters, entitled, ranking } of asked) {
-      expect(filters).toMatchObject({ subjects: ['alpha'], any_subject: false, in_force_on: '2020-01-01', languages: ['en'] })
+      expect(filters).toMatchObject({
+        subjects: ['alpha'],
+        any_subject: false,
+        in_force_on: '2020-01-01',
+        languages: ['en'],
+      })
       expect(entitled).toMatchObject({ any_subject: true, in_force_on: '2026-03-01' })
       expect(ranking.collapse_revisions_on).toBe('2020-01-01')
     }
@@ -81,7 +103,10 @@ describe('the latency', () => {
     const { context, asked } = asking(() => replyWith(['a']))
     let last = ''
     const questions = Array.from({ length: 500 }, (_, at) => judged(`q${at}`))
-    const latency = await timeSystems(questions, { ...context, onProgress: (done, total) => (last = `${done}/${total}`) })
+    const latency = await timeSystems(questions, {
+      ...context,
+      onProgress: (done, total) => (last = `${done}/${total}`),
+    })
     const texts = asked.filter(({ query_vector: vector }) => vector.length === 0).map(({ query_text: text }) => text)
     expect(texts).toHaveLength(110)
     expect(new Set(texts)).toEqual(new Set(Array.from({ length: 100 }, (_, at) => `q${at * 5}?`)))

@@ -17,14 +17,19 @@ const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }
 const VERSION_ID = '0198c0de-0000-7000-8000-000000000001'
 
-/** 40 answerable questions of which every fourth is missed, 30 unanswerable ones whose lists say less of the question. */
+/**
+ * 40 answerable questions of which every fourth is missed, 30 unanswerable ones whose lists say less of the question.
+ */
 const QUESTIONS: readonly JudgedQuestion[] = [
   ...Array.from({ length: 40 }, (_, at) => judged(`a${at}`, { answerable: true })),
   ...Array.from({ length: 30 }, (_, at) => judged(`u${at}`, { answerable: false, judgments: new Map() })),
 ]
 const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
   const coverage = at < 40 ? 0.5 + at / 100 : 0.3 + at / 250
-  return outcomeOf(question, replyWith([at % 4 === 0 ? 'another' : `${question.id}-answer`], measured({ window_coverage: coverage })))
+  return outcomeOf(
+    question,
+    replyWith([at % 4 === 0 ? 'another' : `${question.id}-answer`], measured({ window_coverage: coverage })),
+  )
 })
 
 function fitted(): Decision {
@@ -65,8 +70,16 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
 
 describe('what --json writes', () => {
   test('holds the published names and nothing else', () => {
-    const figures = publishedFigures.parse(JSON.parse(JSON.stringify(figuresOf(reportOf(input({ decision: fitted() }))))))
-    expect(figures).toMatchObject({ dataset: 'rules', passages: 1_234, queries: 70, filtered_recall: { 0.01: 0.98 }, latency_ms: { p50: 3, p99: 4 } })
+    const figures = publishedFigures.parse(
+      JSON.parse(JSON.stringify(figuresOf(reportOf(input({ decision: fitted() }))))),
+    )
+    expect(figures).toMatchObject({
+      dataset: 'rules',
+      passages: 1_234,
+      queries: 70,
+      filtered_recall: { 0.01: 0.98 },
+      latency_ms: { p50: 3, p99: 4 },
+    })
   })
 
   test('says nothing of abstention without labels to take it from', () => {
@@ -91,10 +104,20 @@ describe('a report', () => {
   test('gives the decision’s figures under the profile’s own threshold and folds', () => {
     const decision = fitted()
     const { abstention } = reportOf(input({ decision }))
-    expect(abstention).toMatchObject({ signal: 'evidence_probability', folds: 5, threshold: decision.calibration.threshold, target_risk: 0.05 })
+    expect(abstention).toMatchObject({
+      signal: 'evidence_probability',
+      folds: 5,
+      threshold: decision.calibration.threshold,
+      target_risk: 0.05,
+    })
     expect(abstention?.auroc).toBeCloseTo(decision.calibration.auroc ?? -1, 12)
     // Coverage exceeds 0.555 for 34 of the answerable questions and for the last 6 of the unanswerable.
-    expect(reportOf(input()).abstention).toMatchObject({ folds: 0, threshold: 0.5, answered_sufficient: 34 / 40, answered_insufficient: 6 / 30 })
+    expect(reportOf(input()).abstention).toMatchObject({
+      folds: 0,
+      threshold: 0.5,
+      answered_sufficient: 34 / 40,
+      answered_insufficient: 6 / 30,
+    })
   })
 
   test('of a version holds its gates, and passes only when each does', () => {
@@ -106,39 +129,60 @@ describe('a report', () => {
       outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
       decision: { calibration: given, scored: [] },
     }
-    expect(reportOf(input(asked))).toMatchObject({ passed: true, gates: expect.arrayContaining([expect.objectContaining({ group: 'ranking', value: 1 })]) })
+    expect(reportOf(input(asked))).toMatchObject({
+      passed: true,
+      gates: expect.arrayContaining([expect.objectContaining({ group: 'ranking', value: 1 })]),
+    })
   })
 
   test('of a version that is thrown away has no gates to pass', () => {
-    expect(reportOf(input({ versionId: null, kind: 'data set' }))).toMatchObject({ gates: [], passed: true, version_id: null })
+    expect(reportOf(input({ versionId: null, kind: 'data set' }))).toMatchObject({
+      gates: [],
+      passed: true,
+      version_id: null,
+    })
   })
 
   test('lists the surest misses first and the records that are not held', () => {
     const { misses, unknown_relevant, unknown_relevant_total } = reportOf(input())
-    expect(misses.filter(({ problem }) => problem === 'not_found').map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, at) => `a${36 - 4 * at}`))
-    expect(misses[0]).toMatchObject({ text: 'a36?', relevant: ['a36-answer'], passages: [{ label: 'another', relevant: false }] })
+    expect(misses.filter(({ problem }) => problem === 'not_found').map(({ id }) => id)).toEqual(
+      Array.from({ length: 10 }, (_, at) => `a${36 - 4 * at}`),
+    )
+    expect(misses[0]).toMatchObject({
+      text: 'a36?',
+      relevant: ['a36-answer'],
+      passages: [{ label: 'another', relevant: false }],
+    })
     expect([unknown_relevant, unknown_relevant_total]).toEqual([['m1'], 1])
   })
 
   test('counts more records that are not held than it lists', () => {
     const missing = Array.from({ length: REPORT_UNKNOWN_RELEVANT_MAX + 1 }, (_, at) => `m${at}`)
     const { unknown_relevant, unknown_relevant_total } = reportOf(input({ missing }))
-    expect([unknown_relevant.length, unknown_relevant_total]).toEqual([REPORT_UNKNOWN_RELEVANT_MAX, REPORT_UNKNOWN_RELEVANT_MAX + 1])
+    expect([unknown_relevant.length, unknown_relevant_total]).toEqual([
+      REPORT_UNKNOWN_RELEVANT_MAX,
+      REPORT_UNKNOWN_RELEVANT_MAX + 1,
+    ])
   })
 
   test('lists unanswerable questions that would be answered, and found ones that would not, as misses too', () => {
     const { misses } = reportOf(input())
-    const wrong = GIVEN.scored.filter(({ id, sufficient, score }) => (sufficient ? Number(id.slice(1)) % 4 !== 0 && score < 0.5 : score >= 0.5))
+    const wrong = GIVEN.scored.filter(({ id, sufficient, score }) =>
+      sufficient ? Number(id.slice(1)) % 4 !== 0 && score < 0.5 : score >= 0.5,
+    )
     const listed = misses.filter(({ problem }) => problem !== 'not_found')
     expect(wrong.length).toBeGreaterThan(0)
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(wrong.map(({ id }) => id)))
-    for (const { problem, id } of listed) expect(problem).toBe(id.startsWith('u') ? 'answered_without_evidence' : 'abstained_with_evidence')
+    for (const { problem, id } of listed)
+      expect(problem).toBe(id.startsWith('u') ? 'answered_without_evidence' : 'abstained_with_evidence')
   })
 })
 
 test('the table shows the systems side by side, each mean with its interval', () => {
   const lines = renderTable(reportOf(input()), 3, 40).split('\n')
   expect(lines[0]).toBe('rules: 1234 passages of 3 documents; 70 questions asked, 40 of them judged for ranking')
-  expect(lines.find((line) => line.startsWith('recall@10 '))).toMatch(/^recall@10 +(?:0\.7500 \[0\.\d{3}, 0\.\d{3}\] *){3}$/)
+  expect(lines.find((line) => line.startsWith('recall@10 '))).toMatch(
+    /^recall@10 +(?:0\.7500 \[0\.\d{3}, 0\.\d{3}\] *){3}$/,
+  )
   expect(lines.join('\n')).toMatch(/ {2}far +100 %: 1\.0000 .* 0\.01 %: 0\.9800/)
 })

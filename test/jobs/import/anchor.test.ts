@@ -13,19 +13,30 @@ describe('a source anchor', () => {
   })
 
   it('else is a text fragment of the first words, with hyphen, comma and ampersand encoded', () => {
-    expect(sourceAnchor(URL_, undefined, 'A bee-keeper, and her heirs & tenants, registers every hive before the first of May.', 1)).toBe(
-      `${URL_}#:~:text=A%20bee%2Dkeeper%2C%20and%20her%20heirs%20%26%20tenants%2C%20registers%20every%20hive`,
-    )
+    expect(
+      sourceAnchor(
+        URL_,
+        undefined,
+        'A bee-keeper, and her heirs & tenants, registers every hive before the first of May.',
+        1,
+      ),
+    ).toBe(`${URL_}#:~:text=A%20bee%2Dkeeper%2C%20and%20her%20heirs%20%26%20tenants%2C%20registers%20every%20hive`)
   })
 
   it('passes over the number of a clause and the marks of Markdown', () => {
-    expect(sourceAnchor(URL_, undefined, '(a)\nthe keeper of bees;\n(b)\nno one else.', 1)).toBe(`${URL_}#:~:text=the%20keeper%20of%20bees%3B`)
-    expect(sourceAnchor(URL_, undefined, '- the **keeper** of [all bees](https://x.example)', 1)).toBe(`${URL_}#:~:text=the%20keeper%20of%20all%20bees`)
+    expect(sourceAnchor(URL_, undefined, '(a)\nthe keeper of bees;\n(b)\nno one else.', 1)).toBe(
+      `${URL_}#:~:text=the%20keeper%20of%20bees%3B`,
+    )
+    expect(sourceAnchor(URL_, undefined, '- the **keeper** of [all bees](https://x.example)', 1)).toBe(
+      `${URL_}#:~:text=the%20keeper%20of%20all%20bees`,
+    )
     expect(sourceAnchor(URL_, undefined, '1.\nAddress;', 1)).toBe(`${URL_}#:~:text=Address%3B`)
   })
 
   it('of a later part leads to the part', () => {
-    expect(sourceAnchor(URL_, 'art_3', 'the second part starts here', 2)).toBe(`${URL_}#art_3:~:text=the%20second%20part%20starts%20here`)
+    expect(sourceAnchor(URL_, 'art_3', 'the second part starts here', 2)).toBe(
+      `${URL_}#art_3:~:text=the%20second%20part%20starts%20here`,
+    )
   })
 
   it('holds, after the directive, nothing but what the text-directive grammar allows', () => {

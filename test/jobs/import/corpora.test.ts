@@ -15,7 +15,9 @@ const CORPORA = fileURLToPath(new URL('../../../../shared/data', import.meta.url
 const present = existsSync(CORPORA)
 
 async function mappingOf(name: string): Promise<Mapping> {
-  return parseMapping(JSON.parse(await readFile(fileURLToPath(new URL(`../../../jobs/mappings/${name}.json`, import.meta.url)), 'utf8')))
+  return parseMapping(
+    JSON.parse(await readFile(fileURLToPath(new URL(`../../../jobs/mappings/${name}.json`, import.meta.url)), 'utf8')),
+  )
 }
 
 const EU = {
@@ -27,8 +29,22 @@ const EU = {
   lang: 'en',
   jurisdiction: 'EU',
 }
-const MICA = { ...EU, celex: '32023R1114', act: 'MICA', act_title: 'Markets in Crypto-Assets Regulation', url: 'https://eur-lex.example/?uri=CELEX:32023R1114' }
-const CFPB = { part: '1003', type: 'regtext', effective_from: '2018-01-01', effective_to: '', fr_document: '2015-26607', jurisdiction: 'US', lang: 'en' }
+const MICA = {
+  ...EU,
+  celex: '32023R1114',
+  act: 'MICA',
+  act_title: 'Markets in Crypto-Assets Regulation',
+  url: 'https://eur-lex.example/?uri=CELEX:32023R1114',
+}
+const CFPB = {
+  part: '1003',
+  type: 'regtext',
+  effective_from: '2018-01-01',
+  effective_to: '',
+  fr_document: '2015-26607',
+  jurisdiction: 'US',
+  lang: 'en',
+}
 const DE = {
   act: 'BDSG 2018',
   act_title: 'Bundesdatenschutzgesetz',
@@ -153,7 +169,12 @@ const SAMPLES: Readonly<Record<string, readonly Sample[]>> = {
     },
     {
       id: 'e',
-      metadata: { ...CFPB, citation: '12 CFR 1003.2(g)', effective_to: '2019-01-01', fr_document: '2015-26607_20180101' },
+      metadata: {
+        ...CFPB,
+        citation: '12 CFR 1003.2(g)',
+        effective_to: '2019-01-01',
+        fr_document: '2015-26607_20180101',
+      },
       label: '12 CFR 1003.2(g)',
       reference: 'cfr:12/1003#2/g',
       anchor: 'https://www.federalregister.gov/d/2015-26607#:~:text=',
@@ -201,7 +222,8 @@ const SAMPLES: Readonly<Record<string, readonly Sample[]>> = {
         ...FR,
         effective_from: '',
         amending_law:
-          'Créé par Loi 1803-03-17 promulguée le 27 mars 1803 Modifié par Loi n°64-1230 du 14 décembre 1964 - art. 2 JORF 15 décembre 1964 en vigueur le 15 juin 1965',
+          'Créé par Loi 1803-03-17 promulguée le 27 mars 1803 Modifié par Loi n°64-1230 du 14 ' +
+          'décembre 1964 - art. 2 JORF 15 décembre 1964 en vigueur le 15 juin 1965',
       },
       label: 'Code civil, article 1240',
       reference: 'fr:code-civil#1240',
@@ -232,7 +254,10 @@ const TEXT = 'Whoever keeps bees registers every hive before the first of May. T
 
 describe.each(Object.entries(SAMPLES))('the mapping of %s', (name, samples) => {
   it.each(samples)('cites $label', async ({ id, metadata, label, anchor, from, reference }) => {
-    const { passages, report } = await importContents({ 'corpus.jsonl': JSON.stringify({ id, title: 'A title', text: TEXT, metadata }) }, await mappingOf(name))
+    const { passages, report } = await importContents(
+      { 'corpus.jsonl': JSON.stringify({ id, title: 'A title', text: TEXT, metadata }) },
+      await mappingOf(name),
+    )
     expect(report.entries).toEqual([])
     expect(passages[0]?.citation.label).toBe(label)
     expect(passages[0]?.citation.source_anchor).toContain(anchor)
@@ -252,8 +277,12 @@ afterAll(async () => {
 /** The corpus, or its first lines; where it is absent, the sample above. */
 async function importCorpus(name: string, linesMax: number): Promise<Imported & { readonly records: number }> {
   const path = join(folder, `${name}.jsonl`)
-  const sample = (SAMPLES[name] ?? []).map(({ id, metadata }) => JSON.stringify({ id, title: 'A title', text: TEXT, metadata }))
-  const lines = present ? (await readFile(join(CORPORA, name, 'corpus.jsonl'), 'utf8')).trimEnd().split('\n').slice(0, linesMax) : sample
+  const sample = (SAMPLES[name] ?? []).map(({ id, metadata }) =>
+    JSON.stringify({ id, title: 'A title', text: TEXT, metadata }),
+  )
+  const lines = present
+    ? (await readFile(join(CORPORA, name, 'corpus.jsonl'), 'utf8')).trimEnd().split('\n').slice(0, linesMax)
+    : sample
   await writeFile(path, lines.join('\n'))
   return { ...(await importFiles([path], await mappingOf(name))), records: lines.length }
 }
@@ -261,7 +290,8 @@ async function importCorpus(name: string, linesMax: number): Promise<Imported & 
 const STAND_IN = present ? '' : ' (../shared/data is absent: the inline sample stands in)'
 
 describe('a real corpus', () => {
-  if (!present) console.warn(`${CORPORA} is absent: the real corpora are NOT tested in this run, only the inline sample`)
+  if (!present)
+    console.warn(`${CORPORA} is absent: the real corpora are NOT tested in this run, only the inline sample`)
 
   it.each([
     ['eu', STAND_IN, Infinity, 0.99, 0.85],
@@ -270,7 +300,8 @@ describe('a real corpus', () => {
     ['de', STAND_IN, 2_000, 0.97, 1],
     ['obliqa', STAND_IN, 2_000, 0.6, 0.8],
   ])(
-    '%s%s: nearly all of it imports within every bound, each id, anchor and provision sound, and the rest is accounted for',
+    '%s%s: nearly all of it imports within every bound, each id, anchor and provision sound, and the ' +
+      'rest is accounted for',
     async (name, _standIn, linesMax, share, referenced) => {
       const { passages, report, records } = await importCorpus(name, linesMax)
       expect(report.records_read).toBe(records)
@@ -279,10 +310,14 @@ describe('a real corpus', () => {
       expect(new Set(passages.map((passage) => passage.source_id)).size).toBe(records - report.skipped)
       expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(passages.length)
       expect(report.referenced).toBeGreaterThanOrEqual(passages.length * referenced)
-      expect(new Set(passages.map(({ document, provision }) => `${document.revision_id} ${provision}`)).size).toBe(passages.length)
+      expect(new Set(passages.map(({ document, provision }) => `${document.revision_id} ${provision}`)).size).toBe(
+        passages.length,
+      )
       for (const { text, citation, document, in_force_from, in_force_to, heading } of passages) {
-        if (codePointsOf(text) > BOUNDS.passageCharactersMax || heading === '') throw new Error(`${citation.label}: text or heading out of bounds`)
-        if (!citation.source_anchor.startsWith(`${document.canonical_url}#`)) throw new Error(`${citation.label}: ${citation.source_anchor}`)
+        if (codePointsOf(text) > BOUNDS.passageCharactersMax || heading === '')
+          throw new Error(`${citation.label}: text or heading out of bounds`)
+        if (!citation.source_anchor.startsWith(`${document.canonical_url}#`))
+          throw new Error(`${citation.label}: ${citation.source_anchor}`)
         if (citation.source_anchor.endsWith('#:~:text=')) throw new Error(`${citation.label}: an empty text fragment`)
         if (/undefined|\{|\$\d/.test(citation.label)) throw new Error(`label not filled: ${citation.label}`)
         if (in_force_to !== null && in_force_to <= in_force_from) throw new Error(`${citation.label}: never in force`)

@@ -1,23 +1,34 @@
 import { describe, expect, it } from 'vitest'
 import { importContents, line, smallMapping } from './run-import.ts'
 
-const texts = Array.from({ length: 20 }, (_, index) => `Rule ${index}: a keeper of bees registers every hive before the first of May.`)
+const texts = Array.from(
+  { length: 20 },
+  (_, index) => `Rule ${index}: a keeper of bees registers every hive before the first of May.`,
+)
 const corpus = (changed: Readonly<Record<number, string>>): string =>
   texts.map((text, index) => line(`r${index}`, changed[index] ?? text, { section: String(index) })).join('\n')
 
 describe('ids across imports', () => {
   it('one changed line changes the chunk_id of its passage and no other id', async () => {
     const before = await importContents({ 'corpus.jsonl': corpus({}) }, smallMapping())
-    const after = await importContents({ 'corpus.jsonl': corpus({ 7: 'Rule 7: no hive is registered at night.' }) }, smallMapping())
-    const changed = before.passages.flatMap((passage, index) => (passage.chunk_id === after.passages[index]?.chunk_id ? [] : [index]))
+    const after = await importContents(
+      { 'corpus.jsonl': corpus({ 7: 'Rule 7: no hive is registered at night.' }) },
+      smallMapping(),
+    )
+    const changed = before.passages.flatMap((passage, index) =>
+      passage.chunk_id === after.passages[index]?.chunk_id ? [] : [index],
+    )
     expect(changed).toEqual([7])
-    expect(after.passages.map((passage) => passage.document)).toEqual(before.passages.map((passage) => passage.document))
+    expect(after.passages.map((passage) => passage.document)).toEqual(
+      before.passages.map((passage) => passage.document),
+    )
   })
 
   it('a revision keeps its id while its dates stay, and has another one when they change', async () => {
     const [open, closed, again] = await Promise.all(
       [{}, { until: '2030-01-01' }, {}].map(
-        async (dates) => await importContents({ 'corpus.jsonl': line('a', 'A hive is a house of bees.', dates) }, smallMapping()),
+        async (dates) =>
+          await importContents({ 'corpus.jsonl': line('a', 'A hive is a house of bees.', dates) }, smallMapping()),
       ),
     )
     expect(open?.passages[0]?.document.revision_id).toBe(again?.passages[0]?.document.revision_id)

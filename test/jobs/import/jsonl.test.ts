@@ -3,12 +3,19 @@ import { BOUNDS } from '#core/bounds.ts'
 import { importContents, line, smallMapping } from './run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'
-const entry = (reason: string, at: number, id?: string): object => ({ source: 'corpus.jsonl', line: at, ...(id === undefined ? {} : { id }), reason })
+const entry = (reason: string, at: number, id?: string): object => ({
+  source: 'corpus.jsonl',
+  line: at,
+  ...(id === undefined ? {} : { id }),
+  reason,
+})
 
 describe('a JSONL import', () => {
   it('reads LF and CRLF lines alike, a byte order mark, blank lines, and a last line without an end', async () => {
     const { passages, report } = await importContents(
-      { 'corpus.jsonl': `\uFEFF${line('a', TEXT)}\r\n\r\n${line('b', `${TEXT} It does.`)}\n\n${line('c', `${TEXT} So.`)}` },
+      {
+        'corpus.jsonl': `\uFEFF${line('a', TEXT)}\r\n\r\n${line('b', `${TEXT} It does.`)}\n\n${line('c', `${TEXT} So.`)}`,
+      },
       smallMapping(),
     )
     expect(passages.map((passage) => passage.source_id)).toEqual(['a', 'b', 'c'])
@@ -16,12 +23,18 @@ describe('a JSONL import', () => {
   })
 
   it('accepts _id for id', async () => {
-    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT).replace('"id"', '"_id"') }, smallMapping())
+    const { passages } = await importContents(
+      { 'corpus.jsonl': line('a', TEXT).replace('"id"', '"_id"') },
+      smallMapping(),
+    )
     expect(passages.map((passage) => passage.source_id)).toEqual(['a'])
   })
 
   it('fills every field of a passage from its record, in canonical form', async () => {
-    const { passages } = await importContents({ 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06T02:00:00+02:00' }) }, smallMapping())
+    const { passages } = await importContents(
+      { 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06T02:00:00+02:00' }) },
+      smallMapping(),
+    )
     expect(passages[0]).toMatchObject({
       text: TEXT,
       document: {
@@ -51,7 +64,13 @@ describe('a JSONL import', () => {
     [`line longer than ${BOUNDS.lineBytesMax} bytes`, line('a', 'x'.repeat(BOUNDS.lineBytesMax))],
   ])('reports a line that is %s with its number and goes on', async (reason, bad) => {
     const { passages, report } = await importContents(
-      { 'corpus.jsonl': Buffer.concat([Buffer.from(`${line('first', TEXT)}\n`), Buffer.from(bad), Buffer.from(`\n${line('last', TEXT)}\n`)]) },
+      {
+        'corpus.jsonl': Buffer.concat([
+          Buffer.from(`${line('first', TEXT)}\n`),
+          Buffer.from(bad),
+          Buffer.from(`\n${line('last', TEXT)}\n`),
+        ]),
+      },
       smallMapping(),
     )
     expect(passages.map((passage) => passage.source_id)).toEqual(['first', 'last'])
@@ -71,12 +90,24 @@ describe('a JSONL import', () => {
     ['effective_to is not after effective_at', line('a', TEXT, { until: '2020-02-03' })],
     ['language is not a BCP 47 tag', line('a', TEXT, { lang: 'not a tag' })],
     ['canonical_url is not an http(s) URL', line('a', TEXT, { act: 'a b' })],
-    [`citation_label longer than ${BOUNDS.labelCharactersMax} characters`, line('a', TEXT, { section: '1'.repeat(BOUNDS.labelCharactersMax) })],
-    [`canonical_url longer than ${BOUNDS.urlCharactersMax} characters`, line('a', TEXT, { act: 'b'.repeat(BOUNDS.urlCharactersMax) })],
-    [`subjects longer than ${BOUNDS.filterValueCharactersMax} characters`, line('a', TEXT, { subjects: 's'.repeat(BOUNDS.filterValueCharactersMax + 1) })],
+    [
+      `citation_label longer than ${BOUNDS.labelCharactersMax} characters`,
+      line('a', TEXT, { section: '1'.repeat(BOUNDS.labelCharactersMax) }),
+    ],
+    [
+      `canonical_url longer than ${BOUNDS.urlCharactersMax} characters`,
+      line('a', TEXT, { act: 'b'.repeat(BOUNDS.urlCharactersMax) }),
+    ],
+    [
+      `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`,
+      line('a', TEXT, { subjects: 's'.repeat(BOUNDS.filterValueCharactersMax + 1) }),
+    ],
     ['repealed', line('a', '(Repealed.)')],
   ])('skips a record with the reason "%s", its line and its id', async (reason, bad) => {
-    const mapping = smallMapping({ document_key: 'acts', title: 'Acts' }, { skip_patterns: [{ pattern: '^\\(Repealed\\.\\)$', reason: 'repealed' }] })
+    const mapping = smallMapping(
+      { document_key: 'acts', title: 'Acts' },
+      { skip_patterns: [{ pattern: '^\\(Repealed\\.\\)$', reason: 'repealed' }] },
+    )
     const { passages, report } = await importContents({ 'corpus.jsonl': `${line('first', TEXT)}\n${bad}\n` }, mapping)
     expect(passages.map((passage) => passage.source_id)).toEqual(['first'])
     expect(report.entries).toEqual([entry(reason, 2, 'a')])
@@ -84,7 +115,10 @@ describe('a JSONL import', () => {
   })
 
   it('skips the second record of an id, in another file too', async () => {
-    const { passages, report } = await importContents({ 'a.jsonl': `${line('a', TEXT)}\n${line('a', TEXT)}\n`, 'b.jsonl': line('a', TEXT) }, smallMapping())
+    const { passages, report } = await importContents(
+      { 'a.jsonl': `${line('a', TEXT)}\n${line('a', TEXT)}\n`, 'b.jsonl': line('a', TEXT) },
+      smallMapping(),
+    )
     expect(passages).toHaveLength(1)
     expect(report.entries).toEqual([
       { source: 'a.jsonl', line: 2, id: 'a', reason: 'duplicate id' },
@@ -105,10 +139,15 @@ describe('a JSONL import', () => {
   it('splits a long record into numbered parts which together hold its text', async () => {
     const long = Array.from(
       { length: 60 },
-      (_, index) => `Keeper number ${index} registers every hive, whatever its size, before the first of May of each year, and tells the neighbours.`,
+      (_, index) =>
+        `Keeper number ${index} registers every hive, whatever its size, before the first of May of ` +
+        'each year, and tells the neighbours.',
     ).join('\n\n')
     const { passages, report } = await importContents({ 'corpus.jsonl': line('a', long) }, smallMapping())
-    expect(passages.map((passage) => passage.citation.label)).toEqual(['Bees s. 1 (part 1 of 2)', 'Bees s. 1 (part 2 of 2)'])
+    expect(passages.map((passage) => passage.citation.label)).toEqual([
+      'Bees s. 1 (part 1 of 2)',
+      'Bees s. 1 (part 2 of 2)',
+    ])
     expect(passages.map((passage) => passage.ordinal)).toEqual([0, 1])
     expect(passages.map((passage) => passage.text).join('\n\n')).toBe(long)
     expect(report).toMatchObject({ records_read: 1, passages: 2, split: 1, skipped: 0 })

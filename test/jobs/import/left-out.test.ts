@@ -60,12 +60,26 @@ afterAll(async () => {
 test('an import reads Markdown whatever the case of its ending, and reports every other file as skipped', async () => {
   const store = openArtifactStore(pathToFileURL(join(folder, 'store')).href)
   const { report } = await importCorpus(rig.operator, { knowledgeBase: 'bees', source, store })
-  expect(report).toMatchObject({ files: 4, documents: 4, passages: 4, skipped: 2, records_read: 6, reasons: { [NOT_MARKDOWN]: 2 } })
-  expect(report.entries).toEqual(['notes.txt', 'sub/mdfile'].map((name) => ({ source: name, line: 1, reason: NOT_MARKDOWN })))
+  expect(report).toMatchObject({
+    files: 4,
+    documents: 4,
+    passages: 4,
+    skipped: 2,
+    records_read: 6,
+    reasons: { [NOT_MARKDOWN]: 2 },
+  })
+  expect(report.entries).toEqual(
+    ['notes.txt', 'sub/mdfile'].map((name) => ({ source: name, line: 1, reason: NOT_MARKDOWN })),
+  )
 })
 
 test('each file of a folder that is not hidden is either read or left out by name', async () => {
-  expect((await listSourceFiles(source, 'markdown')).map((file) => file.sourceName)).toEqual(['B.MD', 'a.md', 'c.markdown', 'sub/e.Md'])
+  expect((await listSourceFiles(source, 'markdown')).map((file) => file.sourceName)).toEqual([
+    'B.MD',
+    'a.md',
+    'c.markdown',
+    'sub/e.Md',
+  ])
   expect(await listFilesLeftOut(source, 'markdown')).toEqual(['notes.txt', 'sub/mdfile'])
 })
 

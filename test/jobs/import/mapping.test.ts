@@ -7,7 +7,11 @@ const TEXT = 'A keeper of bees registers every hive.'
 describe('a mapping', () => {
   it('takes the first alternative that resolves to something', async () => {
     const mapping = smallMapping({
-      citation_label: ['{metadata.nickname}', { from: '{id}', match: '^x-(\\d+)$', as: 'Rule $1' }, 'Section {metadata.section}'],
+      citation_label: [
+        '{metadata.nickname}',
+        { from: '{id}', match: '^x-(\\d+)$', as: 'Rule $1' },
+        'Section {metadata.section}',
+      ],
     })
     const { passages } = await importContents(
       { 'corpus.jsonl': [line('x-4', TEXT), line('y', TEXT), line('z', TEXT, { nickname: 'Bee rule' })].join('\n') },
@@ -25,16 +29,29 @@ describe('a mapping', () => {
       },
       { tables: { titles: { Bees: 'Bees Act 2020' } } },
     )
-    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT, { note: 'Loi du 1er août 2006', stand: 'G v. 3.6.2021 I 1' }) }, mapping)
-    expect(passages[0]?.document).toMatchObject({ title: 'Bees Act 2020', published_at: '2006-08-01T00:00:00.000Z', effective_at: '2021-06-03T00:00:00.000Z' })
+    const { passages } = await importContents(
+      { 'corpus.jsonl': line('a', TEXT, { note: 'Loi du 1er août 2006', stand: 'G v. 3.6.2021 I 1' }) },
+      mapping,
+    )
+    expect(passages[0]?.document).toMatchObject({
+      title: 'Bees Act 2020',
+      published_at: '2006-08-01T00:00:00.000Z',
+      effective_at: '2021-06-03T00:00:00.000Z',
+    })
   })
 
   it('records each field filled by a rule in the lineage, through named values too', async () => {
     const mapping = smallMapping(
-      { published_at: ['{metadata.gazette}', { from: '{metadata.effective}', derived: 'effective date' }], canonical_url: 'https://law.example/{values.slug}' },
+      {
+        published_at: ['{metadata.gazette}', { from: '{metadata.effective}', derived: 'effective date' }],
+        canonical_url: 'https://law.example/{values.slug}',
+      },
       { values: { slug: { from: '{metadata.act}', match: '^(\\w)', derived: 'first letter of the act' } } },
     )
-    const { passages } = await importContents({ 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { gazette: '2019-12-31' })].join('\n') }, mapping)
+    const { passages } = await importContents(
+      { 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { gazette: '2019-12-31' })].join('\n') },
+      mapping,
+    )
     expect(passages.map((passage) => passage.lineage)).toEqual([
       { published_at: 'effective date', canonical_url: 'first letter of the act' },
       { canonical_url: 'first letter of the act' },

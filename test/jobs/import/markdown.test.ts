@@ -22,7 +22,10 @@ verification_status: verified
 describe('a Markdown import', () => {
   it('cuts at headings and fills citation, anchor, heading path and source id', async () => {
     const { passages, report } = await importContents({
-      'a.md': `${FRONT}\n# Bee Rulebook\n\n## Chapter 1 — Hives\n\n### BEE-M 1.1 Register {#bee-m-1-1}\n\nEvery hive is registered.\n\n(a) At once.\n\n### About swarms\n\nA swarm is free.\n`,
+      'a.md':
+        `${FRONT}\n# Bee Rulebook\n\n## Chapter 1 — Hives\n\n### BEE-M 1.1 Register ` +
+        `{#bee-m-1-1}\n\nEvery hive is registered.\n\n(a) At once.\n\n### About swarms\n\nA swarm is ` +
+        `free.\n`,
     })
     expect(passages).toMatchObject([
       {
@@ -37,7 +40,10 @@ describe('a Markdown import', () => {
       },
       {
         source_id: 'bees#about-swarms',
-        citation: { label: 'Bee Rulebook, About swarms', source_anchor: 'https://bees.example/rules#:~:text=A%20swarm%20is%20free.' },
+        citation: {
+          label: 'Bee Rulebook, About swarms',
+          source_anchor: 'https://bees.example/rules#:~:text=A%20swarm%20is%20free.',
+        },
         ordinal: 1,
       },
     ])
@@ -53,9 +59,18 @@ describe('a Markdown import', () => {
     const own = front
       .replace('citation_prefix', 'act: ukpga:2020/7\naliases: [Bee Act 2020, BA 2020]\ncitation_prefix')
       .replace('document: bees', 'document: act')
-    const body = '### BEE-M 1.1 Register {#bee-m-1-1}\n\nEvery hive is registered.\n\n### About swarms\n\nA swarm is free.\n'
-    const { passages, report } = await importContents({ 'a.md': front + body, 'b.md': own + body.replaceAll('BEE-M', 's.') })
-    expect(passages.map(({ references }) => references)).toEqual([['rulebook:bee-m#1/1'], ['rulebook:bee-m'], ['ukpga:2020/7'], ['ukpga:2020/7']])
+    const body =
+      '### BEE-M 1.1 Register {#bee-m-1-1}\n\nEvery hive is registered.\n\n### About swarms\n\nA swarm is free.\n'
+    const { passages, report } = await importContents({
+      'a.md': front + body,
+      'b.md': own + body.replaceAll('BEE-M', 's.'),
+    })
+    expect(passages.map(({ references }) => references)).toEqual([
+      ['rulebook:bee-m#1/1'],
+      ['rulebook:bee-m'],
+      ['ukpga:2020/7'],
+      ['ukpga:2020/7'],
+    ])
     expect(report.acts).toEqual([
       { id: 'rulebook:bee-m', aliases: ['BEE-M'] },
       { id: 'ukpga:2020/7', aliases: ['BA 2020', 'Bee Act 2020'] },
@@ -73,15 +88,23 @@ describe('a Markdown import', () => {
   it('reads CRLF files with a byte order mark like any other', async () => {
     const body = `${FRONT}### BEE-M 1.1 Register {#x}\n\nEvery hive.\n\nEach one.\n`
     const [plain, windows] = await Promise.all(
-      [body, `\uFEFF${body.replaceAll('\n', '\r\n')}`].map(async (content) => await importContents({ 'a.md': content })),
+      [body, `\uFEFF${body.replaceAll('\n', '\r\n')}`].map(
+        async (content) => await importContents({ 'a.md': content }),
+      ),
     )
     expect(windows?.passages).toEqual(plain?.passages)
     expect(plain?.passages).toHaveLength(1)
   })
 
   it('keeps text before the first heading', async () => {
-    const { passages } = await importContents({ 'a.md': `${FRONT}\nThis rulebook binds every keeper.\n\n### One\nText.\n` })
-    expect(passages[0]).toMatchObject({ source_id: 'bees#start', text: 'This rulebook binds every keeper.', citation: { label: 'Bee Rulebook' } })
+    const { passages } = await importContents({
+      'a.md': `${FRONT}\nThis rulebook binds every keeper.\n\n### One\nText.\n`,
+    })
+    expect(passages[0]).toMatchObject({
+      source_id: 'bees#start',
+      text: 'This rulebook binds every keeper.',
+      citation: { label: 'Bee Rulebook' },
+    })
   })
 
   it.each([
@@ -124,7 +147,9 @@ describe('the demo rulebook', () => {
     expect(Object.keys(report.reasons)).toEqual(['heading without text'])
     expect(passages.length).toBeGreaterThan(60)
     expect(report.facets.jurisdictions).toHaveLength(2)
-    for (const { references } of passages) expect(references).toEqual([expect.stringMatching(/^rulebook:[a-z]{3}-[mf]#\d+\/\d+$/)])
-    for (const passage of passages) expect(passage.citation.label).toMatch(/^[A-Z]+-[MF] \d+\.\d+( \(part \d of \d\))?$/)
+    for (const { references } of passages)
+      expect(references).toEqual([expect.stringMatching(/^rulebook:[a-z]{3}-[mf]#\d+\/\d+$/)])
+    for (const passage of passages)
+      expect(passage.citation.label).toMatch(/^[A-Z]+-[MF] \d+\.\d+( \(part \d of \d\))?$/)
   })
 })

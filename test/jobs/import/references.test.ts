@@ -6,7 +6,10 @@ import { importContents, line, smallMapping } from './run-import.ts'
 const TEXT = 'A keeper of bees registers every hive.'
 const GDPR = { act: 'celex:{metadata.celex}', aliases: '{metadata.short}', reference: '{metadata.cited}' }
 
-async function imported(records: readonly string[], fields: Readonly<Record<string, unknown>>): Promise<Awaited<ReturnType<typeof importContents>>> {
+async function imported(
+  records: readonly string[],
+  fields: Readonly<Record<string, unknown>>,
+): Promise<Awaited<ReturnType<typeof importContents>>> {
   return importContents({ 'corpus.jsonl': records.join('\n') }, smallMapping(fields))
 }
 
@@ -20,7 +23,11 @@ describe('the references of a passage', () => {
       ],
       GDPR,
     )
-    expect(passages.map(({ references }) => references)).toEqual([['celex:32016R0679#6/1/f'], ['celex:32016R0679#7/2'], ['celex:32016R0679']])
+    expect(passages.map(({ references }) => references)).toEqual([
+      ['celex:32016R0679#6/1/f'],
+      ['celex:32016R0679#7/2'],
+      ['celex:32016R0679'],
+    ])
     expect(report).toMatchObject({ referenced: 2, acts: [{ id: 'celex:32016R0679', aliases: ['DR', 'Data Rules'] }] })
   })
 
@@ -36,12 +43,18 @@ describe('the references of a passage', () => {
   })
 
   it('are not those of another act than its own', async () => {
-    const { passages } = await imported([line('a', TEXT, { celex: '32016R0679', short: 'DR', cited: '12 CFR 1003.2(g)' })], GDPR)
+    const { passages } = await imported(
+      [line('a', TEXT, { celex: '32016R0679', short: 'DR', cited: '12 CFR 1003.2(g)' })],
+      GDPR,
+    )
     expect(passages[0]?.references).toEqual(['celex:32016R0679'])
   })
 
   it('are those of all parts of a text that is cut', async () => {
-    const long = Array.from({ length: 9 }, (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`).join('\n\n')
+    const long = Array.from(
+      { length: 9 },
+      (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
+    ).join('\n\n')
     const { passages } = await imported([line('a', long)], { citation_label: '12 CFR 1003.2' })
     expect(passages.length).toBeGreaterThan(1)
     for (const { references } of passages) expect(references).toEqual(['cfr:12/1003#2'])
@@ -50,10 +63,25 @@ describe('the references of a passage', () => {
 
 describe('the act of a record', () => {
   it.each([
-    ['no scheme', { celex: 'x' }, { act: '{metadata.celex}' }, 'act is not an act id (scheme:name, as in celex:32016R0679)'],
-    ['a mark of paths in it', { celex: 'a#b' }, { act: 'x:{metadata.celex}' }, 'act is not an act id (scheme:name, as in celex:32016R0679)'],
+    [
+      'no scheme',
+      { celex: 'x' },
+      { act: '{metadata.celex}' },
+      'act is not an act id (scheme:name, as in celex:32016R0679)',
+    ],
+    [
+      'a mark of paths in it',
+      { celex: 'a#b' },
+      { act: 'x:{metadata.celex}' },
+      'act is not an act id (scheme:name, as in celex:32016R0679)',
+    ],
     ['aliases alone', {}, { aliases: 'DR' }, 'aliases without an act'],
-    ['a long alias', { celex: 'x', short: 'a'.repeat(ALIAS_CHARACTERS_MAX + 1) }, GDPR, `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`],
+    [
+      'a long alias',
+      { celex: 'x', short: 'a'.repeat(ALIAS_CHARACTERS_MAX + 1) },
+      GDPR,
+      `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`,
+    ],
     [
       'many aliases',
       { celex: 'x', short: Array.from({ length: ALIASES_PER_ACT_MAX + 1 }, (_, n) => `a${n}`) },
@@ -67,18 +95,28 @@ describe('the act of a record', () => {
   })
 
   it('with ever new aliases stops the import: the mapping makes an alias of something that is none', async () => {
-    const records = Array.from({ length: ALIASES_PER_ACT_MAX + 1 }, (_, n) => line(`r${n}`, TEXT, { celex: 'x', short: `a${n}` }))
-    await expect(imported(records, GDPR)).rejects.toThrow(`more than ${ALIASES_PER_ACT_MAX} aliases of celex:x: map them to fewer`)
+    const records = Array.from({ length: ALIASES_PER_ACT_MAX + 1 }, (_, n) =>
+      line(`r${n}`, TEXT, { celex: 'x', short: `a${n}` }),
+    )
+    await expect(imported(records, GDPR)).rejects.toThrow(
+      `more than ${ALIASES_PER_ACT_MAX} aliases of celex:x: map them to fewer`,
+    )
   })
 
   it('is counted: more acts than a version may hold stop the import', () => {
     const report = new ReportLedger()
     for (let n = 0; n < ACTS_MAX; n += 1) report.drafted([], { id: `x:${n}`, aliases: [] }, { source: 'a', line: 1 })
-    expect(() => report.drafted([], { id: 'x:more', aliases: [] }, { source: 'a', line: 1 })).toThrow(`more than ${ACTS_MAX} different acts: map them to fewer`)
+    expect(() => report.drafted([], { id: 'x:more', aliases: [] }, { source: 'a', line: 1 })).toThrow(
+      `more than ${ACTS_MAX} different acts: map them to fewer`,
+    )
   })
 
   it('has one form, however the code of a rulebook is written', () => {
-    expect(['rulebook:AML', 'rulebook:aml', 'Rulebook:AML', 'rulebook:Fees Rules', 'celex:32016R0679', 'celex', 'x:a b'].map(actIdOf)).toEqual([
+    expect(
+      ['rulebook:AML', 'rulebook:aml', 'Rulebook:AML', 'rulebook:Fees Rules', 'celex:32016R0679', 'celex', 'x:a b'].map(
+        actIdOf,
+      ),
+    ).toEqual([
       'rulebook:aml',
       'rulebook:aml',
       'rulebook:aml',
@@ -110,24 +148,35 @@ describe('the key of a provision', () => {
   })
 
   it('comes once in a revision, also where two records are called the same', async () => {
-    const { passages } = await imported([at('1', '2020-01-01'), at('2', '2020-01-01'), at('3', '2021-01-01'), at('4', '2021-01-01')], {})
+    const { passages } = await imported(
+      [at('1', '2020-01-01'), at('2', '2020-01-01'), at('3', '2021-01-01'), at('4', '2021-01-01')],
+      {},
+    )
     const [first, second, third, fourth] = passages.map(({ provision }) => provision)
     expect(second).not.toBe(first)
     expect([third, fourth]).toEqual([first, second])
   })
 
   it('tells the parts of a text that is cut apart', async () => {
-    const long = Array.from({ length: 9 }, (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`).join('\n\n')
+    const long = Array.from(
+      { length: 9 },
+      (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
+    ).join('\n\n')
     const { passages } = await imported([line('a', long), line('b', `${long}!`, { effective: '2021-01-01' })], {})
     const parts = passages.length / 2
     expect(new Set(passages.map(({ provision }) => provision)).size).toBe(parts)
-    expect(passages.slice(parts).map(({ provision }) => provision)).toEqual(passages.slice(0, parts).map(({ provision }) => provision))
+    expect(passages.slice(parts).map(({ provision }) => provision)).toEqual(
+      passages.slice(0, parts).map(({ provision }) => provision),
+    )
   })
 
   it('follows the rule of the mapping where there is one', async () => {
-    const { passages } = await imported([at('1@2020', '2020-01-01', { section: 'old' }), at('1@2021', '2021-01-01', { section: 'new' })], {
-      provision: { from: '{id}', match: '^([^@]+)@' },
-    })
+    const { passages } = await imported(
+      [at('1@2020', '2020-01-01', { section: 'old' }), at('1@2021', '2021-01-01', { section: 'new' })],
+      {
+        provision: { from: '{id}', match: '^([^@]+)@' },
+      },
+    )
     expect(new Set(passages.map(({ provision }) => provision)).size).toBe(1)
   })
 })

@@ -20,8 +20,14 @@ describe('an import report', () => {
   })
 
   it('names every split record by source, line and id, and how many passages it became', async () => {
-    const long = Array.from({ length: 9 }, (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`).join('\n\n')
-    const { report } = await importContents({ 'corpus.jsonl': [line('a', TEXT), line('b', long), line('c', TEXT)].join('\n') }, smallMapping())
+    const long = Array.from(
+      { length: 9 },
+      (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
+    ).join('\n\n')
+    const { report } = await importContents(
+      { 'corpus.jsonl': [line('a', TEXT), line('b', long), line('c', TEXT)].join('\n') },
+      smallMapping(),
+    )
     const parts = report.passages - 2
     expect(parts).toBeGreaterThan(1)
     expect(report).toMatchObject({ split: 1, splits: [{ source: 'corpus.jsonl', line: 2, id: 'b', parts }] })
@@ -44,8 +50,12 @@ describe('an import report', () => {
   })
 
   it('refuses a mapping that makes a facet of something that is none', async () => {
-    const lines = Array.from({ length: BOUNDS.facetValuesMax + 1 }, (_, index) => line(`r${index}`, TEXT, { subjects: `s${index}` }))
-    await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(/subjects: map them to fewer/)
+    const lines = Array.from({ length: BOUNDS.facetValuesMax + 1 }, (_, index) =>
+      line(`r${index}`, TEXT, { subjects: `s${index}` }),
+    )
+    await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(
+      /subjects: map them to fewer/,
+    )
   })
 
   it('shows counts, reasons and the first entries on a terminal, without control characters', async () => {

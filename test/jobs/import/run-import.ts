@@ -16,9 +16,22 @@ export interface Imported {
 }
 
 /** Imports local files as they are; without a mapping they are Markdown with the documented front matter. */
-export async function importFiles(paths: readonly string[], mapping?: Mapping, keep: (passage: DraftPassage) => boolean = () => true): Promise<Imported> {
-  const snapshots = paths.map((path) => ({ id: SNAPSHOT, sourceName: path.slice(path.lastIndexOf('/') + 1), mediaType: 'text/plain', path }))
-  const run = importSnapshots({ knowledgeBaseId: KNOWLEDGE_BASE, snapshots, ...(mapping === undefined ? {} : { mapping }) })
+export async function importFiles(
+  paths: readonly string[],
+  mapping?: Mapping,
+  keep: (passage: DraftPassage) => boolean = () => true,
+): Promise<Imported> {
+  const snapshots = paths.map((path) => ({
+    id: SNAPSHOT,
+    sourceName: path.slice(path.lastIndexOf('/') + 1),
+    mediaType: 'text/plain',
+    path,
+  }))
+  const run = importSnapshots({
+    knowledgeBaseId: KNOWLEDGE_BASE,
+    snapshots,
+    ...(mapping === undefined ? {} : { mapping }),
+  })
   const passages: DraftPassage[] = []
   for (;;) {
     const step = await run.next()
@@ -28,7 +41,10 @@ export async function importFiles(paths: readonly string[], mapping?: Mapping, k
 }
 
 /** Imports contents given as text or bytes, each a file of its own. */
-export async function importContents(contents: Readonly<Record<string, string | Uint8Array>>, mapping?: Mapping): Promise<Imported> {
+export async function importContents(
+  contents: Readonly<Record<string, string | Uint8Array>>,
+  mapping?: Mapping,
+): Promise<Imported> {
   const folder = await mkdtemp(join(tmpdir(), 'import-'))
   try {
     const paths: string[] = []
@@ -43,7 +59,10 @@ export async function importContents(contents: Readonly<Record<string, string | 
 }
 
 /** A mapping of records made by `line`; `fields` overrides. */
-export function smallMapping(fields: Readonly<Record<string, unknown>> = {}, rest: Readonly<Record<string, unknown>> = {}): Mapping {
+export function smallMapping(
+  fields: Readonly<Record<string, unknown>> = {},
+  rest: Readonly<Record<string, unknown>> = {},
+): Mapping {
   return parseMapping({
     format: 'jsonl',
     fields: {
@@ -65,7 +84,15 @@ export function smallMapping(fields: Readonly<Record<string, unknown>> = {}, res
   })
 }
 
-const METADATA = { act: 'Bees', section: '1', published: '2020-01-02', effective: '2020-02-03', lang: 'EN-gb', place: 'gb', subjects: ['apiculture', 'food'] }
+const METADATA = {
+  act: 'Bees',
+  section: '1',
+  published: '2020-01-02',
+  effective: '2020-02-03',
+  lang: 'EN-gb',
+  place: 'gb',
+  subjects: ['apiculture', 'food'],
+}
 
 export function line(id: string, text: string, metadata: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ id, title: `Section ${id}`, text, metadata: { ...METADATA, ...metadata } })

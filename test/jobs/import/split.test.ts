@@ -30,19 +30,24 @@ const piece = fc.oneof(
 describe('splitting a text', () => {
   it('loses nothing and keeps every part within the bound, whatever the text (astral characters too)', () => {
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 60 }), fc.integer({ min: 5, max: 80 }), fc.constantFrom('en', 'de', 'fr'), (pieces, charactersMax, language) => {
-        const text = pieces.join('')
-        const parts = splitText(text, language, charactersMax)
-        expect(withoutSpace(parts.join(''))).toBe(withoutSpace(text))
-        let from = 0
-        for (const part of parts) {
-          expect(codePointsOf(part)).toBeLessThanOrEqual(charactersMax)
-          expect(part.isWellFormed()).toBe(true)
-          const at = text.indexOf(part, from)
-          expect(text.slice(from, at).trim()).toBe('')
-          from = at + part.length
-        }
-      }),
+      fc.property(
+        fc.array(piece, { maxLength: 60 }),
+        fc.integer({ min: 5, max: 80 }),
+        fc.constantFrom('en', 'de', 'fr'),
+        (pieces, charactersMax, language) => {
+          const text = pieces.join('')
+          const parts = splitText(text, language, charactersMax)
+          expect(withoutSpace(parts.join(''))).toBe(withoutSpace(text))
+          let from = 0
+          for (const part of parts) {
+            expect(codePointsOf(part)).toBeLessThanOrEqual(charactersMax)
+            expect(part.isWellFormed()).toBe(true)
+            const at = text.indexOf(part, from)
+            expect(text.slice(from, at).trim()).toBe('')
+            from = at + part.length
+          }
+        },
+      ),
       { numRuns: 400 },
     )
   })
@@ -53,12 +58,17 @@ describe('splitting a text', () => {
   })
 
   it('cuts at paragraphs where they are short enough', () => {
-    const paragraphs = ['First one. It has two sentences.', 'Second one. It has two sentences.', 'Third one. It has two sentences.']
+    const paragraphs = [
+      'First one. It has two sentences.',
+      'Second one. It has two sentences.',
+      'Third one. It has two sentences.',
+    ]
     expect(splitText(paragraphs.join('\n\n'), 'en', 40)).toEqual(paragraphs)
   })
 
   it('cuts a long paragraph at sentences, never after an abbreviation or inside a hard-wrapped line', () => {
-    const text = 'Nach Art. 5 Abs. 1 Nr. 2\ngilt die Pflicht des Imkers fort. Nach Art. 6 gilt sie\nauch für den Erben des Imkers.'
+    const text =
+      'Nach Art. 5 Abs. 1 Nr. 2\ngilt die Pflicht des Imkers fort. Nach Art. 6 gilt sie\nauch für den Erben des Imkers.'
     expect(splitText(text, 'de', 70)).toEqual([
       'Nach Art. 5 Abs. 1 Nr. 2\ngilt die Pflicht des Imkers fort.',
       'Nach Art. 6 gilt sie\nauch für den Erben des Imkers.',
@@ -67,15 +77,26 @@ describe('splitting a text', () => {
 
   it('keeps the number of a clause with its text', () => {
     const text = '(a)\nthe keeper of the bees;\n(b)\nthe owner of the hives;\n(c)\nthe tenant of the land.'
-    expect(splitText(text, 'en', 35)).toEqual(['(a)\nthe keeper of the bees;', '(b)\nthe owner of the hives;', '(c)\nthe tenant of the land.'])
+    expect(splitText(text, 'en', 35)).toEqual([
+      '(a)\nthe keeper of the bees;',
+      '(b)\nthe owner of the hives;',
+      '(c)\nthe tenant of the land.',
+    ])
   })
 
   it('cuts inside a sentence only if it is too long by itself, and then at a word', () => {
-    expect(splitText('one two three four five six seven', 'en', 12)).toEqual(['one two', 'three four', 'five six', 'seven'])
+    expect(splitText('one two three four five six seven', 'en', 12)).toEqual([
+      'one two',
+      'three four',
+      'five six',
+      'seven',
+    ])
   })
 
   it('leaves no crumb at the end where parts can be of about equal length', () => {
-    const text = Array.from({ length: 11 }, (_, index) => `Sentence number ${String(index).padStart(2, '0')}.`).join(' ')
+    const text = Array.from({ length: 11 }, (_, index) => `Sentence number ${String(index).padStart(2, '0')}.`).join(
+      ' ',
+    )
     const lengths = splitText(text, 'en', 200).map((part) => part.length)
     expect(Math.min(...lengths)).toBeGreaterThan(80)
   })

@@ -49,7 +49,9 @@ describe('the ledger', () => {
       const [id = ''] = await insertReservations(owner, 1, { state })
       await createLedgerAppender(service).append(id)
     }
-    const { rows } = await owner.query<{ state: string; charged: boolean }>('select state, charged from ledger order by state')
+    const { rows } = await owner.query<{ state: string; charged: boolean }>(
+      'select state, charged from ledger order by state',
+    )
     expect(rows).toEqual([
       { state: 'delivered', charged: true },
       { state: 'failed', charged: true },
@@ -60,7 +62,9 @@ describe('the ledger', () => {
   test('tells every job of a batch that failed, and takes the next batch', async () => {
     const broken = { query: () => Promise.reject(new Error('the database is away')) }
     const appender = createLedgerAppender(broken)
-    const results = await Promise.allSettled(Array.from({ length: BOUNDS.ledgerBatchMax + 5 }, (_, n) => appender.append(String(n))))
+    const results = await Promise.allSettled(
+      Array.from({ length: BOUNDS.ledgerBatchMax + 5 }, (_, n) => appender.append(String(n))),
+    )
     expect(new Set(results.map((result) => result.status))).toEqual(new Set(['rejected']))
     await sleep(0)
     await expect(appender.append('next')).rejects.toThrow('the database is away')

@@ -33,7 +33,8 @@ function sweepDeps(): { readonly deps: SweepDeps; readonly settled: string[] } {
   const settled: string[] = []
   const settle = async (id: string): Promise<'refunded' | 'not-open'> => {
     const { rowCount } = await service.query(
-      "update reservations set state = 'refunded', finished_at = clock_timestamp(), outcome = '{}' where id = $1 and state = 'open'",
+      "update reservations set state = 'refunded', finished_at = clock_timestamp(), outcome = '{}' " +
+        "where id = $1 and state = 'open'",
       [id],
     )
     if (rowCount !== 1) return 'not-open'
@@ -78,7 +79,8 @@ describe('the sweeper', () => {
     const [stuck = ''] = await insertReservations(owner, 1, { state: 'open', deadlineAgoMs: 5_000 })
     await insertReservations(owner, 1, { state: 'open', deadlineAgoMs: 1_000 })
     const { deps } = sweepDeps()
-    const settle: SweepDeps['settle'] = (id) => (id === stuck ? Promise.reject(new Error('the limit store is away')) : deps.settle(id))
+    const settle: SweepDeps['settle'] = (id) =>
+      id === stuck ? Promise.reject(new Error('the limit store is away')) : deps.settle(id)
     expect(await sweep({ ...deps, settle })).toMatchObject({ settled: 1 })
     expect(await sweep(deps)).toMatchObject({ settled: 1 })
   })

@@ -45,7 +45,10 @@ function leaveBehind(buildId: string): Leftovers {
 
 async function buildIn(state: string, endedAgoMs: number): Promise<Leftovers> {
   const id = await world.requestBuild(knowledgeBaseId, importId)
-  await world.owner.query('update builds set state = $2, updated_at = now() - make_interval(secs => $3 / 1000.0) where id = $1', [id, state, endedAgoMs])
+  await world.owner.query(
+    'update builds set state = $2, updated_at = now() - make_interval(secs => $3 / 1000.0) where id = $1',
+    [id, state, endedAgoMs],
+  )
   return leaveBehind(id)
 }
 
@@ -56,11 +59,14 @@ const present = ({ work, unfinished, artifact }: Leftovers): Record<keyof Leftov
 })
 const LONG_AGO_MS = 3_600_000
 
-test.each(['queued', 'running'])('nothing of a build that is %s is touched, however long it has been silent', async (state) => {
-  const left = await buildIn(state, LONG_AGO_MS)
-  expect(await tidyUp()).toBe(0)
-  expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
-})
+test.each(['queued', 'running'])(
+  'nothing of a build that is %s is touched, however long it has been silent',
+  async (state) => {
+    const left = await buildIn(state, LONG_AGO_MS)
+    expect(await tidyUp()).toBe(0)
+    expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
+  },
+)
 
 test('of a build that failed everything goes', async () => {
   const left = await buildIn('failed', LONG_AGO_MS)

@@ -7,9 +7,21 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { unwrapFingerprintKey } from '#core/fingerprint.ts'
 import { listAudit } from '#core/db/audit.ts'
-import { addEntitledProfile, changeEntitlement, grantEntitlement, removeEntitledProfile, setEntitlementActive } from '#jobs/operator/actions/entitlements.ts'
+import {
+  addEntitledProfile,
+  changeEntitlement,
+  grantEntitlement,
+  removeEntitledProfile,
+  setEntitlementActive,
+} from '#jobs/operator/actions/entitlements.ts'
 import { eraseFingerprints, rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
-import { createClient, createKnowledgeBase, createOrganization, setClientSuspended, setOrganizationSuspended } from '#jobs/operator/actions/organizations.ts'
+import {
+  createClient,
+  createKnowledgeBase,
+  createOrganization,
+  setClientSuspended,
+  setOrganizationSuspended,
+} from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { openRig } from './rig.ts'
 import type { OperatorRig } from './rig.ts'
@@ -37,10 +49,17 @@ describe('from an empty database to an entitlement, by the command line', () => 
     const plan = z
       .object({ limits: z.record(z.string(), z.unknown()) })
       .parse(await cli.json('plans', 'create', 'swift', '--limit', 'requests_per_minute=60', 'exposure.window_days=7'))
-    expect(plan.limits).toMatchObject({ requests_per_minute: 60, requests_per_day: 250, exposure: { window_days: 7, hard_share: 0.2 } })
+    expect(plan.limits).toMatchObject({
+      requests_per_minute: 60,
+      requests_per_day: 250,
+      exposure: { window_days: 7, hard_share: 0.2 },
+    })
     await cli.json('knowledge-bases', 'create', 'hsfa-rules', '--title', 'HSFA rulebook')
     const granted = await cli.json(
-      ...'entitlements grant --client|Advice Desk|--environment|live|--knowledge-base|hsfa-rules|--plan|swift|--languages|EN,fr-fr,en|--jurisdictions|hs-m,HS-F|--subjects|all'
+      ...(
+        'entitlements grant --client|Advice ' +
+        'Desk|--environment|live|--knowledge-base|hsfa-rules|--plan|swift|--languages|EN,fr-fr,en|--jurisdictions|hs-m,HS-F|--subjects|all'
+      )
         .replace(' grant ', '|grant|')
         .split('|'),
     )
@@ -77,7 +96,11 @@ describe('from an empty database to an entitlement, by the command line', () => 
 
   test('OPERATOR_ACTOR names who acts where --actor does not', async () => {
     const { commandLine } = await import('./cli.ts')
-    await commandLine({ ...rig.environment, OPERATOR_ACTOR: 'night shift' }).json('organizations', 'suspend', 'Harbour Bank')
+    await commandLine({ ...rig.environment, OPERATOR_ACTOR: 'night shift' }).json(
+      'organizations',
+      'suspend',
+      'Harbour Bank',
+    )
     await rig.cli.json('organizations', 'resume', 'Harbour Bank')
     const [resumed, suspended] = await listAudit(rig.operator.database, { action: 'organization', limit: 2 })
     expect([resumed, suspended]).toMatchObject([
@@ -94,9 +117,13 @@ describe('names', () => {
       await createOrganization(operator, { name: organization, serviceSecret: rig.serviceSecret })
       await createClient(operator, { organization, name: 'Desk' })
     }
-    await expect(setClientSuspended(operator, 'Desk', true)).rejects.toThrow(/write ORGANIZATION\/CLIENT, e\.g\. "South\/Desk"/)
+    await expect(setClientSuspended(operator, 'Desk', true)).rejects.toThrow(
+      /write ORGANIZATION\/CLIENT, e\.g\. "South\/Desk"/,
+    )
     expect(await setClientSuspended(operator, 'North/Desk', true)).toMatchObject({ active: false })
-    const { rows } = await rig.owner.query<{ id: string }>("select c.id from clients c join organizations o on o.id = c.organization_id where o.name = 'South'")
+    const { rows } = await rig.owner.query<{ id: string }>(
+      "select c.id from clients c join organizations o on o.id = c.organization_id where o.name = 'South'",
+    )
     expect(await setClientSuspended(operator, (rows[0]?.id ?? '').toUpperCase(), true)).toMatchObject({ active: false })
   })
 
@@ -107,12 +134,17 @@ describe('names', () => {
       'There is no organization "Nobody": see "operator organizations list".',
     ],
     ['an unknown plan', () => grant({ plan: 'none' }), 'There is no plan "none": see "operator plans list".'],
-    ['an unknown knowledge base', () => grant({ knowledgeBase: 'none' }), 'There is no knowledge base "none": see "operator knowledge-bases list".'],
+    [
+      'an unknown knowledge base',
+      () => grant({ knowledgeBase: 'none' }),
+      'There is no knowledge base "none": see "operator knowledge-bases list".',
+    ],
     ['an unknown client', () => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
     [
       'a name that is a UUID',
       () => createOrganization(rig.operator, { name: randomUUID(), serviceSecret: rig.serviceSecret }),
-      'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
+      'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is ' +
+        'not a UUID: choose another.',
     ],
     [
       'a name that is a path',
@@ -137,15 +169,29 @@ describe('names', () => {
     [
       'a slug with capitals',
       () => createKnowledgeBase(rig.operator, { slug: 'HSFA', title: 'x' }),
-      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: choose one like "banking-rules".',
+      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
+        'choose one like "banking-rules".',
     ],
-    ['suspending twice', () => setClientSuspended(rig.operator, 'North/Desk', true), 'The client "Desk" is suspended already: nothing was changed.'],
-    ['a language that is none', () => grant({ languages: ['english!'] }), '"english!" is not a language: write a BCP 47 code like en or fr.'],
-    ['an empty list', () => grant({ jurisdictions: [] }), 'An entitlement needs at least one jurisdiction: name those it covers, separated by commas.'],
+    [
+      'suspending twice',
+      () => setClientSuspended(rig.operator, 'North/Desk', true),
+      'The client "Desk" is suspended already: nothing was changed.',
+    ],
+    [
+      'a language that is none',
+      () => grant({ languages: ['english!'] }),
+      '"english!" is not a language: write a BCP 47 code like en or fr.',
+    ],
+    [
+      'an empty list',
+      () => grant({ jurisdictions: [] }),
+      'An entitlement needs at least one jurisdiction: name those it covers, separated by commas.',
+    ],
     [
       'a second grant',
       () => grant({}),
-      'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator entitlements change Advice Desk/live/hsfa-rules".',
+      'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator ' +
+        'entitlements change Advice Desk/live/hsfa-rules".',
     ],
   ])('%s is refused in one sentence and leaves no audit row', async (_what, act, sentence) => {
     const before = await auditRows()
@@ -174,14 +220,22 @@ async function auditRows(): Promise<number> {
 describe('plans', () => {
   test('limits come from a file, and every fault in it is told at once', async () => {
     const path = join(folder, 'limits.json')
-    writeFileSync(path, JSON.stringify({ requests_per_minute: 0, concurency: 3, exposure: { soft_share: 0.5, hard_share: 0.1 } }))
+    writeFileSync(
+      path,
+      JSON.stringify({ requests_per_minute: 0, concurency: 3, exposure: { soft_share: 0.5, hard_share: 0.1 } }),
+    )
     const refused = await rig.cli.run('plans', 'create', 'odd', '--file', path)
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toMatch(/requests_per_minute: .*concurency/s)
     expect(refused.stderr.trim().split('\n')).toHaveLength(1)
     writeFileSync(path, JSON.stringify({ requests_per_minute: 30 }))
-    expect(await rig.cli.json('plans', 'create', 'from-file', '--file', path)).toMatchObject({ limits: { requests_per_minute: 30, concurrency: 2 } })
-    expect(await rig.cli.json('plans', 'show', 'from-file')).toMatchObject({ name: 'from-file', limits: { requests_per_minute: 30 } })
+    expect(await rig.cli.json('plans', 'create', 'from-file', '--file', path)).toMatchObject({
+      limits: { requests_per_minute: 30, concurrency: 2 },
+    })
+    expect(await rig.cli.json('plans', 'show', 'from-file')).toMatchObject({
+      name: 'from-file',
+      limits: { requests_per_minute: 30 },
+    })
   })
 
   test('a plan never changes: its name is taken for good and the operator role may neither update nor delete it', async () => {
@@ -202,7 +256,10 @@ describe('entitlements', () => {
     await createPlan(rig.operator, { name: 'wide' })
     const changed = await changeEntitlement(rig.operator, name, { plan: 'wide', subjects: ['prudential', 'conduct'] })
     expect(changed).toMatchObject({ plan: 'wide', subjects: ['conduct', 'prudential'], languages: ['en', 'fr-FR'] })
-    expect(await changeEntitlement(rig.operator, name, { subjects: null })).toMatchObject({ subjects: null, plan: 'wide' })
+    expect(await changeEntitlement(rig.operator, name, { subjects: null })).toMatchObject({
+      subjects: null,
+      plan: 'wide',
+    })
     const [row] = await listAudit(rig.operator.database, { action: 'entitlement.change', limit: 1 })
     expect(row?.detail).toMatchObject({ before: { subjects: ['conduct', 'prudential'] }, after: { subjects: null } })
     await expect(changeEntitlement(rig.operator, name, {})).rejects.toThrow(/Nothing to change was named/)
@@ -210,7 +267,9 @@ describe('entitlements', () => {
 
   test('deactivating twice is refused, activating brings it back', async () => {
     expect(await setEntitlementActive(rig.operator, name, false)).toMatchObject({ active: false })
-    await expect(setEntitlementActive(rig.operator, name, false)).rejects.toThrow('is inactive already: nothing was changed.')
+    await expect(setEntitlementActive(rig.operator, name, false)).rejects.toThrow(
+      'is inactive already: nothing was changed.',
+    )
     expect(await setEntitlementActive(rig.operator, name, true)).toMatchObject({ active: true })
   })
 
@@ -219,7 +278,12 @@ describe('entitlements', () => {
     expect(await addEntitledProfile(rig.operator, name, profile)).toMatchObject({ profile_ids: [profile] })
     await expect(addEntitledProfile(rig.operator, name, profile)).rejects.toThrow('has that profile already')
     await createKnowledgeBase(rig.operator, { slug: 'other', title: 'Other' })
-    for (const wrong of [await arrangeProfile('hsfa-rules', 'candidate'), await arrangeProfile('other', 'retired'), randomUUID(), 'active']) {
+    for (const wrong of [
+      await arrangeProfile('hsfa-rules', 'candidate'),
+      await arrangeProfile('other', 'retired'),
+      randomUUID(),
+      'active',
+    ]) {
       await expect(addEntitledProfile(rig.operator, name, wrong), wrong).rejects.toThrow(/has no profile/)
     }
     expect(await removeEntitledProfile(rig.operator, name, profile.toUpperCase())).toMatchObject({ profile_ids: [] })
@@ -228,7 +292,9 @@ describe('entitlements', () => {
 
   test('each change of access is announced to the gateways', async () => {
     const client: pg.PoolClient = await rig.owner.connect()
-    const heard = new Promise<string>((resolve) => client.once('notification', (message: pg.Notification) => resolve(message.channel)))
+    const heard = new Promise<string>((resolve) =>
+      client.once('notification', (message: pg.Notification) => resolve(message.channel)),
+    )
     try {
       await client.query('listen access_changed')
       await setEntitlementActive(rig.operator, name, false)
@@ -240,25 +306,42 @@ describe('entitlements', () => {
 })
 
 async function arrangeProfile(slug: string, state: string): Promise<string> {
-  const [snapshot, source, build, version, projection, profile] = [randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID()]
-  const base = (await rig.owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug])).rows[0]?.id
+  const [snapshot, source, build, version, projection, profile] = [
+    randomUUID(),
+    randomUUID(),
+    randomUUID(),
+    randomUUID(),
+    randomUUID(),
+    randomUUID(),
+  ]
+  const base = (await rig.owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug])).rows[0]
+    ?.id
   await rig.owner.query(
-    "insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) values ($1, $2, $3, 'text/markdown', sha256('x'), 1)",
+    'insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) ' +
+      "values ($1, $2, $3, 'text/markdown', sha256('x'), 1)",
     [snapshot, base, snapshot],
   )
-  await rig.owner.query("insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')", [
-    source,
-    base,
-    [snapshot],
-  ])
-  await rig.owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [build, base, source])
   await rig.owner.query(
-    "insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, evaluation, passed) values ($1, $2, $3, $4, 10, 1, '{}', '{}', true)",
+    "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
+    [source, base, [snapshot]],
+  )
+  await rig.owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [
+    build,
+    base,
+    source,
+  ])
+  await rig.owner.query(
+    'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
+      "facets, evaluation, passed) values ($1, $2, $3, $4, 10, 1, '{}', '{}', true)",
     [version, base, build, state],
   )
-  await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))", [projection, version])
   await rig.owner.query(
-    "insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'evidence_probability', 0.5)",
+    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
+    [projection, version],
+  )
+  await rig.owner.query(
+    'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+      "$2, '{}', 'evidence_probability', 0.5)",
     [profile, projection],
   )
   return profile
@@ -267,7 +350,8 @@ async function arrangeProfile(slug: string, state: string): Promise<string> {
 describe('fingerprint keys', () => {
   async function stored(): Promise<{ id: string; epoch: number; wrapped: Buffer | null }[]> {
     const { rows } = await rig.owner.query<{ id: string; epoch: number; wrapped: Buffer | null }>(
-      "select o.id, f.epoch, f.wrapped from fingerprint_keys f join organizations o on o.id = f.organization_id where o.name = 'South' order by f.epoch",
+      'select o.id, f.epoch, f.wrapped from fingerprint_keys f join organizations o on o.id = ' +
+        "f.organization_id where o.name = 'South' order by f.epoch",
     )
     return rows
   }
@@ -275,11 +359,19 @@ describe('fingerprint keys', () => {
   test('an organization begins with epoch 1, whose wrapped key opens with the service secret', async () => {
     const [first] = await stored()
     expect(first?.epoch).toBe(1)
-    expect(unwrapFingerprintKey(first?.wrapped ?? Buffer.alloc(0), { organizationId: first?.id ?? '', epoch: 1 }, rig.serviceSecret)).toHaveLength(32)
+    expect(
+      unwrapFingerprintKey(
+        first?.wrapped ?? Buffer.alloc(0),
+        { organizationId: first?.id ?? '', epoch: 1 },
+        rig.serviceSecret,
+      ),
+    ).toHaveLength(32)
   })
 
   test('rotation opens a new epoch and keeps the old key', async () => {
-    expect(await rotateFingerprints(rig.operator, { organization: 'South', serviceSecret: rig.serviceSecret })).toMatchObject({ current_epoch: 2 })
+    expect(
+      await rotateFingerprints(rig.operator, { organization: 'South', serviceSecret: rig.serviceSecret }),
+    ).toMatchObject({ current_epoch: 2 })
     expect((await stored()).map(({ epoch, wrapped }) => [epoch, wrapped?.length])).toEqual([
       [1, 60],
       [2, 60],
@@ -293,15 +385,20 @@ describe('fingerprint keys', () => {
       stdout: '',
       stderr: 'Erasing fingerprint keys cannot be undone: repeat the command with --yes if that is what you want.\n',
     })
-    expect(await eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret })).toMatchObject({
+    expect(
+      await eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret }),
+    ).toMatchObject({
       erased_epochs: [1],
       current_epoch: 2,
     })
-    expect(await rig.cli.json('fingerprints', 'erase', 'South', '--yes')).toMatchObject({ erased_epochs: [2], current_epoch: 3 })
+    expect(await rig.cli.json('fingerprints', 'erase', 'South', '--yes')).toMatchObject({
+      erased_epochs: [2],
+      current_epoch: 3,
+    })
     expect((await stored()).map(({ wrapped }) => wrapped?.length ?? null)).toEqual([null, null, 60])
-    await expect(eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret })).rejects.toThrow(
-      'has no fingerprint key left there to erase',
-    )
+    await expect(
+      eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret }),
+    ).rejects.toThrow('has no fingerprint key left there to erase')
     expect(await rig.cli.json('fingerprints', 'list', '--organization', 'South')).toMatchObject([
       { epoch: 3, state: 'current' },
       { epoch: 2, state: 'erased' },

@@ -50,7 +50,10 @@ function source(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(
     path,
-    `---\ndocument: d-${name}\ntitle: A rulebook\nauthority: An authority\ncanonical_url: https://rules.example/a\nlanguage: en\njurisdiction: HS-M\nsubject: conduct\npublished_at: 2023-02-14\neffective_at: 2023-05-01\nverification_status: verified\n---\n\n# A rulebook\n\n### A 1.1 First rule {#a-1-1}\n\n${text}\n`,
+    `---\ndocument: d-${name}\ntitle: A rulebook\nauthority: An authority\ncanonical_url: ` +
+      `https://rules.example/a\nlanguage: en\njurisdiction: HS-M\nsubject: conduct\npublished_at: ` +
+      `2023-02-14\neffective_at: 2023-05-01\nverification_status: verified\n---\n\n# A rulebook\n\n### ` +
+      `A 1.1 First rule {#a-1-1}\n\n${text}\n`,
   )
   return path
 }
@@ -79,7 +82,8 @@ async function importOne(name: string): Promise<string> {
 async function finishBuild(id: string, passed: boolean, worse = false): Promise<string> {
   const [version, projection] = [randomUUID(), randomUUID()]
   await rig.owner.query(
-    'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
+    'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, ' +
+      'evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
     [
       version,
       id,
@@ -88,13 +92,13 @@ async function finishBuild(id: string, passed: boolean, worse = false): Promise<
       passed,
     ],
   )
-  await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))", [
-    projection,
-    version,
-    JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 }),
-  ])
   await rig.owner.query(
-    "insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'evidence_probability', 0.5)",
+    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
+    [projection, version, JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })],
+  )
+  await rig.owner.query(
+    'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+      "$2, '{}', 'evidence_probability', 0.5)",
     [randomUUID(), projection],
   )
   await rig.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
@@ -102,8 +106,10 @@ async function finishBuild(id: string, passed: boolean, worse = false): Promise<
 }
 
 async function candidate(name: string, passed = true, worse = false): Promise<string> {
-  const started = await startBuild(rig.operator, { import: await importOne(name), embedding: 'local', store: openArtifactStore(storeUrl) }, () =>
-    Promise.resolve(),
+  const started = await startBuild(
+    rig.operator,
+    { import: await importOne(name), embedding: 'local', store: openArtifactStore(storeUrl) },
+    () => Promise.resolve(),
   )
   return finishBuild(started.id, passed, worse)
 }
@@ -124,22 +130,41 @@ async function idsOf(table: 'builds' | 'activations'): Promise<ReadonlySet<strin
 describe('build', () => {
   test('a started build is a row, a job that carries only its id, and a captured question set', async () => {
     const questions = join(folder, 'questions.jsonl')
-    writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'What about conduct?', relevant: ['d-one.md#a-1-1'] })}\n`)
+    writeFileSync(
+      questions,
+      `${JSON.stringify({ id: 'q1', text: 'What about conduct?', relevant: ['d-one.md#a-1-1'] })}\n`,
+    )
     const started = withId
       .extend({ parameters: z.object({ questions_sha256: z.string() }) })
       .parse(await rig.cli.json('build', 'start', '--import', await importOne('one.md'), '--questions', questions))
     expect(await jobIn('build', started.id)).toEqual({ id: started.id })
     expect(started.parameters.questions_sha256).toBe(sha256(await readFile(questions)).toString('hex'))
-    expect(await readFile(openArtifactStore(storeUrl).snapshotFile(started.parameters.questions_sha256))).toEqual(await readFile(questions))
-    expect(await rig.cli.json('build', 'show', started.id)).toMatchObject({ state: 'queued', knowledge_base: 'rules', version_id: null })
+    expect(await readFile(openArtifactStore(storeUrl).snapshotFile(started.parameters.questions_sha256))).toEqual(
+      await readFile(questions),
+    )
+    expect(await rig.cli.json('build', 'show', started.id)).toMatchObject({
+      state: 'queued',
+      knowledge_base: 'rules',
+      version_id: null,
+    })
   })
 
   test('a question set with a fault is refused by its line, before anything is asked', async () => {
     const questions = join(folder, 'faulty.jsonl')
     writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'x', relevant: ['a'] })}\n{"id":`)
     const before = await idsOf('builds')
-    const { code, stderr } = await rig.cli.run('build', 'start', '--import', await importOne('two.md'), '--questions', questions)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Line 2 of the question set is not JSON: correct it and build again.\n' })
+    const { code, stderr } = await rig.cli.run(
+      'build',
+      'start',
+      '--import',
+      await importOne('two.md'),
+      '--questions',
+      questions,
+    )
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'Line 2 of the question set is not JSON: correct it and build again.\n',
+    })
     expect(await idsOf('builds')).toEqual(before)
   })
 
@@ -148,7 +173,9 @@ describe('build', () => {
     const known = await idsOf('builds')
     const following = rig.cli.run('build', 'start', '--import', source_, '--wait', '--json')
     const id = await rowEventually('builds', known)
-    await rig.owner.query("update builds set state = 'running', stage = 'embed', done = 1, total = 4 where id = $1", [id])
+    await rig.owner.query("update builds set state = 'running', stage = 'embed', done = 1, total = 4 where id = $1", [
+      id,
+    ])
     await sleep(1_000)
     const version = await finishBuild(id, true)
     const { code, stdout, stderr } = await following
@@ -161,7 +188,9 @@ describe('build', () => {
     const source_ = await importOne('four.md')
     const known = await idsOf('builds')
     const following = rig.cli.run('build', 'start', '--import', source_, '--wait')
-    await rig.owner.query("update builds set state = 'failed', error = 'the provider refused the key' where id = $1", [await rowEventually('builds', known)])
+    await rig.owner.query("update builds set state = 'failed', error = 'the provider refused the key' where id = $1", [
+      await rowEventually('builds', known),
+    ])
     const { code, stdout, stderr } = await following
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/The build failed: the provider refused the key\n$/)
@@ -170,8 +199,16 @@ describe('build', () => {
   test('with Redis away nothing is asked and nothing is written', async () => {
     const source_ = await importOne('five.md')
     const before = await idsOf('builds')
-    const { code, stderr } = await commandLine({ ...rig.environment, REDIS_URL: 'redis://127.0.0.1:1' }).run('build', 'start', '--import', source_)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.\n' })
+    const { code, stderr } = await commandLine({ ...rig.environment, REDIS_URL: 'redis://127.0.0.1:1' }).run(
+      'build',
+      'start',
+      '--import',
+      source_,
+    )
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.\n',
+    })
     expect(await idsOf('builds')).toEqual(before)
   })
 })
@@ -185,10 +222,15 @@ async function finishActivation(id: string): Promise<void> {
     [id],
   )
   await rig.owner.query(
-    "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)",
+    "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' " +
+      'end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)',
     [id],
   )
-  await rig.owner.query("update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', finished_at = now() where id = $1", [id])
+  await rig.owner.query(
+    "update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', " +
+      'finished_at = now() where id = $1',
+    [id],
+  )
 }
 
 async function approve(version: string): Promise<void> {
@@ -217,7 +259,13 @@ describe('review, activation and rollback', () => {
     await finishActivation(asked)
     const { code, stdout } = await following
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ id: asked, state: 'done', kind: 'activate', version_id: first, replaces: null })
+    expect(JSON.parse(stdout)).toMatchObject({
+      id: asked,
+      state: 'done',
+      kind: 'activate',
+      version_id: first,
+      replaces: null,
+    })
     expect(await jobIn('activate', asked)).toEqual({ id: asked })
   })
 
@@ -229,28 +277,42 @@ describe('review, activation and rollback', () => {
     const activation = await requestActivation(rig.operator, { version: second }, enqueue)
     expect(activation.replaces).toBe(first)
     await finishActivation(activation.id)
-    await expect(reviewVersion(rig.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' })).rejects.toThrow(
-      'The version is active: return to the one before with "operator rollback rules", then reject it.',
-    )
+    await expect(
+      reviewVersion(rig.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' }),
+    ).rejects.toThrow('The version is active: return to the one before with "operator rollback rules", then reject it.')
     await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version was active before and is retired: use "operator rollback" to return to it.',
     )
-    await expect(requestRollback(rig.operator, { knowledgeBase: 'rules', to: await candidate('third.md') }, enqueue)).rejects.toThrow(
-      /was never active, so there is nothing to roll back to/,
-    )
+    await expect(
+      requestRollback(rig.operator, { knowledgeBase: 'rules', to: await candidate('third.md') }, enqueue),
+    ).rejects.toThrow(/was never active, so there is nothing to roll back to/)
 
-    expect(await rig.cli.json('rollback', 'rules')).toMatchObject({ kind: 'rollback', version_id: first, replaces: second, state: 'queued' })
-    const trail = await rig.owner.query<{ action: string }>("select action from audit where action like 'version.request-%' order by id")
-    expect(trail.rows.map(({ action }) => action)).toEqual(['version.request-activate', 'version.request-activate', 'version.request-rollback'])
+    expect(await rig.cli.json('rollback', 'rules')).toMatchObject({
+      kind: 'rollback',
+      version_id: first,
+      replaces: second,
+      state: 'queued',
+    })
+    const trail = await rig.owner.query<{ action: string }>(
+      "select action from audit where action like 'version.request-%' order by id",
+    )
+    expect(trail.rows.map(({ action }) => action)).toEqual([
+      'version.request-activate',
+      'version.request-activate',
+      'version.request-rollback',
+    ])
   })
 
   test('when Redis does not take the job, the row stands and the sentence says not to ask again', async () => {
     const version = await candidate('unheard.md')
     await approve(version)
-    await expect(requestActivation(rig.operator, { version }, () => Promise.reject(new Error('connection lost')))).rejects.toThrow(
-      /^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/,
-    )
-    expect((await rig.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version])).rowCount).toBe(1)
+    await expect(
+      requestActivation(rig.operator, { version }, () => Promise.reject(new Error('connection lost'))),
+    ).rejects.toThrow(/^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/)
+    expect(
+      (await rig.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version]))
+        .rowCount,
+    ).toBe(1)
   })
 
   test('a candidate that failed its evaluation cannot be approved, and a rejected one never activated', async () => {
@@ -258,7 +320,10 @@ describe('review, activation and rollback', () => {
     await expect(approve(failed)).rejects.toThrow(/did not pass its evaluation, so it cannot be approved/)
     await rig.cli.json('review', 'reject', failed, '--reviewer', 'A', '--note', 'too many misses')
     const activated = await rig.cli.run('activate', failed)
-    expect(activated).toMatchObject({ code: 1, stderr: 'The version was rejected in review: build another candidate from corrected sources.\n' })
+    expect(activated).toMatchObject({
+      code: 1,
+      stderr: 'The version was rejected in review: build another candidate from corrected sources.\n',
+    })
     const row = z
       .array(z.object({ id: z.string(), state: z.string(), verdict: z.string().nullable() }))
       .parse(await rig.cli.json('versions', 'list', '--knowledge-base', 'rules'))
@@ -266,29 +331,41 @@ describe('review, activation and rollback', () => {
     expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
   })
 
-  test('a candidate that is worse than the active version is refused; with --override it is asked for, and row and trail keep the reason', async () => {
-    const worse = await candidate('worse.md', true, true)
-    await approve(worse)
-    const refused = await rig.cli.run('activate', worse)
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toMatch(/^The evaluation found the version worse than the active one: .*--override.*audit trail keeps\.\n$/)
-    expect((await rig.owner.query('select 1 from activations where version_id = $1', [worse])).rowCount).toBe(0)
+  test(
+    'a candidate that is worse than the active version is refused; with --override it is asked for, ' +
+      'and row and trail keep the reason',
+    async () => {
+      const worse = await candidate('worse.md', true, true)
+      await approve(worse)
+      const refused = await rig.cli.run('activate', worse)
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toMatch(
+        /^The evaluation found the version worse than the active one: .*--override.*audit trail keeps\.\n$/,
+      )
+      expect((await rig.owner.query('select 1 from activations where version_id = $1', [worse])).rowCount).toBe(0)
 
-    const reason = 'The repealed rules had to go.'
-    const asked = withId.parse(await rig.cli.json('activate', worse, '--override', reason))
-    const { rows } = await rig.owner.query('select state, override_reason from activations where id = $1', [asked.id])
-    expect(rows).toEqual([{ state: 'queued', override_reason: reason }])
-    const trail = await rig.owner.query("select detail ->> 'override_reason' as reason from audit where action = 'version.request-activate' and subject = $1", [
-      `version:${worse}`,
-    ])
-    expect(trail.rows).toEqual([{ reason }])
-    expect(await jobIn('activate', asked.id)).toEqual({ id: asked.id })
-  })
+      const reason = 'The repealed rules had to go.'
+      const asked = withId.parse(await rig.cli.json('activate', worse, '--override', reason))
+      const { rows } = await rig.owner.query('select state, override_reason from activations where id = $1', [asked.id])
+      expect(rows).toEqual([{ state: 'queued', override_reason: reason }])
+      const trail = await rig.owner.query(
+        "select detail ->> 'override_reason' as reason from audit where action = " +
+          "'version.request-activate' and subject = $1",
+        [`version:${worse}`],
+      )
+      expect(trail.rows).toEqual([{ reason }])
+      expect(await jobIn('activate', asked.id)).toEqual({ id: asked.id })
+    },
+  )
 
   test('an override replaces neither the review nor the evaluation', async () => {
     const [unread, failed] = [await candidate('unread.md', true, true), await candidate('bad.md', false, true)]
-    await expect(requestActivation(rig.operator, { version: unread, override: 'because' }, enqueue)).rejects.toThrow('has not been reviewed')
-    await expect(requestActivation(rig.operator, { version: failed, override: 'because' }, enqueue)).rejects.toThrow('did not pass its evaluation')
+    await expect(requestActivation(rig.operator, { version: unread, override: 'because' }, enqueue)).rejects.toThrow(
+      'has not been reviewed',
+    )
+    await expect(requestActivation(rig.operator, { version: failed, override: 'because' }, enqueue)).rejects.toThrow(
+      'did not pass its evaluation',
+    )
   })
 
   test("--wait ends with 1 and the worker's reason when an activation is refused", async () => {
@@ -297,7 +374,8 @@ describe('review, activation and rollback', () => {
     const known = await idsOf('activations')
     const following = rig.cli.run('activate', version, '--wait')
     await rig.owner.query(
-      "update activations set state = 'refused', message = 'No search node answers: start one of SEARCH_NODES, then activate again.' where id = $1",
+      "update activations set state = 'refused', message = 'No search node answers: start one of " +
+        "SEARCH_NODES, then activate again.' where id = $1",
       [await rowEventually('activations', known)],
     )
     const { code, stdout, stderr } = await following
@@ -311,8 +389,16 @@ describe('review, activation and rollback', () => {
       ['activate', '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
       'There is no version "6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11": see "operator versions list".\n',
     ],
-    ['a version that is no UUID', ['versions', 'show', 'newest'], 'There is no version "newest": see "operator versions list".\n'],
-    ['an unknown import', ['build', 'start', '--import', 'newest'], 'There is no import "newest": see "operator imports list".\n'],
+    [
+      'a version that is no UUID',
+      ['versions', 'show', 'newest'],
+      'There is no version "newest": see "operator versions list".\n',
+    ],
+    [
+      'an unknown import',
+      ['build', 'start', '--import', 'newest'],
+      'There is no import "newest": see "operator imports list".\n',
+    ],
     ['an unknown build', ['build', 'show', 'newest'], 'There is no build "newest": see "operator build list".\n'],
   ])('%s is refused in a sentence', async (_what, args, sentence) => {
     expect(await rig.cli.run(...args)).toEqual({ code: 1, stdout: '', stderr: sentence })

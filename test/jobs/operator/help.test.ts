@@ -7,7 +7,10 @@ import { ConfigError } from '#core/config.ts'
 import { createProgram } from '#jobs/operator/program.ts'
 import { MAIN, commandLine } from './cli.ts'
 
-function leaves(command: Command, path: readonly string[] = []): { readonly path: string; readonly command: Command }[] {
+function leaves(
+  command: Command,
+  path: readonly string[] = [],
+): { readonly path: string; readonly command: Command }[] {
   return command.commands.flatMap((child) => {
     const below = [...path, child.name()]
     return child.commands.length === 0 ? [{ path: below.join(' '), command: child }] : leaves(child, below)
@@ -39,7 +42,9 @@ describe('help', () => {
         ...['create', 'list', 'suspend', 'resume'].flatMap((verb) => [`organizations ${verb}`, `clients ${verb}`]),
         ...['create', 'list', 'show'].map((verb) => `plans ${verb}`),
         ...['create', 'list'].map((verb) => `knowledge-bases ${verb}`),
-        ...['grant', 'list', 'show', 'change', 'deactivate', 'activate', 'add-profile', 'remove-profile'].map((verb) => `entitlements ${verb}`),
+        ...['grant', 'list', 'show', 'change', 'deactivate', 'activate', 'add-profile', 'remove-profile'].map(
+          (verb) => `entitlements ${verb}`,
+        ),
         ...['issue', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
         ...['rotate', 'erase', 'list'].map((verb) => `fingerprints ${verb}`),
         ...['show', 'release'].map((verb) => `exposure ${verb}`),
@@ -53,13 +58,16 @@ describe('help', () => {
     )
   })
 
-  test.each(VERBS)('"$path --help" shows an example that can be typed, --json and the environment', ({ path, command }) => {
-    const help = helpOf(command)
-    expect(help).toContain(`npm run operator -- ${path}`)
-    expect(help).toContain('--json')
-    expect(help).toMatch(/Environment: DATABASE_URL/)
-    expect(command.description()).toMatch(/\w+ \w+/)
-  })
+  test.each(VERBS)(
+    '"$path --help" shows an example that can be typed, --json and the environment',
+    ({ path, command }) => {
+      const help = helpOf(command)
+      expect(help).toContain(`npm run operator -- ${path}`)
+      expect(help).toContain('--json')
+      expect(help).toMatch(/Environment: DATABASE_URL/)
+      expect(command.description()).toMatch(/\w+ \w+/)
+    },
+  )
 
   test.each(VERBS)('each example of "$path" gets past its input to the missing configuration', async ({ command }) => {
     const examples = [...helpOf(command).matchAll(/^ {2}npm run operator -- (.+)$/gm)].map((match) => match[1] ?? '')
@@ -78,7 +86,8 @@ describe('help', () => {
   test('plans create --help lists every limit with its default', () => {
     const create = VERBS.find(({ path }) => path === 'plans create')
     const help = create === undefined ? '' : helpOf(create.command)
-    for (const line of [/max_top_k:\s+5/, /requests_per_month:\s+5000/, /window_days:\s+30/, /corpus:\s+2000/]) expect(help).toMatch(line)
+    for (const line of [/max_top_k:\s+5/, /requests_per_month:\s+5000/, /window_days:\s+30/, /corpus:\s+2000/])
+      expect(help).toMatch(line)
   })
 })
 
@@ -88,7 +97,9 @@ describe('exit codes and streams', () => {
   test('help ends with 0 on standard output and walks from an empty database to a key', async () => {
     const { code, stdout, stderr } = await cli.run('--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/migrate[\s\S]*import[\s\S]*build start[\s\S]*review approve[\s\S]*activate[\s\S]*keys issue/)
+    expect(stdout).toMatch(
+      /migrate[\s\S]*import[\s\S]*build start[\s\S]*review approve[\s\S]*activate[\s\S]*keys issue/,
+    )
   })
 
   test.each([
@@ -124,16 +135,25 @@ describe('exit codes and streams', () => {
   })
 
   test('a missing variable ends with 1 and names it without any value', async () => {
-    const { code, stdout, stderr } = await commandLine({ DATABASE_URL: 'mysql://root:hunter2@example.invalid/x' }).run('keys', 'list', '--json')
+    const { code, stdout, stderr } = await commandLine({ DATABASE_URL: 'mysql://root:hunter2@example.invalid/x' }).run(
+      'keys',
+      'list',
+      '--json',
+    )
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/DATABASE_URL is not valid/)
     expect(stderr).not.toContain('hunter2')
   })
 
   test('a database that is away ends with 1 and says what to check', async () => {
-    const { code, stderr } = await commandLine({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }).run('keys', 'list')
+    const { code, stderr } = await commandLine({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }).run(
+      'keys',
+      'list',
+    )
     expect(code).toBe(1)
-    expect(stderr).toBe('Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database.\n')
+    expect(stderr).toBe(
+      'Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database.\n',
+    )
   })
 
   test.each<[string, (socket: Socket) => void]>([
@@ -154,7 +174,9 @@ describe('exit codes and streams', () => {
       const beganMs = performance.now()
       for (const { code, stderr } of await Promise.all([wrong.run('keys', 'list'), wrong.run('migrate')])) {
         expect(code).toBe(1)
-        expect(stderr).toMatch(/^Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database\.\n$/m)
+        expect(stderr).toMatch(
+          /^Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database\.\n$/m,
+        )
         expect(stderr).not.toMatch(/secret|foreseen/)
       }
       expect(performance.now() - beganMs).toBeLessThan(30_000)

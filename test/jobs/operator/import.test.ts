@@ -32,13 +32,22 @@ afterAll(async () => {
 })
 
 test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
-  const { code, stdout, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK, '--json')
+  const { code, stdout, stderr } = await rig.cli.run(
+    'import',
+    '--knowledge-base',
+    'rules',
+    '--source',
+    RULEBOOK,
+    '--json',
+  )
   expect(code, stderr).toBe(0)
   expect(stderr).toContain('capturing')
   const imported = withId.extend({ report: z.object({ files: z.int(), passages: z.int() }) }).parse(JSON.parse(stdout))
   expect(imported.report.files).toBeGreaterThan(10)
   expect(imported.report.passages).toBeGreaterThan(60)
-  const { rows } = await rig.owner.query<{ source_name: string; sha256: Buffer }>('select source_name, sha256 from source_snapshots')
+  const { rows } = await rig.owner.query<{ source_name: string; sha256: Buffer }>(
+    'select source_name, sha256 from source_snapshots',
+  )
   expect(rows).toHaveLength(imported.report.files)
   for (const { source_name, sha256: digest } of rows) {
     const bytes = await readFile(join(RULEBOOK, source_name))
@@ -47,7 +56,13 @@ test('the demo rulebook is captured byte for byte, reported on, and recorded wit
   }
   const shown = await rig.cli.run('imports', 'show', imported.id)
   expect(shown.stdout).toMatch(new RegExp(`${imported.report.passages} {2}passages`))
-  expect((await rig.owner.query("select 1 from audit where action = 'import.create' and subject = $1", [`import:${imported.id}`])).rowCount).toBe(1)
+  expect(
+    (
+      await rig.owner.query("select 1 from audit where action = 'import.create' and subject = $1", [
+        `import:${imported.id}`,
+      ])
+    ).rowCount,
+  ).toBe(1)
 })
 
 test('a source of which nothing becomes a passage is refused with the report, and leaves no row', async () => {
@@ -87,5 +102,7 @@ test('an artifact store that lies in no folder is refused with what to correct',
   const cli = commandLine({ ...rig.environment, ARTIFACT_STORE: 'file:///dev/null/x' })
   const { code, stdout, stderr } = await cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK)
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^\/dev\/null\/x\S* is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE\.\n$/m)
+  expect(stderr).toMatch(
+    /^\/dev\/null\/x\S* is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE\.\n$/m,
+  )
 })

@@ -28,7 +28,10 @@ afterAll(async () => {
 test('a failed job is listed with its reason and runs again when asked', async () => {
   const connection = openQueueRedis(redis.url, quiet)
   const queue = openQueue('maintenance', connection, quiet)
-  const failing = new Worker('maintenance', () => Promise.reject(new Error('the disk is full')), { connection, prefix: QUEUE_PREFIX })
+  const failing = new Worker('maintenance', () => Promise.reject(new Error('the disk is full')), {
+    connection,
+    prefix: QUEUE_PREFIX,
+  })
   try {
     const failed = new Promise((resolve) => failing.once('failed', resolve))
     await queue.add('sweep', { id: 'sweep' }, { jobId: 'sweep-1' })
@@ -38,7 +41,9 @@ test('a failed job is listed with its reason and runs again when asked', async (
       .object({ queues: z.array(z.object({ queue: z.string(), failed: z.int() })), failed: z.array(z.unknown()) })
       .parse(await rig.cli.json('jobs', 'list'))
     expect(states.queues.find(({ queue: name }) => name === 'maintenance')?.failed).toBe(1)
-    expect(states.failed).toMatchObject([{ queue: 'maintenance', id: 'sweep-1', attempts: 1, reason: 'the disk is full' }])
+    expect(states.failed).toMatchObject([
+      { queue: 'maintenance', id: 'sweep-1', attempts: 1, reason: 'the disk is full' },
+    ])
     expect(await rig.cli.json('jobs', 'show', 'maintenance', 'sweep-1')).toMatchObject({ state: 'failed' })
     expect((await rig.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')).code).toBe(0)
     const again = await rig.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')

@@ -42,7 +42,9 @@ beforeAll(async () => {
 })
 afterAll(() => rig.close())
 
-function issue(further: { readonly expiresInDays?: number; readonly scopes?: readonly string[] } = {}): ReturnType<typeof issueKeyFor> {
+function issue(
+  further: { readonly expiresInDays?: number; readonly scopes?: readonly string[] } = {},
+): ReturnType<typeof issueKeyFor> {
   return issueKeyFor(rig.operator, { client: 'Advice Desk', environment: 'test', peppers: rig.peppers, ...further })
 }
 
@@ -50,12 +52,17 @@ function issue(further: { readonly expiresInDays?: number; readonly scopes?: rea
 async function accepted(key: string): Promise<boolean> {
   const [pepper] = rig.peppers
   if (pepper === undefined) throw new Error('no pepper')
-  const { rowCount } = await rig.owner.query('select 1 from api_keys where digest = $1 and revoked_at is null and expires_at > now()', [keyDigest(key, pepper)])
+  const { rowCount } = await rig.owner.query(
+    'select 1 from api_keys where digest = $1 and revoked_at is null and expires_at > now()',
+    [keyDigest(key, pepper)],
+  )
   return rowCount === 1
 }
 
 test('a key is printed once and stored nowhere: not in any table, list or audit row', async () => {
-  const issued = issuedSchema.parse(await rig.cli.json('keys', 'issue', '--client', 'Advice Desk', '--environment', 'test'))
+  const issued = issuedSchema.parse(
+    await rig.cli.json('keys', 'issue', '--client', 'Advice Desk', '--environment', 'test'),
+  )
   expect(keyIsWellFormed(issued.key)).toBe(true)
   expect(issued).toMatchObject({ environment: 'test', scopes: ['retrieval:read'] })
   expect(Math.round((issued.expires_at.getTime() - Date.now()) / DAY_MS)).toBe(365)
@@ -63,7 +70,8 @@ test('a key is printed once and stored nowhere: not in any table, list or audit 
 
   const stored = await everythingStored(rig.owner)
   expect(stored).toContain(issued.prefix)
-  for (const form of [issued.key, issued.key.slice(issued.prefix.length), Buffer.from(issued.key).toString('hex')]) expect(stored.includes(form)).toBe(false)
+  for (const form of [issued.key, issued.key.slice(issued.prefix.length), Buffer.from(issued.key).toString('hex')])
+    expect(stored.includes(form)).toBe(false)
 
   const [pepper] = rig.peppers
   const digest = pepper === undefined ? '' : keyDigest(issued.key, pepper).toString('hex')
@@ -97,7 +105,8 @@ test('a key is refused to a client without an entitlement in that environment', 
   expect(refused).toEqual({
     code: 1,
     stdout: '',
-    stderr: '"Advice Desk" has no entitlement in live: approve one with "operator entitlements grant" before issuing a key.\n',
+    stderr:
+      '"Advice Desk" has no entitlement in live: approve one with "operator entitlements grant" before issuing a key.\n',
   })
 })
 
@@ -109,25 +118,42 @@ test('a scope of another shape is refused', async () => {
   await expect(issue({ scopes: ['retrieval'] })).rejects.toThrow('Scopes look like retrieval:read')
 })
 
-test('a rotated key and its successor work side by side until the overlap ends, and the successor inherits environment and scopes', async () => {
-  const old = await issue({ scopes: ['retrieval:read', 'other:read'] })
-  const successor = issuedSchema
-    .extend({ replaces: z.object({ id: z.uuid(), expires_at: z.coerce.date() }) })
-    .parse(await rig.cli.json('keys', 'rotate', old.id, '--overlap-hours', '2'))
-  expect(successor).toMatchObject({ environment: 'test', scopes: ['retrieval:read', 'other:read'], replaces: { id: old.id } })
-  expect([await accepted(old.key), await accepted(successor.key)]).toEqual([true, true])
-  expect(Math.abs(successor.replaces.expires_at.getTime() - Date.now() - 2 * HOUR_MS)).toBeLessThan(HOUR_MS)
-  await rig.owner.query("update api_keys set expires_at = expires_at - interval '2 hours 1 minute' where id = $1", [old.id])
-  expect([await accepted(old.key), await accepted(successor.key)]).toEqual([false, true])
-})
+test(
+  'a rotated key and its successor work side by side until the overlap ends, and the successor ' +
+    'inherits environment and scopes',
+  async () => {
+    const old = await issue({ scopes: ['retrieval:read', 'other:read'] })
+    const successor = issuedSchema
+      .extend({ replaces: z.object({ id: z.uuid(), expires_at: z.coerce.date() }) })
+      .parse(await rig.cli.json('keys', 'rotate', old.id, '--overlap-hours', '2'))
+    expect(successor).toMatchObject({
+      environment: 'test',
+      scopes: ['retrieval:read', 'other:read'],
+      replaces: { id: old.id },
+    })
+    expect([await accepted(old.key), await accepted(successor.key)]).toEqual([true, true])
+    expect(Math.abs(successor.replaces.expires_at.getTime() - Date.now() - 2 * HOUR_MS)).toBeLessThan(HOUR_MS)
+    await rig.owner.query("update api_keys set expires_at = expires_at - interval '2 hours 1 minute' where id = $1", [
+      old.id,
+    ])
+    expect([await accepted(old.key), await accepted(successor.key)]).toEqual([false, true])
+  },
+)
 
 test('without an overlap the old key ends at once; an overlap never lengthens a life', async () => {
   const first = await issue({ expiresInDays: 1 })
-  const second = await rotateKey(rig.operator, { key: first.id, overlapHours: 720, expiresInDays: 1, peppers: rig.peppers })
+  const second = await rotateKey(rig.operator, {
+    key: first.id,
+    overlapHours: 720,
+    expiresInDays: 1,
+    peppers: rig.peppers,
+  })
   expect(second.replaces.expires_at).toEqual(first.expires_at)
   await rotateKey(rig.operator, { key: second.id, overlapHours: 0, peppers: rig.peppers })
   expect(await accepted(second.key)).toBe(false)
-  await expect(rotateKey(rig.operator, { key: second.id, peppers: rig.peppers })).rejects.toThrow(/is expired, there is nothing to rotate: issue a new one/)
+  await expect(rotateKey(rig.operator, { key: second.id, peppers: rig.peppers })).rejects.toThrow(
+    /is expired, there is nothing to rotate: issue a new one/,
+  )
 })
 
 test('a revoked key is refused at once and can neither be revoked nor rotated again', async () => {
@@ -136,7 +162,9 @@ test('a revoked key is refused at once and can neither be revoked nor rotated ag
   expect(revoked).toMatchObject({ code: 0, stderr: '' })
   expect(await accepted(issued.key)).toBe(false)
   await expect(revokeKeyNow(rig.operator, issued.id)).rejects.toThrow('is revoked already: nothing was changed.')
-  await expect(rotateKey(rig.operator, { key: issued.id, peppers: rig.peppers })).rejects.toThrow('is revoked, there is nothing to rotate')
+  await expect(rotateKey(rig.operator, { key: issued.id, peppers: rig.peppers })).rejects.toThrow(
+    'is revoked, there is nothing to rotate',
+  )
 })
 
 test('naming a key by the key itself is refused without repeating it', async () => {

@@ -26,7 +26,12 @@ export interface OperatorRig {
 export async function openRig(further: Readonly<Record<string, string>> = {}): Promise<OperatorRig> {
   const urls = await createTestDatabase()
   const secrets = testSecrets()
-  const environment = { DATABASE_URL: urls.operatorUrl, KEY_PEPPERS: secrets.KEY_PEPPERS, SERVICE_SECRET: secrets.SERVICE_SECRET, ...further }
+  const environment = {
+    DATABASE_URL: urls.operatorUrl,
+    KEY_PEPPERS: secrets.KEY_PEPPERS,
+    SERVICE_SECRET: secrets.SERVICE_SECRET,
+    ...further,
+  }
   const database = openDatabase(urls.operatorUrl, createLog('test', 'silent'), 2, 10_000)
   const owner = new pg.Pool({ connectionString: urls.ownerUrl, max: 1 })
   owner.on('error', () => undefined)
@@ -52,7 +57,9 @@ export async function everythingStored(owner: pg.Pool): Promise<string> {
   )
   const texts: string[] = []
   for (const { name } of tables) {
-    const { rows } = await owner.query<{ text: string | null }>(`select string_agg(stored::text, E'\\n') as text from ${name} as stored`)
+    const { rows } = await owner.query<{ text: string | null }>(
+      `select string_agg(stored::text, E'\\n') as text from ${name} as stored`,
+    )
     texts.push(rows[0]?.text ?? '')
   }
   return texts.join('\n')

@@ -58,7 +58,13 @@ async function use(request: Request): Promise<void> {
     response_bytes: request.bytes ?? 0,
     query_embedding_tokens: request.tokens ?? null,
   }
-  const served = passages.map((chunk, ordinal) => ({ chunk, document: randomUUID(), revision: randomUUID(), ordinal, total: 10 }))
+  const served = passages.map((chunk, ordinal) => ({
+    chunk,
+    document: randomUUID(),
+    revision: randomUUID(),
+    ordinal,
+    total: 10,
+  }))
   const id = randomUUID()
   await rig.owner.query(
     `insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id, version_id, profile_id,
@@ -78,17 +84,50 @@ async function use(request: Request): Promise<void> {
 
 describe('usage report', () => {
   beforeAll(async () => {
-    await use({ client: 'Bank/Desk', at: '2026-03-01T00:00:00Z', state: 'delivered', decision: 'answer', passages: ['a', 'b'], bytes: 3_000, tokens: 12 })
-    await use({ client: 'Bank/Desk', at: '2026-03-01T23:59:59.999Z', state: 'delivered', decision: 'abstain', bytes: 400, tokens: 9 })
+    await use({
+      client: 'Bank/Desk',
+      at: '2026-03-01T00:00:00Z',
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['a', 'b'],
+      bytes: 3_000,
+      tokens: 12,
+    })
+    await use({
+      client: 'Bank/Desk',
+      at: '2026-03-01T23:59:59.999Z',
+      state: 'delivered',
+      decision: 'abstain',
+      bytes: 400,
+      tokens: 9,
+    })
     await use({ client: 'Bank/Desk', at: '2026-03-02T08:00:00Z', state: 'refunded' })
     await use({ client: 'Bank/Desk', at: '2026-03-02T09:00:00Z', state: 'failed' })
-    await use({ client: 'Bank/Bot', at: '2026-03-02T10:00:00Z', state: 'delivered', decision: 'answer', passages: ['a'], bytes: 1_500, tokens: null })
-    await use({ client: 'Fund/Desk', at: '2026-03-03T00:00:00Z', state: 'delivered', decision: 'answer', passages: ['z'], bytes: 700, tokens: 5 })
+    await use({
+      client: 'Bank/Bot',
+      at: '2026-03-02T10:00:00Z',
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['a'],
+      bytes: 1_500,
+      tokens: null,
+    })
+    await use({
+      client: 'Fund/Desk',
+      at: '2026-03-03T00:00:00Z',
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['z'],
+      bytes: 700,
+      tokens: 5,
+    })
   })
   const march = ['--from', '2026-03-01', '--to', '2026-03-03'] as const
 
   test('counts, charges, decisions, refunds, passages, bytes and tokens add up per client; the end is exclusive', async () => {
-    const report = z.object({ by: z.string(), rows: z.array(z.unknown()) }).parse(await rig.cli.json('usage', 'report', ...march))
+    const report = z
+      .object({ by: z.string(), rows: z.array(z.unknown()) })
+      .parse(await rig.cli.json('usage', 'report', ...march))
     expect(report).toEqual({
       by: 'client',
       rows: [
@@ -125,7 +164,11 @@ describe('usage report', () => {
   test('the same requests by organization, knowledge base and UTC day', async () => {
     const [from, to] = [new Date('2026-03-01'), new Date('2026-03-04')]
     const by = async (group: 'organization' | 'knowledge-base' | 'day'): Promise<unknown> =>
-      (await usageReport(rig.operator.database, group, from, to, 10)).map((row) => [row.group, row.requests, row.charged])
+      (await usageReport(rig.operator.database, group, from, to, 10)).map((row) => [
+        row.group,
+        row.requests,
+        row.charged,
+      ])
     expect(await by('organization')).toEqual([
       ['Bank', 5, 4],
       ['Fund', 1, 1],
@@ -139,7 +182,16 @@ describe('usage report', () => {
   })
 
   test('tokens that nobody reported are a dash for people, never a zero', async () => {
-    const { stdout } = await rig.cli.run('usage', 'report', '--by', 'organization', '--from', '2026-03-02', '--to', '2026-03-03')
+    const { stdout } = await rig.cli.run(
+      'usage',
+      'report',
+      '--by',
+      'organization',
+      '--from',
+      '2026-03-02',
+      '--to',
+      '2026-03-03',
+    )
     expect(stdout).toMatch(/organization +requests.*tokens +without tokens\nBank +3 .* – +1\n$/)
   })
 
@@ -161,29 +213,51 @@ describe('exposure', () => {
   const days = 24 * 60
 
   beforeAll(async () => {
-    const base = (await rig.owner.query<{ id: string }>("select id from knowledge_bases where slug = 'rules'")).rows[0]?.id
-    const [snapshot, source, build, version, projection, profile] = [randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+    const base = (await rig.owner.query<{ id: string }>("select id from knowledge_bases where slug = 'rules'")).rows[0]
+      ?.id
+    const [snapshot, source, build, version, projection, profile] = [
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+      randomUUID(),
+    ]
     await rig.owner.query(
-      "insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) values ($1, $2, 's', 'text/markdown', sha256('x'), 1)",
+      'insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) ' +
+        "values ($1, $2, 's', 'text/markdown', sha256('x'), 1)",
       [snapshot, base],
     )
-    await rig.owner.query("insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')", [
-      source,
-      base,
-      [snapshot],
-    ])
-    await rig.owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [build, base, source])
     await rig.owner.query(
-      "insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, evaluation, passed) values ($1, $2, $3, 'active', 25, 1, '{}', '{}', true)",
+      "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
+      [source, base, [snapshot]],
+    )
+    await rig.owner.query(
+      "insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')",
+      [build, base, source],
+    )
+    await rig.owner.query(
+      'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
+        "facets, evaluation, passed) values ($1, $2, $3, 'active', 25, 1, '{}', '{}', true)",
       [version, base, build],
     )
-    await rig.owner.query("insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))", [projection, version])
     await rig.owner.query(
-      "insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, '{}', 'evidence_probability', 0.5)",
+      "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
+      [projection, version],
+    )
+    await rig.owner.query(
+      'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+        "$2, '{}', 'evidence_probability', 0.5)",
       [profile, projection],
     )
-    await rig.owner.query('insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)', [base, version, profile])
-    await rig.owner.query("insert into limit_epochs (organization_id, epoch, redis_run_id) select id, 4, 'run' from organizations where name = 'Bank'")
+    await rig.owner.query(
+      'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)',
+      [base, version, profile],
+    )
+    await rig.owner.query(
+      "insert into limit_epochs (organization_id, epoch, redis_run_id) select id, 4, 'run' from " +
+        "organizations where name = 'Bank'",
+    )
     await use({ client: 'Bank/Desk', at: now(31 * days), state: 'delivered', decision: 'answer', passages: ['old'] })
     await use({ client: 'Bank/Desk', at: now(60), state: 'delivered', decision: 'answer', passages: ['a', 'b', 'c'] })
     await use({ client: 'Bank/Bot', at: now(30), state: 'delivered', decision: 'answer', passages: ['b', 'c', 'd'] })
@@ -193,26 +267,53 @@ describe('exposure', () => {
     const shown = z.array(z.record(z.string(), z.unknown())).parse(await rig.cli.json('exposure', 'show'))
     // 10 % of 25 lies under the floor of 3; 20 % of 25 is 5.
     expect(shown).toMatchObject([
-      { organization: 'Bank', knowledge_base: 'rules', window_days: 30, distinct_passages: 4, soft_mark: 3, hard_mark: 5, state: 'tightened' },
+      {
+        organization: 'Bank',
+        knowledge_base: 'rules',
+        window_days: 30,
+        distinct_passages: 4,
+        soft_mark: 3,
+        hard_mark: 5,
+        state: 'tightened',
+      },
       { organization: 'Fund', distinct_passages: 0, state: 'open' },
     ])
     await use({ client: 'Bank/Bot', at: now(20), state: 'delivered', decision: 'answer', passages: ['e'] })
-    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 5, state: 'stopped' }])
+    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([
+      { distinct_passages: 5, state: 'stopped' },
+    ])
   })
 
   test('a release forgets what was served, moves the counters to a new epoch, and says why in the trail', async () => {
-    const released = await rig.cli.run('exposure', 'release', 'Bank', '--knowledge-base', 'rules', '--note', 'agreed bulk review')
+    const released = await rig.cli.run(
+      'exposure',
+      'release',
+      'Bank',
+      '--knowledge-base',
+      'rules',
+      '--note',
+      'agreed bulk review',
+    )
     expect(released).toMatchObject({ code: 0, stderr: '' })
-    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([{ organization: 'Bank', distinct_passages: 0, state: 'open' }])
+    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([
+      { organization: 'Bank', distinct_passages: 0, state: 'open' },
+    ])
     const { rows } = await rig.owner.query<{ epoch: string }>(
       "select l.epoch from limit_epochs l join organizations o on o.id = l.organization_id where o.name = 'Bank'",
     )
     expect(rows).toEqual([{ epoch: '5' }])
     const trail = await rig.owner.query(
-      "select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk review' and (detail ->> 'distinct_passages')::int = 5",
+      "select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk " +
+        "review' and (detail ->> 'distinct_passages')::int = 5",
     )
     expect(trail.rowCount).toBe(1)
-    await use({ client: 'Bank/Bot', at: new Date(Date.now() + 1_000).toISOString(), state: 'delivered', decision: 'answer', passages: ['f'] })
+    await use({
+      client: 'Bank/Bot',
+      at: new Date(Date.now() + 1_000).toISOString(),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['f'],
+    })
     expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 1 }])
   })
 })

@@ -26,19 +26,26 @@ async function folder(files: Readonly<Record<string, string>>): Promise<string> 
   return path
 }
 
-const emptyStore = async (): Promise<ReturnType<typeof openArtifactStore>> => openArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
+const emptyStore = async (): Promise<ReturnType<typeof openArtifactStore>> =>
+  openArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
 const hex = (content: string): string => createHash('sha256').update(content).digest('hex')
 
 describe('listing sources', () => {
   it('finds the JSONL file itself, or corpus.jsonl of a folder', async () => {
     const path = await folder({ 'corpus.jsonl': 'x', 'other.jsonl': 'y' })
     expect((await listSourceFiles(path, 'jsonl')).map((file) => file.sourceName)).toEqual(['corpus.jsonl'])
-    expect((await listSourceFiles(join(path, 'other.jsonl'), 'jsonl')).map((file) => file.sourceName)).toEqual(['other.jsonl'])
+    expect((await listSourceFiles(join(path, 'other.jsonl'), 'jsonl')).map((file) => file.sourceName)).toEqual([
+      'other.jsonl',
+    ])
   })
 
   it('finds every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
     const path = await folder({ 'b.md': '', 'a/z.md': '', 'a/y.md': '', 'notes.txt': '' })
-    expect((await listSourceFiles(path, 'markdown')).map((file) => file.sourceName)).toEqual(['a/y.md', 'a/z.md', 'b.md'])
+    expect((await listSourceFiles(path, 'markdown')).map((file) => file.sourceName)).toEqual([
+      'a/y.md',
+      'a/z.md',
+      'b.md',
+    ])
   })
 
   it('says what is missing', async () => {
@@ -104,15 +111,26 @@ describe('capturing sources', () => {
     await truncate(join(path, 'big.md'), BOUNDS.sourceFileBytesMax + 1)
     await expect(captureSources(store, await listSourceFiles(path, 'markdown'))).rejects.toThrow(/larger than/)
     const source = { root: path, mediaType: 'text/markdown' }
-    await expect(captureSources(store, [{ ...source, path: join(path, 'gone.md'), sourceName: 'gone.md' }])).rejects.toThrow(/does not exist/)
+    await expect(
+      captureSources(store, [{ ...source, path: join(path, 'gone.md'), sourceName: 'gone.md' }]),
+    ).rejects.toThrow(/does not exist/)
     await mkdir(join(path, 'folder.md'))
-    await expect(captureSources(store, [{ ...source, path: join(path, 'folder.md'), sourceName: 'folder.md' }])).rejects.toThrow(/not a regular file/)
+    await expect(
+      captureSources(store, [{ ...source, path: join(path, 'folder.md'), sourceName: 'folder.md' }]),
+    ).rejects.toThrow(/not a regular file/)
   })
 
   it('names a snapshot after its knowledge base, source and bytes', () => {
     const id = snapshotId('k', 'a.md', hex('x'))
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(snapshotId('k', 'a.md', hex('x'))).toBe(id)
-    expect(new Set([id, snapshotId('l', 'a.md', hex('x')), snapshotId('k', 'b.md', hex('x')), snapshotId('k', 'a.md', hex('y'))]).size).toBe(4)
+    expect(
+      new Set([
+        id,
+        snapshotId('l', 'a.md', hex('x')),
+        snapshotId('k', 'b.md', hex('x')),
+        snapshotId('k', 'a.md', hex('y')),
+      ]).size,
+    ).toBe(4)
   })
 })

@@ -7,7 +7,16 @@ import { allowedRows } from '#search-node/search/allowed.ts'
 import { cosines, denseRows } from '#search-node/search/dense.ts'
 import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
 import type { Mapping } from '#search-node/search/mapping.ts'
-import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows, unit } from '#test/support/artifact.ts'
+import {
+  allows,
+  bruteForce,
+  buildTestArtifact,
+  queryNear,
+  seededRandom,
+  signingKeys,
+  testRows,
+  unit,
+} from '#test/support/artifact.ts'
 import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
@@ -49,8 +58,8 @@ function nearest(mapping: Mapping, query: Float32Array, filters: TestFilters, li
 }
 
 /**
- * Recall@10 against brute force: the share of the ten found that score no less than the true tenth, so that any order of equals is right. Asserts
- * that every row is allowed and that there are as many as there can be.
+ * Recall@10 against brute force: the share of the ten found that score no less than the true tenth, so that any order
+ * of equals is right. Asserts that every row is allowed and that there are as many as there can be.
  */
 function recallOf(
   mapping: Mapping,
@@ -87,8 +96,14 @@ describe('a version that is divided into cells', () => {
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
     const random = seededRandom(seed)
-    const subjects = (cluster: number): string[] => [...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])), `topic-${cluster}`]
-    const traits = (_n: number, cluster: number): PassageTraits => ({ subjects: subjects(cluster), language: cluster % 2 === 0 ? 'de' : 'en' })
+    const subjects = (cluster: number): string[] => [
+      ...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
+      `topic-${cluster}`,
+    ]
+    const traits = (_n: number, cluster: number): PassageTraits => ({
+      subjects: subjects(cluster),
+      language: cluster % 2 === 0 ? 'de' : 'en',
+    })
     rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
     artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'cells', divided: true })
     expect(artifact.manifest.index.cells).toBeGreaterThan(50)
@@ -96,44 +111,56 @@ describe('a version that is divided into cells', () => {
   })
   afterAll(() => mapping.close())
 
-  const topicOf = (row: number): number => Number(rows[row]?.record.subjects.find((subject) => subject.startsWith('topic-'))?.slice(6))
+  const topicOf = (row: number): number =>
+    Number(rows[row]?.record.subjects.find((subject) => subject.startsWith('topic-'))?.slice(6))
   const topics = (wanted: (topic: number) => boolean): string[] =>
     Array.from({ length: CLUSTERS }, (_, topic) => topic)
       .filter(wanted)
       .map((topic) => `topic-${topic}`)
 
   test.each(Object.keys(SHARES))('finds the true best ten where the filter %s allows passages at random', (subject) => {
-    expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: [subject] })).recall).toBeGreaterThanOrEqual(0.98)
+    expect(
+      recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: [subject] })).recall,
+    ).toBeGreaterThanOrEqual(0.98)
   })
 
-  test.each([1, 5, 25, 50])('finds the true best ten where a filter keeps the topic of the query among %i of a hundred', (kept) => {
-    const filters = (row: number): TestFilters => ({
-      ...EVERYTHING,
-      any_subject: false,
-      subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
-    })
-    expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
-  })
+  test.each([1, 5, 25, 50])(
+    'finds the true best ten where a filter keeps the topic of the query among %i of a hundred',
+    (kept) => {
+      const filters = (row: number): TestFilters => ({
+        ...EVERYTHING,
+        any_subject: false,
+        subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
+      })
+      expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
+    },
+  )
 
-  test.each([1, 5, 25, 50, 99])('finds the true best ten where a filter excludes the topic of the query and keeps %i of a hundred', (kept) => {
-    const filters = (row: number): TestFilters => ({
-      ...EVERYTHING,
-      any_subject: false,
-      subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
-    })
-    expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
-  })
+  test.each([1, 5, 25, 50, 99])(
+    'finds the true best ten where a filter excludes the topic of the query and keeps %i of a hundred',
+    (kept) => {
+      const filters = (row: number): TestFilters => ({
+        ...EVERYTHING,
+        any_subject: false,
+        subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
+      })
+      expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
+    },
+  )
 
   test('scores few allowed rows one by one and many cell by cell', () => {
     expect([...recallOf(mapping, rows, () => EVERYTHING, 5).plans]).toEqual(['cells'])
-    expect([...recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: ['s01'] }), 5).plans]).toEqual(['exact'])
+    expect([
+      ...recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: ['s01'] }), 5).plans,
+    ]).toEqual(['exact'])
   })
 
   test('a limit near the number of allowed rows is filled in full', () => {
     const filters = { ...EVERYTHING, languages: ['de'] }
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
     const query = queryNear(rows, 7, seededRandom(seed))
-    for (const limit of [allowed - 1, allowed, allowed + 1]) expect(nearest(mapping, query, filters, limit).chunkIds).toHaveLength(Math.min(limit, allowed))
+    for (const limit of [allowed - 1, allowed, allowed + 1])
+      expect(nearest(mapping, query, filters, limit).chunkIds).toHaveLength(Math.min(limit, allowed))
   })
 
   test('the same search gives the same rows on another mapping', () => {
@@ -144,7 +171,9 @@ describe('a version that is divided into cells', () => {
   })
 
   test.each([1, 3, 40])('%i documents: exactly their passages are allowed', (count) => {
-    const ids = [...new Set(rows.map(({ record }) => record.document.id))].filter((_, at) => at % 7 === 0).slice(0, count)
+    const ids = [...new Set(rows.map(({ record }) => record.document.id))]
+      .filter((_, at) => at % 7 === 0)
+      .slice(0, count)
     const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
     const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
     expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
@@ -152,8 +181,15 @@ describe('a version that is divided into cells', () => {
   })
 
   test('a document that the version does not hold, or that is no id, allows nothing', () => {
-    for (const documents of [['00000000-0000-4000-8000-000000000000'], ['ffffffff-ffff-4fff-8fff-ffffffffffff'], ['no id'], ['']])
-      expect(allowedRows({ ...EVERYTHING, documents }, mapping.passages, mapping.facets, mapping.allowedCache).count).toBe(0)
+    for (const documents of [
+      ['00000000-0000-4000-8000-000000000000'],
+      ['ffffffff-ffff-4fff-8fff-ffffffffffff'],
+      ['no id'],
+      [''],
+    ])
+      expect(
+        allowedRows({ ...EVERYTHING, documents }, mapping.passages, mapping.facets, mapping.allowedCache).count,
+      ).toBe(0)
   })
 })
 
@@ -164,9 +200,14 @@ function lowRank(random: () => number, dimensions: number, clusters: number): (c
   const basis = Float32Array.from({ length: rank * dimensions }, gaussian)
   const centres = Float32Array.from({ length: clusters * rank }, gaussian)
   return (cluster) => {
-    const latent = Array.from({ length: rank }, (_, at) => (centres[cluster * rank + at] ?? 0) + gaussian() * 0.5 + (at === 0 ? 3 : 0))
+    const latent = Array.from(
+      { length: rank },
+      (_, at) => (centres[cluster * rank + at] ?? 0) + gaussian() * 0.5 + (at === 0 ? 3 : 0),
+    )
     return unit(
-      Float32Array.from({ length: dimensions }, (_, d) => latent.reduce((sum, value, at) => sum + value * (basis[at * dimensions + d] ?? 0), gaussian() * 0.6)),
+      Float32Array.from({ length: dimensions }, (_, d) =>
+        latent.reduce((sum, value, at) => sum + value * (basis[at * dimensions + d] ?? 0), gaussian() * 0.6),
+      ),
     )
   }
 }
@@ -177,7 +218,10 @@ describe('a version whose vectors differ in few directions', () => {
   beforeAll(async () => {
     const random = seededRandom(seed)
     const draw = lowRank(random, 256, 60)
-    const traits = (_n: number, cluster: number): PassageTraits => ({ language: cluster % 2 === 0 ? 'de' : 'en', subjects: [`topic-${cluster % 20}`] })
+    const traits = (_n: number, cluster: number): PassageTraits => ({
+      language: cluster % 2 === 0 ? 'de' : 'en',
+      subjects: [`topic-${cluster % 20}`],
+    })
     rows = testRows({ rows: 5_000, dimensions: 8, seed, clusters: 60, traits }).map(({ record }) => ({
       record,
       vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
@@ -200,8 +244,12 @@ describe('a version whose vectors differ in few directions', () => {
 
 test('vectors without neighbourhoods are not divided, and the true best ten are found among them', async () => {
   const random = seededRandom(seed)
-  const sparse = (): Float32Array => Float32Array.from({ length: 256 }, () => (random() < 0.04 ? random() - 0.5 : 0.000_1))
-  const rows = testRows({ rows: 4_500, dimensions: 256, seed }).map(({ record }) => ({ record, vector: unit(sparse()) }))
+  const sparse = (): Float32Array =>
+    Float32Array.from({ length: 256 }, () => (random() < 0.04 ? random() - 0.5 : 0.000_1))
+  const rows = testRows({ rows: 4_500, dimensions: 256, seed }).map(({ record }) => ({
+    record,
+    vector: unit(sparse()),
+  }))
   const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', divided: true })
   expect(artifact.manifest.index.cells).toBe(1)
   const mapping = open(artifact)

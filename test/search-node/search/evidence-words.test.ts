@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { tokenHash } from '#core/artifact/forward.ts'
-import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from '#search-node/search/evidence-words.ts'
+import {
+  adjacentPairs,
+  firstFocus,
+  nearPairs,
+  softCoverage,
+  windowCoverage,
+} from '#search-node/search/evidence-words.ts'
 import type { RowWords } from '#search-node/search/evidence-words.ts'
 import type { ForwardIndex } from '#search-node/search/forward.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -30,14 +36,22 @@ const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - fr
 describe('adjacent pairs', () => {
   it('are the share of the question’s neighbouring words that any of the rows has side by side, in order', () => {
     expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast cargo'])).toBe(1)
-    expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast', 'ballast cargo anchor'])).toBeCloseTo(1, 12)
+    expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast', 'ballast cargo anchor'])).toBeCloseTo(
+      1,
+      12,
+    )
     expect(measured(adjacentPairs, 'anchor ballast cargo', ['cargo ballast anchor'])).toBe(0)
     expect(measured(adjacentPairs, 'anchor ballast', ['anchor cargo ballast'])).toBe(0)
   })
 
   it('weigh as the commoner of their two words', () => {
     // Anchor stands in three rows of four, ballast in two, cargo in one: the pairs weigh as anchor and as ballast.
-    const share = measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast', 'anchor', 'ballast anchor', 'cargo'])
+    const share = measured(adjacentPairs, 'anchor ballast cargo', [
+      'anchor ballast',
+      'anchor',
+      'ballast anchor',
+      'cargo',
+    ])
     expect(share).toBeCloseTo(idf(3, 4) / (idf(3, 4) + idf(2, 4)), 12)
   })
 
@@ -74,7 +88,10 @@ describe('the coverage of a window', () => {
 
   it('is that of the best stretch of the best row', () => {
     const texts = ['ballast', `anchor ${filler(40)} ballast anchor ${filler(40)} anchor`, 'anchor']
-    expect(measured(windowCoverage, 'anchor ballast cargo', texts)).toBeCloseTo((2 * idf(2, 3)) / (2 * idf(2, 3) + idf(0, 3)), 12)
+    expect(measured(windowCoverage, 'anchor ballast cargo', texts)).toBeCloseTo(
+      (2 * idf(2, 3)) / (2 * idf(2, 3) + idf(0, 3)),
+      12,
+    )
   })
 
   it('counts a word once however often the stretch repeats it', () => {
@@ -89,7 +106,11 @@ describe('the coverage of a window', () => {
         const weights = new Map(asked.map((each) => [each, idf(Number(text.includes(each)), 1)]))
         const total = asked.reduce((sum, each) => sum + (weights.get(each) ?? 0), 0)
         const stretches = text.map((_, at) => new Set(text.slice(at, at + 36)))
-        const best = Math.max(...stretches.map((stretch) => asked.reduce((sum, each) => sum + (stretch.has(each) ? (weights.get(each) ?? 0) : 0), 0)))
+        const best = Math.max(
+          ...stretches.map((stretch) =>
+            asked.reduce((sum, each) => sum + (stretch.has(each) ? (weights.get(each) ?? 0) : 0), 0),
+          ),
+        )
         expect(measured(windowCoverage, asked.join(' '), [text.join(' ')])).toBeCloseTo(best / total, 10)
       }),
       { numRuns: 40 },
@@ -117,7 +138,8 @@ describe('the coverage of the first passage', () => {
   function covered(query: string, text: string, heading = '', corpus: readonly string[] = ['other']): number {
     return withForward(
       corpus.map((each) => said(each)),
-      ({ ask }) => softCoverage(ask(query), { language: 'xx', heading, text }, hashesOf({ language: 'xx', heading, text })),
+      ({ ask }) =>
+        softCoverage(ask(query), { language: 'xx', heading, text }, hashesOf({ language: 'xx', heading, text })),
     )
   }
 

@@ -46,7 +46,12 @@ function featuresWith(change: Partial<EvidenceInput>, query = 'anchor ballast'):
 }
 
 /** As the pipeline measures it: candidates by words, best first, and any list by vectors. */
-function measured(corpus: readonly ForwardPassage[], text: string, dense: RankedRows, documents: Uint32Array): number[] {
+function measured(
+  corpus: readonly ForwardPassage[],
+  text: string,
+  dense: RankedRows,
+  documents: Uint32Array,
+): number[] {
   return withForward(corpus, ({ forward, ask }) => {
     const question = ask(text)
     const width = question.words.length
@@ -57,7 +62,9 @@ function measured(corpus: readonly ForwardPassage[], text: string, dense: Ranked
       { rows: corpus.length, continues: (row) => corpus[row]?.continues === true, allowed: () => true },
       rows,
     )
-    const order = [...rows].filter((row) => (scores[row] ?? 0) > 0).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+    const order = [...rows]
+      .filter((row) => (scores[row] ?? 0) > 0)
+      .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
     return evidenceOf({
       question,
       questionWords: new Set(wordsOf(text)).size,
@@ -67,7 +74,9 @@ function measured(corpus: readonly ForwardPassage[], text: string, dense: Ranked
         order,
         order.map((row) => scores[row] ?? 0),
       ),
-      contributions: Float64Array.from(order.flatMap((row) => [...contributions.subarray(row * width, (row + 1) * width)])),
+      contributions: Float64Array.from(
+        order.flatMap((row) => [...contributions.subarray(row * width, (row + 1) * width)]),
+      ),
       dense,
       documents,
       first: corpus[order[0] ?? -1],
@@ -95,12 +104,23 @@ describe('the features of a list', () => {
 
   it('are finite and within their ranges for any corpus, question, documents and vectors', () => {
     fc.assert(
-      fc.property(anyCorpus, anyText, anyCosines, fc.array(fc.nat({ max: 3 }), { minLength: 9, maxLength: 9 }), (corpus, text, cosines, documents) => {
-        const scores = cosines.slice(0, corpus.length).sort((a, b) => b - a)
-        const list = measured(corpus, text, ranked([...scores.keys()].toReversed(), scores), Uint32Array.from(documents))
-        expect(list.every(Number.isFinite)).toBe(true)
-        expectWithinRanges(featuresOf(list), corpus.length)
-      }),
+      fc.property(
+        anyCorpus,
+        anyText,
+        anyCosines,
+        fc.array(fc.nat({ max: 3 }), { minLength: 9, maxLength: 9 }),
+        (corpus, text, cosines, documents) => {
+          const scores = cosines.slice(0, corpus.length).sort((a, b) => b - a)
+          const list = measured(
+            corpus,
+            text,
+            ranked([...scores.keys()].toReversed(), scores),
+            Uint32Array.from(documents),
+          )
+          expect(list.every(Number.isFinite)).toBe(true)
+          expectWithinRanges(featuresOf(list), corpus.length)
+        },
+      ),
     )
   })
 
@@ -118,7 +138,8 @@ describe('the features of a list', () => {
 
   it('are all 0 when no passage shares a word with the question', () => {
     const corpus = [said('anchor'), said('ballast')]
-    for (const text of ['cargo', '?', '']) expect(measured(corpus, text, ranked([1, 0]), Uint32Array.of(0, 1))).toEqual(EVIDENCE_FEATURES.map(() => 0))
+    for (const text of ['cargo', '?', ''])
+      expect(measured(corpus, text, ranked([1, 0]), Uint32Array.of(0, 1))).toEqual(EVIDENCE_FEATURES.map(() => 0))
   })
 
   it('come in the order of the wire format', () => {
@@ -142,7 +163,10 @@ describe('documents', () => {
   })
 
   it('document_share and document_agreement say nothing where one document holds everything', () => {
-    expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1]) })).toMatchObject({ document_share: 0.5, document_agreement: 0.5 })
+    expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1]) })).toMatchObject({
+      document_share: 0.5,
+      document_agreement: 0.5,
+    })
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1, 2]) }).document_share).toBe(1)
   })
 
@@ -154,7 +178,10 @@ describe('documents', () => {
   })
 
   it('document_agreement is 1 when both rank one document far above the others, and a half at most without vectors', () => {
-    expect(featuresWith({ lexical: ranked([0, 1, 2], [0.9, 0.9, 0.1]), dense: ranked([1, 4], [0.9, 0.1]) }).document_agreement).toBeCloseTo(1, 9)
+    expect(
+      featuresWith({ lexical: ranked([0, 1, 2], [0.9, 0.9, 0.1]), dense: ranked([1, 4], [0.9, 0.1]) })
+        .document_agreement,
+    ).toBeCloseTo(1, 9)
     expect(featuresWith({ lexical: ranked([0, 2], [0.9, 0.1]) }).document_agreement).toBeLessThanOrEqual(0.5)
   })
 
@@ -174,7 +201,10 @@ describe('words and vectors', () => {
   it('rank_overlap weighs the first places most', () => {
     // Swapped: nothing in common at depth 1, everything at depth 2.
     expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([2, 1]) }).rank_overlap).toBeCloseTo(0.9 / 1.9, 12)
-    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([1, 3]) }).rank_overlap).toBeCloseTo((1 + 0.9 / 2) / 1.9, 12)
+    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([1, 3]) }).rank_overlap).toBeCloseTo(
+      (1 + 0.9 / 2) / 1.9,
+      12,
+    )
     expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([3, 2]) }).rank_overlap).toBeCloseTo(0.9 / 2 / 1.9, 12)
   })
 
@@ -185,9 +215,15 @@ describe('words and vectors', () => {
   it('fused_top is the mean of the five best sums; a row that the vectors lack counts with their last cosine', () => {
     const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     // Sums: 0.9 + 0.2, 0.8 + 0.9, then the last cosine 0.2 with 0.7, 0.6, 0.5 and 0.4.
-    expect(featuresWith({ lexical, dense: ranked([1, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo((1.1 + 1.7 + 0.9 + 0.8 + 0.7) / 5, 12)
+    expect(featuresWith({ lexical, dense: ranked([1, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
+      (1.1 + 1.7 + 0.9 + 0.8 + 0.7) / 5,
+      12,
+    )
     // A row that the words lack counts 0 for them, as they were not cut.
-    expect(featuresWith({ lexical: ranked([0], [0.1]), dense: ranked([7, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo((0.9 + 0.3) / 2, 12)
+    expect(featuresWith({ lexical: ranked([0], [0.1]), dense: ranked([7, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
+      (0.9 + 0.3) / 2,
+      12,
+    )
     expect(featuresWith({ lexical }).fused_top).toBeCloseTo(0.7, 12)
   })
 
@@ -227,12 +263,17 @@ describe('words of the question', () => {
   })
 
   it('word_stability is 1 where there are no more than five, and 0 where no word adds anything', () => {
-    expect(featuresWith({ lexical: ranked([0, 1]), contributions: Float64Array.of(0.5, 0.1, 0.1, 0.4) }).word_stability).toBe(1)
+    expect(
+      featuresWith({ lexical: ranked([0, 1]), contributions: Float64Array.of(0.5, 0.1, 0.1, 0.4) }).word_stability,
+    ).toBe(1)
     expect(featuresWith({ lexical: ranked([0, 1]) }).word_stability).toBe(0)
   })
 
   it('content_share is the share of the question’s words that are no function words, never more than 1', () => {
-    expect([featuresWith({ questionWords: 8 }).content_share, featuresWith({ questionWords: 1 }).content_share]).toEqual([0.25, 1])
+    expect([
+      featuresWith({ questionWords: 8 }).content_share,
+      featuresWith({ questionWords: 1 }).content_share,
+    ]).toEqual([0.25, 1])
   })
 
   it('mean_idf and idf_deviation are relative to the logarithm of the passages', () => {
@@ -244,6 +285,9 @@ describe('words of the question', () => {
   })
 
   it('adjacent_pairs and near_pairs say nothing for a question of one word', () => {
-    expect(featuresWith({ contributions: new Float64Array(3) }, 'anchor')).toMatchObject({ adjacent_pairs: 0.5, near_pairs: 0.5 })
+    expect(featuresWith({ contributions: new Float64Array(3) }, 'anchor')).toMatchObject({
+      adjacent_pairs: 0.5,
+      near_pairs: 0.5,
+    })
   })
 })

@@ -22,7 +22,10 @@ export interface ForwardPassage extends Passage {
   readonly continues: boolean
 }
 
-/** A passage without a heading, in a language that has no stemmer and no function words; first of its revision unless said otherwise. */
+/**
+ * A passage without a heading, in a language that has no stemmer and no function words; first of its revision unless
+ * said otherwise.
+ */
 export function said(text: string, change: Partial<ForwardPassage> = {}): ForwardPassage {
   return { language: 'xx', heading: '', text, continues: false, ...change }
 }
@@ -58,7 +61,10 @@ export interface Opened {
 }
 
 /** Writes what a closer look needs of a corpus to a folder that is gone after `use`. */
-export function withForward<Result>(corpus: readonly ForwardPassage[], use: (opened: Opened, folder: string) => Result): Result {
+export function withForward<Result>(
+  corpus: readonly ForwardPassage[],
+  use: (opened: Opened, folder: string) => Result,
+): Result {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-forward-'))
   try {
     writeForward(folder, writtenForward(corpus))
@@ -92,6 +98,11 @@ const WORDS = ['anchor', 'ballast', 'cargo', 'dredge', 'embargo', 'ferries', 'th
 export const anyText = fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join(' '))
 
 export const anyCorpus: fc.Arbitrary<readonly ForwardPassage[]> = fc.array(
-  fc.record({ language: fc.constantFrom('en', 'de-AT', 'xx'), heading: anyText, text: anyText, continues: fc.boolean() }),
+  fc.record({
+    language: fc.constantFrom('en', 'de-AT', 'xx'),
+    heading: anyText,
+    text: anyText,
+    continues: fc.boolean(),
+  }),
   { minLength: 1, maxLength: 9 },
 )

@@ -48,7 +48,9 @@ it('two words are counted in no fewer rows than hold them side by side', () => {
         for (const words of rows) {
           for (const [at, first] of words.slice(0, -1).entries()) {
             const second = words[at + 1] ?? 0
-            const holding = rows.filter((others) => others.some((word, place) => word === first && others[place + 1] === second))
+            const holding = rows.filter((others) =>
+              others.some((word, place) => word === first && others[place + 1] === second),
+            )
             expect(forward.pairFrequency(first, second)).toBeGreaterThanOrEqual(holding.length)
           }
         }

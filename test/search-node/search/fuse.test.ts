@@ -5,7 +5,8 @@ import type { Candidates, Fusion } from '#search-node/search/fuse.ts'
 
 function candidates(lexical: readonly number[] | undefined, dense: readonly number[] | undefined): Candidates {
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)
-  const column = (scores: readonly number[] | undefined): Float64Array | undefined => (scores === undefined ? undefined : Float64Array.from(scores))
+  const column = (scores: readonly number[] | undefined): Float64Array | undefined =>
+    scores === undefined ? undefined : Float64Array.from(scores)
   return { rows, lexical: column(lexical), dense: column(dense) }
 }
 
@@ -13,8 +14,15 @@ const weighted = (weight: number): Fusion => ({ fusion: 'weighted', dense_weight
 const rrf = (weight: number, k: number): Fusion => ({ fusion: 'rrf', dense_weight: weight, rrf_k: k })
 
 const share = fc.double({ min: 0, max: 1, noNaN: true })
-const anyRow = fc.record({ lexical: fc.oneof(fc.constant(0), share), dense: fc.double({ min: -1, max: 1, noNaN: true }) })
-const anyFusion = fc.record({ fusion: fc.constantFrom('weighted' as const, 'rrf' as const), dense_weight: share, rrf_k: fc.integer({ min: 1, max: 1_000 }) })
+const anyRow = fc.record({
+  lexical: fc.oneof(fc.constant(0), share),
+  dense: fc.double({ min: -1, max: 1, noNaN: true }),
+})
+const anyFusion = fc.record({
+  fusion: fc.constantFrom('weighted' as const, 'rrf' as const),
+  dense_weight: share,
+  rrf_k: fc.integer({ min: 1, max: 1_000 }),
+})
 const columns = (rows: readonly { readonly lexical: number; readonly dense: number }[]): Candidates =>
   candidates(
     rows.map(({ lexical }) => lexical),
@@ -81,7 +89,9 @@ describe('fusing', () => {
 
   it('of nothing is nothing, and rows that nothing ranked have a score of 0', () => {
     expect(fuse(candidates([], []), rrf(0.5, 60))).toHaveLength(0)
-    expect([...fuse({ rows: Uint32Array.of(4, 7), lexical: undefined, dense: undefined }, weighted(0.5))]).toEqual([0, 0])
+    expect([...fuse({ rows: Uint32Array.of(4, 7), lexical: undefined, dense: undefined }, weighted(0.5))]).toEqual([
+      0, 0,
+    ])
   })
 
   it('does not depend on the order of the candidates', () => {
@@ -97,7 +107,9 @@ describe('fusing', () => {
       fc.property(fc.array(anyRow, { minLength: 2 }), anyFusion, (rows, fusion) => {
         const fused = fuse(columns(rows), fusion)
         const overtaken = rows.filter((one, a) =>
-          rows.some((other, b) => one.lexical >= other.lexical && one.dense >= other.dense && (fused[a] ?? 0) < (fused[b] ?? 0)),
+          rows.some(
+            (other, b) => one.lexical >= other.lexical && one.dense >= other.dense && (fused[a] ?? 0) < (fused[b] ?? 0),
+          ),
         )
         expect(overtaken).toEqual([])
       }),

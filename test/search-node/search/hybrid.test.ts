@@ -17,7 +17,13 @@ const CLUSTERS = 15
 let corpus: Searchable
 let rows: readonly ArtifactRow[]
 beforeAll(async () => {
-  rows = wordedRows({ rows: ROWS, dimensions: 16, seed, clusters: CLUSTERS, traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en' }) })
+  rows = wordedRows({
+    rows: ROWS,
+    dimensions: 16,
+    seed,
+    clusters: CLUSTERS,
+    traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en' }),
+  })
   corpus = await searchable({ rows })
 })
 afterAll(() => corpus.close())
@@ -25,7 +31,8 @@ afterAll(() => corpus.close())
 const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
 const sources = ({ passages }: SearchReply): string[] => passages.map(({ source_id }) => source_id)
-const scoresOf = ({ passages }: SearchReply): Map<number, number> => new Map(passages.map(({ row, score }) => [row, score]))
+const scoresOf = ({ passages }: SearchReply): Map<number, number> =>
+  new Map(passages.map(({ row, score }) => [row, score]))
 
 /** Questions on topics, each with a vector of its own. */
 function questions(count: number): { readonly text: string; readonly vector: Float32Array }[] {
@@ -49,10 +56,12 @@ describe('words alone', () => {
       const reply = ask({ text, limit: 50 })
       expect(reply.plan).toBe('none')
       expect(reply.passages.length).toBeGreaterThan(0)
-      for (const passage of reply.passages) expect(text.split(' ').some((word) => passage.text.includes(word))).toBe(true)
+      for (const passage of reply.passages)
+        expect(text.split(' ').some((word) => passage.text.includes(word))).toBe(true)
       expectWellFormed(reply.passages)
     }
-    for (const n of [0, 77, ROWS - 1]) expect(sources(ask({ text: `and what of ${ownWord(n)}?` }))).toEqual([sourceOf(n)])
+    for (const n of [0, 77, ROWS - 1])
+      expect(sources(ask({ text: `and what of ${ownWord(n)}?` }))).toEqual([sourceOf(n)])
   })
 
   test('that no passage holds find nothing, and say so in every feature', () => {
@@ -81,7 +90,10 @@ describe('words and a vector together', () => {
       const { passages } = ask({ ...asked, limit: ROWS, ranking: { ...RANKING, dense_weight: 0.3 } })
       expect(passages).toHaveLength(ROWS)
       for (const { row, score } of passages) {
-        const cosine = (rows[row]?.vector ?? new Float32Array()).reduce((sum, value, d) => sum + value * (asked.vector[d] ?? 0), 0)
+        const cosine = (rows[row]?.vector ?? new Float32Array()).reduce(
+          (sum, value, d) => sum + value * (asked.vector[d] ?? 0),
+          0,
+        )
         expect(score).toBeCloseTo(Math.max(0, 0.7 * (ofWords.get(row) ?? 0) + 0.3 * cosine), 5)
       }
       expectWellFormed(passages)
@@ -91,7 +103,9 @@ describe('words and a vector together', () => {
   test('ranked by reciprocal ranks come in the order of the one that has all the weight, the first with score 1', () => {
     for (const asked of questions(6)) {
       for (const dense_weight of [0, 1]) {
-        const [byScores, byRanks] = (['weighted', 'rrf'] as const).map((fusion) => ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, dense_weight } }))
+        const [byScores, byRanks] = (['weighted', 'rrf'] as const).map((fusion) =>
+          ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, dense_weight } }),
+        )
         if (byScores === undefined || byRanks === undefined) throw new Error('unreachable')
         const positive = byScores.passages.filter(({ score }) => score > 0).length
         expect(sources(byRanks).slice(0, positive)).toEqual(sources(byScores).slice(0, positive))
@@ -112,7 +126,8 @@ describe('words and a vector together', () => {
       )[0]?.chunk_id
       const far = rows.findIndex(({ record }) => record.chunk_id === farthest)
       const [text = ''] = rows[far]?.record.text.split(' ') ?? []
-      const rowsOf = (dense_weight: number): number[] => ask({ text, vector, ranking: { ...RANKING, fusion, dense_weight } }).passages.map(({ row }) => row)
+      const rowsOf = (dense_weight: number): number[] =>
+        ask({ text, vector, ranking: { ...RANKING, fusion, dense_weight } }).passages.map(({ row }) => row)
       expect(rowsOf(0.1)).toContain(far)
       expect(rowsOf(0.9)).toContain(near)
     }
@@ -129,7 +144,13 @@ describe('what speaks for the list', () => {
   test('is one finite number a feature whenever there are words, also when nothing is allowed', () => {
     const nothing = { ...EVERYTHING, languages: ['fr'] }
     for (const { text, vector } of questions(CLUSTERS)) {
-      for (const change of [{ text }, { text, vector }, { text, vector, limit: 1 }, { text, vector, filters: nothing }, { text, filters: nothing }]) {
+      for (const change of [
+        { text },
+        { text, vector },
+        { text, vector, limit: 1 },
+        { text, vector, filters: nothing },
+        { text, filters: nothing },
+      ]) {
         const { evidence } = ask(change)
         expect(evidence).toHaveLength(EVIDENCE_FEATURES.length)
         expect(evidence.filter((value) => !Number.isFinite(value))).toEqual([])
@@ -141,7 +162,8 @@ describe('what speaks for the list', () => {
     // Words of more passages than are looked at closely.
     const text = Array.from({ length: 120 }, (_, n) => ownWord(n)).join(' ')
     for (const asked of [...questions(5), ...questions(2).map(({ vector }) => ({ text, vector }))])
-      for (const limit of [10, 75]) expect(ask({ ...asked, limit }).evidence).toEqual(ask({ ...asked, limit: 1 }).evidence)
+      for (const limit of [10, 75])
+        expect(ask({ ...asked, limit }).evidence).toEqual(ask({ ...asked, limit: 1 }).evidence)
   })
 })
 
@@ -173,7 +195,8 @@ describe('narrowing', () => {
     for (const share of [0, 0.02, 0.5, 1]) {
       const kept = rows.map(() => random() < share)
       const onlyRows = new Uint8Array(Math.ceil(ROWS / 8))
-      for (const [row, keeps] of kept.entries()) if (keeps) onlyRows[row >>> 3] = (onlyRows[row >>> 3] ?? 0) | (1 << (row & 7))
+      for (const [row, keeps] of kept.entries())
+        if (keeps) onlyRows[row >>> 3] = (onlyRows[row >>> 3] ?? 0) | (1 << (row & 7))
       const left = rows.filter((_, row) => kept[row])
       for (const { vector, text } of questions(5)) {
         const best = bruteForce(left, vector, filters, 10).map(({ chunk_id }) => chunk_id)

@@ -22,7 +22,10 @@ export function indexed(corpus: readonly Passage[]): LexicalFiles {
 }
 
 /** Writes the index of a corpus to a folder that is gone after `use`. */
-export function withIndex<Result>(corpus: readonly Passage[], use: (index: LexicalIndex, folder: string) => Result): Result {
+export function withIndex<Result>(
+  corpus: readonly Passage[],
+  use: (index: LexicalIndex, folder: string) => Result,
+): Result {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-lexical-'))
   try {
     writeIndex(folder, indexed(corpus))
@@ -45,7 +48,11 @@ export function writeIndex(folder: string, { description, terms, postings }: Lex
 
 /** How often a word occurs in a row, weighted and evened out by length as BM25F has it, from the texts alone. */
 function naiveFrequencies(corpus: readonly Passage[]): (word: string) => number[] {
-  const rows = corpus.map(({ language, heading, text }) => ({ language, heading: analyze(heading, language), text: analyze(text, language) }))
+  const rows = corpus.map(({ language, heading, text }) => ({
+    language,
+    heading: analyze(heading, language),
+    text: analyze(text, language),
+  }))
   const names = ['heading', 'text'] as const
   const average = { heading: 0, text: 0 }
   for (const name of names) average[name] = rows.reduce((sum, row) => sum + row[name].length, 0) / rows.length
@@ -74,7 +81,8 @@ export function naiveScores(corpus: readonly Passage[], asked: readonly string[]
     const found = frequencies(word)
     const holding = found.filter((frequency) => frequency > 0).length
     const idf = Math.log(1 + (corpus.length - holding + 0.5) / (holding + 0.5))
-    for (const [row, frequency] of found.entries()) scores[row] = (scores[row] ?? 0) + (idf * frequency) / (k1 + frequency)
+    for (const [row, frequency] of found.entries())
+      scores[row] = (scores[row] ?? 0) + (idf * frequency) / (k1 + frequency)
   }
   return scores
 }
@@ -86,7 +94,8 @@ export function naiveSums(corpus: readonly Passage[], { groups }: LexicalQuery):
   const sums = new Uint32Array(corpus.length)
   for (const { word, weight } of groups) {
     for (const [row, frequency] of frequencies(word).entries())
-      if (frequency > 0) sums[row] = (sums[row] ?? 0) + weight * Math.max(1, Math.round((255 * frequency) / (k1 + frequency)))
+      if (frequency > 0)
+        sums[row] = (sums[row] ?? 0) + weight * Math.max(1, Math.round((255 * frequency) / (k1 + frequency)))
   }
   return sums
 }
@@ -97,7 +106,11 @@ export function bitsOf(rows: number, allowed: (row: number) => boolean): Uint32A
   return bits
 }
 
-export function bestOf(sums: Uint32Array, allowed: (row: number) => boolean, wanted: number): [row: number, score: number][] {
+export function bestOf(
+  sums: Uint32Array,
+  allowed: (row: number) => boolean,
+  wanted: number,
+): [row: number, score: number][] {
   return Array.from(sums, (sum, row): [number, number] => [row, sum])
     .filter(([row, sum]) => sum > 0 && allowed(row))
     .sort(([rowA, a], [rowB, b]) => b - a || rowA - rowB)

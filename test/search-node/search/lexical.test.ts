@@ -11,8 +11,22 @@ import { seededRandom } from '#test/support/artifact.ts'
 import { bestOf, bitsOf, naiveScores, naiveSums, withIndex } from './lexical-corpus.ts'
 import type { Passage } from './lexical-corpus.ts'
 
-const VOCABULARY = ['bank', 'notify', 'notified', 'Vertrag', 'Verträge', 'obligation', '33(1)', '2016/679', 'client', 'asset', 'the', 'und']
-const phrase = (maxLength: number): fc.Arbitrary<string> => fc.array(fc.constantFrom(...VOCABULARY), { maxLength }).map((list) => list.join(' '))
+const VOCABULARY = [
+  'bank',
+  'notify',
+  'notified',
+  'Vertrag',
+  'Verträge',
+  'obligation',
+  '33(1)',
+  '2016/679',
+  'client',
+  'asset',
+  'the',
+  'und',
+]
+const phrase = (maxLength: number): fc.Arbitrary<string> =>
+  fc.array(fc.constantFrom(...VOCABULARY), { maxLength }).map((list) => list.join(' '))
 const passage: fc.Arbitrary<Passage> = fc.record({
   language: fc.constantFrom('en', 'en-GB', 'de', 'fr', 'xx'),
   heading: phrase(3),
@@ -101,7 +115,9 @@ describe('the best rows', () => {
             const query = prepareLexical(index, analyzeQuestion(asked, index.description.languages).words)
             const allowed = (row: number): boolean => allowedRows[row] ?? false
             const sums = naiveSums(corpus, query)
-            expect(pairs(searchLexical(query, bitsOf(corpus.length, allowed), wanted))).toEqual(bestOf(sums, allowed, wanted))
+            expect(pairs(searchLexical(query, bitsOf(corpus.length, allowed), wanted))).toEqual(
+              bestOf(sums, allowed, wanted),
+            )
           })
         },
       ),
@@ -130,7 +146,8 @@ describe('the best rows', () => {
           () => false,
         ]) {
           const [bits, expected] = [bitsOf(rows, allowed), bestOf(sums, allowed, 300)]
-          for (const wanted of [1, 10, 300]) expect(pairs(searchLexical(query, bits, wanted))).toEqual(expected.slice(0, wanted))
+          for (const wanted of [1, 10, 300])
+            expect(pairs(searchLexical(query, bits, wanted))).toEqual(expected.slice(0, wanted))
         }
       }
     })
@@ -139,7 +156,9 @@ describe('the best rows', () => {
   test('of a question without a word that the version knows are none', () => {
     withIndex([{ language: 'en', heading: '', text: 'client money' }], (index) => {
       for (const asked of ['', 'what is the', 'unknown', '§ … !'])
-        expect(searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10).rows).toHaveLength(0)
+        expect(
+          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10).rows,
+        ).toHaveLength(0)
     })
   })
 
@@ -154,7 +173,11 @@ describe('the best rows', () => {
   })
 
   test('of a question that is asked again are the same', () => {
-    const corpus = Array.from({ length: 500 }, (_, n) => ({ language: 'en', heading: `part${n % 7}`, text: `money${n % 11} client ${n}` }))
+    const corpus = Array.from({ length: 500 }, (_, n) => ({
+      language: 'en',
+      heading: `part${n % 7}`,
+      text: `money${n % 11} client ${n}`,
+    }))
     withIndex(corpus, (index) => {
       const query = prepareLexical(index, analyzeQuestion('client part3 money4 44', ['en']).words)
       const found = searchLexical(query, everyRow(corpus.length), 50)

@@ -1,4 +1,13 @@
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -24,7 +33,8 @@ beforeEach(() => {
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-const open = (change: Partial<ArtifactRef> = {}): ReturnType<typeof openMapping> => openMapping({ ...good, folder, ...change })
+const open = (change: Partial<ArtifactRef> = {}): ReturnType<typeof openMapping> =>
+  openMapping({ ...good, folder, ...change })
 
 /** Makes a description say more of something than there is. */
 function sayMore(name: string, count: string, more: number): void {
@@ -38,17 +48,22 @@ test('an artifact in order is opened, and opened again', () => {
   for (let times = 0; times < 2; times++) expect(() => open().close()).not.toThrow()
 })
 
-test.each(['rows.bin', 'lexical.terms', 'lexical.postings', 'forward.tokens', 'forward.offsets', 'forward.pairs', 'references.bin'])(
-  'an artifact whose %s is longer or shorter than the manifest and its description say is not opened',
-  (name) => {
-    const { size } = statSync(join(folder, name))
-    truncateSync(join(folder, name), size - 4)
-    expect(() => open()).toThrow(/does not fit the number of passages|not as long as its description says/)
-    cpSync(join(good.folder, name), join(folder, name))
-    appendFileSync(join(folder, name), Buffer.alloc(4))
-    expect(() => open()).toThrow(/does not fit the number of passages|not as long as its description says/)
-  },
-)
+test.each([
+  'rows.bin',
+  'lexical.terms',
+  'lexical.postings',
+  'forward.tokens',
+  'forward.offsets',
+  'forward.pairs',
+  'references.bin',
+])('an artifact whose %s is longer or shorter than the manifest and its description say is not opened', (name) => {
+  const { size } = statSync(join(folder, name))
+  truncateSync(join(folder, name), size - 4)
+  expect(() => open()).toThrow(/does not fit the number of passages|not as long as its description says/)
+  cpSync(join(good.folder, name), join(folder, name))
+  appendFileSync(join(folder, name), Buffer.alloc(4))
+  expect(() => open()).toThrow(/does not fit the number of passages|not as long as its description says/)
+})
 
 test.each([
   ['lexical.json', 'rows', 1],
@@ -67,10 +82,13 @@ test.each([
   expect(() => open()).toThrow(/contradicts the manifest|not as long as/)
 })
 
-test.each(['lexical.json', 'forward.json', 'references.json', 'facets.json'])('an artifact whose %s is of another form is not opened', (name) => {
-  writeFileSync(join(folder, name), '{}')
-  expect(() => open()).toThrow()
-})
+test.each(['lexical.json', 'forward.json', 'references.json', 'facets.json'])(
+  'an artifact whose %s is of another form is not opened',
+  (name) => {
+    writeFileSync(join(folder, name), '{}')
+    expect(() => open()).toThrow()
+  },
+)
 
 test('files of another number of passages than the manifest states are not opened', () => {
   for (const passages of [59, 61]) expect(() => open({ passages })).toThrow()

@@ -28,7 +28,9 @@ describe('the part of a provision that a text marks', () => {
   })
 
   it('may lie in another piece of a text that was cut than the part around it', () => {
-    expect(textsMarking(['(1) The keeper:\n(a) counts;', '(b) reports.\n(2) The register.', '(c) ends.'], ['1', 'b'])).toEqual([1])
+    expect(
+      textsMarking(['(1) The keeper:\n(a) counts;', '(b) reports.\n(2) The register.', '(c) ends.'], ['1', 'b']),
+    ).toEqual([1])
   })
 
   it('is looked for as it is written, whatever signs it holds', () => {

@@ -31,7 +31,8 @@ afterAll(() => corpus.close())
 
 const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
-const named = ({ passages }: SearchReply): string[] => passages.filter((passage) => passage.named).map(({ source_id }) => source_id)
+const named = ({ passages }: SearchReply): string[] =>
+  passages.filter((passage) => passage.named).map(({ source_id }) => source_id)
 const vector = (): Float32Array => queryNear(rows, 5, seededRandom(seed))
 const ENGLISH = { ...EVERYTHING, languages: ['en'] }
 
@@ -54,7 +55,8 @@ describe('a provision that the query names', () => {
   })
 
   test('is served although no word of it and no vector finds it', () => {
-    for (const change of [{}, { vector: vector() }]) expect(named(ask({ text: 'BEE 6.5.2', limit: 1, ...change }))).toEqual([sourceOf(33)])
+    for (const change of [{}, { vector: vector() }])
+      expect(named(ask({ text: 'BEE 6.5.2', limit: 1, ...change }))).toEqual([sourceOf(33)])
   })
 
   test('brings the passages of its parts', () => {
@@ -87,8 +89,12 @@ describe('a provision that cannot be served', () => {
   })
 
   test('is not in the corpus where the caller is not entitled to it, whatever the corpus holds', () => {
-    expect(ask({ text, filters: ENGLISH, vector: vector() }).unsupported).toEqual([{ ...unsupported, reason: 'not_in_corpus' }])
-    expect(ask({ text: 'BEE 7.4' }).unsupported).toEqual([{ text: 'BEE 7.4', normalized: 'rulebook:bee#7/4', reason: 'not_in_corpus' }])
+    expect(ask({ text, filters: ENGLISH, vector: vector() }).unsupported).toEqual([
+      { ...unsupported, reason: 'not_in_corpus' },
+    ])
+    expect(ask({ text: 'BEE 7.4' }).unsupported).toEqual([
+      { text: 'BEE 7.4', normalized: 'rulebook:bee#7/4', reason: 'not_in_corpus' },
+    ])
   })
 
   test('is not in the corpus where the corpus does not hold it', () => {
@@ -97,15 +103,24 @@ describe('a provision that cannot be served', () => {
     ])
   })
 
-  test('is told from one that is not held by looking the entitlement up once, however many passages are of the provision', () => {
-    const lookUps = vi.spyOn(corpus.mapping.allowedCache, 'get')
-    ask({ text: 'BEE 6 and BEE 9.1', filters: ENGLISH, entitled: { ...EVERYTHING } })
-    expect(lookUps).toHaveBeenCalledTimes(2)
-    lookUps.mockRestore()
-  })
+  test(
+    'is told from one that is not held by looking the entitlement up once, however many passages are ' +
+      'of the provision',
+    () => {
+      const lookUps = vi.spyOn(corpus.mapping.allowedCache, 'get')
+      ask({ text: 'BEE 6 and BEE 9.1', filters: ENGLISH, entitled: { ...EVERYTHING } })
+      expect(lookUps).toHaveBeenCalledTimes(2)
+      lookUps.mockRestore()
+    },
+  )
 
   test('is told once each and in the order of the query, beside what can be served', () => {
-    const reply = ask({ text: 'Compare BEE 40.1, BEE 6.5.2, BEE 9.1 and BEE 40.1.', filters: ENGLISH, entitled: EVERYTHING, vector: vector() })
+    const reply = ask({
+      text: 'Compare BEE 40.1, BEE 6.5.2, BEE 9.1 and BEE 40.1.',
+      filters: ENGLISH,
+      entitled: EVERYTHING,
+      vector: vector(),
+    })
     expect(reply.unsupported.map(({ normalized, reason }) => [normalized, reason])).toEqual([
       ['rulebook:bee#40/1', 'not_in_corpus'],
       ['rulebook:bee#9/1', 'outside_filters'],

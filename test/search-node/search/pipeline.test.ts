@@ -8,7 +8,16 @@ import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
 import type { Mapping } from '#search-node/search/mapping.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
-import { allows, bruteForce, buildTestArtifact, queryNear, seededRandom, signingKeys, testRows, unit } from '#test/support/artifact.ts'
+import {
+  allows,
+  bruteForce,
+  buildTestArtifact,
+  queryNear,
+  seededRandom,
+  signingKeys,
+  testRows,
+  unit,
+} from '#test/support/artifact.ts'
 import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
@@ -25,8 +34,16 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(store, { recursive: true, force: true }))
 
-/** Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply promises. */
-function recallAt5(mapping: Mapping, rows: readonly ArtifactRow[], filters: TestFilters, queries = 60): { recall: number; plans: Set<string> } {
+/**
+ * Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply
+ * promises.
+ */
+function recallAt5(
+  mapping: Mapping,
+  rows: readonly ArtifactRow[],
+  filters: TestFilters,
+  queries = 60,
+): { recall: number; plans: Set<string> } {
   const random = seededRandom(seed + 1)
   const allowed = rows.filter(({ record }) => allows(filters, record)).length
   const plans = new Set<string>()
@@ -55,17 +72,33 @@ function recallAt5(mapping: Mapping, rows: readonly ArtifactRow[], filters: Test
 const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001 } as const
 
 describe.each<[string, (n: number, cluster: number, random: () => number) => PassageTraits]>([
-  ['at random', (_n, _cluster, random) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])) })],
+  [
+    'at random',
+    (_n, _cluster, random) => ({
+      subjects: Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
+    }),
+  ],
   [
     'with the topic, so that whole neighbourhoods of a query are excluded',
-    (n, cluster) => ({ subjects: Object.entries(SHARES).flatMap(([name, share]) => ((share < 0.01 ? n < 5 : cluster < 100 * share) ? [name] : [])) }),
+    (n, cluster) => ({
+      subjects: Object.entries(SHARES).flatMap(([name, share]) =>
+        (share < 0.01 ? n < 5 : cluster < 100 * share) ? [name] : [],
+      ),
+    }),
   ],
 ])('filters that allow passages %s', (name, traits) => {
   let mapping: Mapping
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
     const random = seededRandom(seed)
-    rows = testRows({ rows: 5_000, dimensions: 64, seed, clusters: 100, spread: 0.9, traits: (n, cluster) => traits(n, cluster, random) })
+    rows = testRows({
+      rows: 5_000,
+      dimensions: 64,
+      seed,
+      clusters: 100,
+      spread: 0.9,
+      traits: (n, cluster) => traits(n, cluster, random),
+    })
     mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name, divided: true }))
   })
   afterAll(() => mapping.close())
@@ -109,7 +142,10 @@ describe('a version with every kind of facet', () => {
     ['the day before a revision begins', { in_force_on: '2024-12-31' }],
     ['the day on which one revision ends and another begins', { in_force_on: '2025-01-01' }],
     ['a day before anything was in force', { in_force_on: '2019-12-31' }],
-    ['everything at once', { languages: ['de'], jurisdictions: ['XA'], any_subject: false, subjects: ['audit'], in_force_on: '2025-06-01' }],
+    [
+      'everything at once',
+      { languages: ['de'], jurisdictions: ['XA'], any_subject: false, subjects: ['audit'], in_force_on: '2025-06-01' },
+    ],
     ['no subject at all', { any_subject: false, subjects: [] }],
     ['a value that the version does not hold', { languages: ['fr'] }],
     ['nothing, because a list is empty', { jurisdictions: [] }],
@@ -120,14 +156,20 @@ describe('a version with every kind of facet', () => {
   test('a limit above the number of allowed passages returns all of them', () => {
     const filters = { ...EVERYTHING, languages: ['de'], any_subject: false, subjects: ['audit'] }
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
-    const reply = search(mapping, inputOf({ vector: queryNear(rows, 3, seededRandom(1)), limit: BOUNDS.searchLimitMax, filters }))
+    const reply = search(
+      mapping,
+      inputOf({ vector: queryNear(rows, 3, seededRandom(1)), limit: BOUNDS.searchLimitMax, filters }),
+    )
     expect(allowed).toBeLessThan(BOUNDS.searchLimitMax)
     expect(reply.passages).toHaveLength(allowed)
   })
 
   test('the largest limit is filled in full', () => {
     const query = queryNear(rows, 3, seededRandom(1))
-    const reply = search(mapping, inputOf({ vector: query, limit: BOUNDS.searchLimitMax, ranking: { ...RANKING, expansion: 1 } }))
+    const reply = search(
+      mapping,
+      inputOf({ vector: query, limit: BOUNDS.searchLimitMax, ranking: { ...RANKING, expansion: 1 } }),
+    )
     const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
     expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)
     expect(reply.passages.filter(({ chunk_id }) => best.has(chunk_id)).length).toBeGreaterThanOrEqual(98)
@@ -139,14 +181,31 @@ describe('a version with every kind of facet', () => {
     if (target === undefined) throw new Error('no allowed row')
     const [found] = search(mapping, inputOf({ vector: target.vector.slice(), limit: 1 })).passages
     const { chunk_id, source_id, text, document, citation, metadata, place } = target.record
-    expect(found).toEqual({ chunk_id, source_id, text, document, citation, metadata, place, row, named: false, score: expect.closeTo(1, 6) })
+    expect(found).toEqual({
+      chunk_id,
+      source_id,
+      text,
+      document,
+      citation,
+      metadata,
+      place,
+      row,
+      named: false,
+      score: expect.closeTo(1, 6),
+    })
   })
 
   test('more filters than are kept at once give the same results as before', () => {
     const query = queryNear(rows, 8, seededRandom(2))
     const onDay = (day: number): string =>
       JSON.stringify(
-        search(mapping, inputOf({ vector: query, filters: { ...EVERYTHING, in_force_on: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) } })),
+        search(
+          mapping,
+          inputOf({
+            vector: query,
+            filters: { ...EVERYTHING, in_force_on: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) },
+          }),
+        ),
       )
     const days = Array.from({ length: BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => day + 1)
     const before = days.map(onDay)
@@ -166,7 +225,10 @@ test('passages with one vector are all equal in score and come in the order of t
 })
 
 test('a passage that points away from the query scores 0, never less', async () => {
-  const rows = testRows({ rows: 3, dimensions: 16, seed }).map(({ record }, at) => ({ record, vector: new Float32Array(16).fill(at === 0 ? 1 : -1) }))
+  const rows = testRows({ rows: 3, dimensions: 16, seed }).map(({ record }, at) => ({
+    record,
+    vector: new Float32Array(16).fill(at === 0 ? 1 : -1),
+  }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'opposite' }))
   const { passages } = search(mapping, inputOf({ vector: new Float32Array(16).fill(1), limit: 3 }))
   mapping.close()
@@ -176,18 +238,29 @@ test('a passage that points away from the query scores 0, never less', async () 
 test('of passages that point away from the query the least far are served; as all score 0, in the order of their ids', async () => {
   const query = new Float32Array(16).fill(1)
   const random = seededRandom(seed)
-  const rows = testRows({ rows: 60, dimensions: 16, seed }).map(({ record }) => ({ record, vector: unit(query.map(() => -0.5 - random())) }))
+  const rows = testRows({ rows: 60, dimensions: 16, seed }).map(({ record }) => ({
+    record,
+    vector: unit(query.map(() => -0.5 - random())),
+  }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'away' }))
   const { passages } = search(mapping, inputOf({ vector: query, limit: 10 }))
   mapping.close()
-  expect(passages.map(({ chunk_id, score }) => ({ chunk_id, score }))).toEqual(bruteForce(rows, unit(query), EVERYTHING, 10))
+  expect(passages.map(({ chunk_id, score }) => ({ chunk_id, score }))).toEqual(
+    bruteForce(rows, unit(query), EVERYTHING, 10),
+  )
   expect(passages.every(({ score }) => score === 0)).toBe(true)
 })
 
 test('vectors whose weight lies in few dimensions survive rounding to int8', async () => {
   const random = seededRandom(seed)
-  const spiky = (): Float32Array => Float32Array.from({ length: 128 }, () => (random() < 0.03 ? (random() - 0.5) * 40 : (random() - 0.5) * 0.6))
-  const rows = testRows({ rows: 2_000, dimensions: 128, seed, traits: (n) => ({ language: n % 10 === 0 ? 'de' : 'en' }) }).map(({ record }) => ({
+  const spiky = (): Float32Array =>
+    Float32Array.from({ length: 128 }, () => (random() < 0.03 ? (random() - 0.5) * 40 : (random() - 0.5) * 0.6))
+  const rows = testRows({
+    rows: 2_000,
+    dimensions: 128,
+    seed,
+    traits: (n) => ({ language: n % 10 === 0 ? 'de' : 'en' }),
+  }).map(({ record }) => ({
     record,
     vector: unit(spiky()),
   }))

@@ -21,10 +21,18 @@ test('of two filters, if the narrower is looked through cell by cell, so is the 
     cells: fc.integer({ min: 2, max: 8_000 }),
   })
   fc.assert(
-    fc.property(input, fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (shape, a, b) => {
-      const [narrow, wide] = [Math.floor(Math.min(a, b) * shape.passages), Math.floor(Math.max(a, b) * shape.passages)]
-      const plans = [narrow, wide].map((allowed) => planOf({ ...shape, allowed }))
-      expect(plans).not.toEqual(['cells', 'exact'])
-    }),
+    fc.property(
+      input,
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (shape, a, b) => {
+        const [narrow, wide] = [
+          Math.floor(Math.min(a, b) * shape.passages),
+          Math.floor(Math.max(a, b) * shape.passages),
+        ]
+        const plans = [narrow, wide].map((allowed) => planOf({ ...shape, allowed }))
+        expect(plans).not.toEqual(['cells', 'exact'])
+      },
+    ),
   )
 })

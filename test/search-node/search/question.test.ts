@@ -52,7 +52,14 @@ describe('the words of a question', () => {
 describe('the pairs of a question', () => {
   it('weigh what they say beyond their words: the idf of the pair less the mean of the two', () => {
     // Four rows hold both words, one of them side by side.
-    const corpus = [said('anchor ballast'), said('anchor cargo ballast'), said('ballast anchor'), said('ballast cargo anchor'), said('cargo'), said('cargo')]
+    const corpus = [
+      said('anchor ballast'),
+      said('anchor cargo ballast'),
+      said('ballast anchor'),
+      said('ballast cargo anchor'),
+      said('cargo'),
+      said('cargo'),
+    ]
     withForward(corpus, ({ ask }) => {
       const { pairs, pairsWeight } = ask('anchor ballast')
       const weight = idf(1, 6) - idf(4, 6)
@@ -85,7 +92,9 @@ describe('the pairs of a question', () => {
     ])
     withForward(corpus, ({ ask }) => {
       const [english, other] = [ask('anchor the ballast', ['en']), ask('anchor the ballast', ['xx'])]
-      expect(english.pairs.map(({ first, second }) => [first, second])).toEqual([[hash('anchor', 'en'), hash('ballast', 'en')]])
+      expect(english.pairs.map(({ first, second }) => [first, second])).toEqual([
+        [hash('anchor', 'en'), hash('ballast', 'en')],
+      ])
       const both = ask('anchor the ballast', ['en', 'xx'])
       expect(both.pairs).toEqual([...english.pairs, ...other.pairs])
       expect(both.pairsWeight).toBe(Math.max(english.pairsWeight, other.pairsWeight))

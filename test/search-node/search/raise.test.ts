@@ -2,7 +2,11 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { raiseNamed } from '#search-node/search/raise.ts'
 
-const candidate = fc.record({ row: fc.nat({ max: 1_000 }), score: fc.double({ min: -1, max: 1, noNaN: true }), named: fc.boolean() })
+const candidate = fc.record({
+  row: fc.nat({ max: 1_000 }),
+  score: fc.double({ min: -1, max: 1, noNaN: true }),
+  named: fc.boolean(),
+})
 const anyCandidates = fc.uniqueArray(candidate, { selector: ({ row }) => row })
 
 it('every row that the query names stands above every row that it does not, and each keep their order', () => {

@@ -70,7 +70,11 @@ describe('a provision that the query names', () => {
   })
 
   it('without its act is found in every act', () => {
-    const { rows } = resolve('Welche Pflichten nennt § 433?', [own('de:bgb#433'), own('de:hgb#433/1'), own('de:hgb#434')])
+    const { rows } = resolve('Welche Pflichten nennt § 433?', [
+      own('de:bgb#433'),
+      own('de:hgb#433/1'),
+      own('de:hgb#434'),
+    ])
     expect(new Set(rows.keys())).toEqual(new Set([0, 1]))
   })
 
@@ -88,13 +92,22 @@ describe('a provision that the query names', () => {
 
   it('is outside the filters only where the entitlement reaches it', () => {
     const query = 'Is Article 6 GDPR met?'
-    expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }]).unsupported).toMatchObject([{ reason: 'outside_filters' }])
-    expect(resolve(query, [{ references: [`${ART_6}/1`], entitled: false }]).unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
-    expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }, own(`${ART_6}/2`)])).toEqual({ rows: new Map([[1, 1]]), unsupported: [] })
+    expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }]).unsupported).toMatchObject([
+      { reason: 'outside_filters' },
+    ])
+    expect(resolve(query, [{ references: [`${ART_6}/1`], entitled: false }]).unsupported).toMatchObject([
+      { reason: 'not_in_corpus' },
+    ])
+    expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }, own(`${ART_6}/2`)])).toEqual({
+      rows: new Map([[1, 1]]),
+      unsupported: [],
+    })
   })
 
   it('never raises a passage that the filters exclude', () => {
-    expect(resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).rows).toEqual(new Map([[1, 1]]))
+    expect(
+      resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).rows,
+    ).toEqual(new Map([[1, 1]]))
   })
 
   it('named twice is reported once', () => {
@@ -102,7 +115,10 @@ describe('a provision that the query names', () => {
   })
 
   it('stands beside others: each is looked up for itself', () => {
-    const { rows, unsupported } = resolve('Compare Article 6 GDPR with Article 99 GDPR and BEE 1.2.', [own(ART_6), own('rulebook:bee#1/2')])
+    const { rows, unsupported } = resolve('Compare Article 6 GDPR with Article 99 GDPR and BEE 1.2.', [
+      own(ART_6),
+      own('rulebook:bee#1/2'),
+    ])
     expect([...rows]).toEqual([
       [0, 0],
       [1, 0],
@@ -112,54 +128,83 @@ describe('a provision that the query names', () => {
 })
 
 describe('a provision finer than the corpus is cut', () => {
-  const paragraph: Passage = { references: [`${ART_6}/1`], text: '1.   Processing is lawful only if:\n(a)\nconsent;\n(f)\ninterests.' }
+  const paragraph: Passage = {
+    references: [`${ART_6}/1`],
+    text: '1.   Processing is lawful only if:\n(a)\nconsent;\n(f)\ninterests.',
+  }
 
   it('is supported by the passage around it that marks it', () => {
     expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toEqual({ rows: new Map([[0, 2]]), unsupported: [] })
   })
 
   it('is not in the corpus where the passage around it does not mark it', () => {
-    expect(resolve('Article 6(1)(z) GDPR?', [paragraph])).toMatchObject({ rows: new Map(), unsupported: [{ reason: 'not_in_corpus' }] })
+    expect(resolve('Article 6(1)(z) GDPR?', [paragraph])).toMatchObject({
+      rows: new Map(),
+      unsupported: [{ reason: 'not_in_corpus' }],
+    })
   })
 
   it('is not supported by the act alone, nor by a part beside it', () => {
-    const { unsupported } = resolve('Article 7(1)(f) GDPR?', [own('celex:32016R0679'), { references: ['celex:32016R0679#7/2'], text: '(1)\n(f)' }])
+    const { unsupported } = resolve('Article 7(1)(f) GDPR?', [
+      own('celex:32016R0679'),
+      { references: ['celex:32016R0679#7/2'], text: '(1)\n(f)' },
+    ])
     expect(unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
   })
 
   it('may leave a level out, as people do', () => {
-    expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).rows).toEqual(new Map([[0, 2]]))
-    expect(resolve('Article 6(3) GDPR?', [{ ...paragraph, text: '(3)\n(f)' }]).unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
+    expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).rows).toEqual(
+      new Map([[0, 2]]),
+    )
+    expect(resolve('Article 6(3) GDPR?', [{ ...paragraph, text: '(3)\n(f)' }]).unsupported).toMatchObject([
+      { reason: 'not_in_corpus' },
+    ])
     expect(resolve('Article 6(g) GDPR?', [paragraph]).unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
   })
 
   it('is outside the filters where they exclude the passage around it', () => {
-    expect(resolve('Article 6(1)(f) GDPR?', [{ ...paragraph, allowed: false }]).unsupported).toMatchObject([{ reason: 'outside_filters' }])
+    expect(resolve('Article 6(1)(f) GDPR?', [{ ...paragraph, allowed: false }]).unsupported).toMatchObject([
+      { reason: 'outside_filters' },
+    ])
   })
 })
 
 describe('what is more than a provision', () => {
   it('a chapter of a rulebook is the rules that its number begins', () => {
-    const { rows, unsupported } = resolve('What does Chapter 9 of the BEE Rulebook ask for?', [own('rulebook:bee#9/1/1'), own('rulebook:bee#1/9')])
+    const { rows, unsupported } = resolve('What does Chapter 9 of the BEE Rulebook ask for?', [
+      own('rulebook:bee#9/1/1'),
+      own('rulebook:bee#1/9'),
+    ])
     expect([...rows.keys()]).toEqual([0])
     expect(unsupported).toEqual([])
   })
 
   it('an appendix of a rulebook is found by the number of its rules alone', () => {
-    expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).rows).toEqual(new Map([[0, 0]]))
+    expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).rows).toEqual(
+      new Map([[0, 0]]),
+    )
   })
 
   it('a chapter counts as its act where no passage says in which chapter it stands', () => {
     const query = 'What does Chapter III GDPR grant?'
     expect(resolve(query, [own(`${ART_6}/1`)])).toEqual({ rows: new Map(), unsupported: [] })
-    expect(resolve(query, [own(`${ART_6}/1`, 'celex:32016R0679#chapter-2')]).unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
+    expect(resolve(query, [own(`${ART_6}/1`, 'celex:32016R0679#chapter-2')]).unsupported).toMatchObject([
+      { reason: 'not_in_corpus' },
+    ])
     expect(resolve(query, [own('celex:32016R0679#12/1', 'celex:32016R0679#chapter-3')]).rows).toEqual(new Map([[0, 0]]))
-    expect(resolve('What does Annex III GDPR say?', [own(ART_6)]).unsupported).toMatchObject([{ normalized: 'celex:32016R0679#annex-3' }])
+    expect(resolve('What does Annex III GDPR say?', [own(ART_6)]).unsupported).toMatchObject([
+      { normalized: 'celex:32016R0679#annex-3' },
+    ])
   })
 
   it('an act is supported by any passage of it, and raises none', () => {
-    expect(resolve('What is the General Data Protection Regulation about?', [own(`${ART_6}/1`)])).toEqual({ rows: new Map(), unsupported: [] })
-    expect(resolve('What is the General Data Protection Regulation about?', [own('de:bgb#1')]).unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
+    expect(resolve('What is the General Data Protection Regulation about?', [own(`${ART_6}/1`)])).toEqual({
+      rows: new Map(),
+      unsupported: [],
+    })
+    expect(
+      resolve('What is the General Data Protection Regulation about?', [own('de:bgb#1')]).unsupported,
+    ).toMatchObject([{ reason: 'not_in_corpus' }])
   })
 
   it('a query without references changes nothing', () => {

@@ -16,24 +16,37 @@ function surroundings(corpus: readonly ForwardPassage[], allowed: (row: number) 
 const everyRow = (corpus: readonly unknown[]): Uint32Array => Uint32Array.from(corpus.keys())
 
 /** The formula as decision 0008 states it, from the texts alone. */
-function naiveScores(corpus: readonly ForwardPassage[], { words, pairs, pairsWeight }: Question, allowed: (row: number) => boolean): number[] {
+function naiveScores(
+  corpus: readonly ForwardPassage[],
+  { words, pairs, pairsWeight }: Question,
+  allowed: (row: number) => boolean,
+): number[] {
   const { k1, b, beside, near, pairs: pairsShare, pairK1, pairB } = RESCORE
   const texts = corpus.map((passage) => {
-    const hashes = (terms: readonly string[]): number[] => terms.map((term) => tokenHash(primaryLanguage(passage.language), term))
+    const hashes = (terms: readonly string[]): number[] =>
+      terms.map((term) => tokenHash(primaryLanguage(passage.language), term))
     const { heading, text } = termsOf(passage)
     return { own: [...hashes(heading), ...hashes(text)], text: hashes(text) }
   })
   const revisions: number[] = []
-  for (const [row, { continues }] of corpus.entries()) revisions.push(row > 0 && continues ? (revisions[row - 1] ?? 0) : row)
+  for (const [row, { continues }] of corpus.entries())
+    revisions.push(row > 0 && continues ? (revisions[row - 1] ?? 0) : row)
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / corpus.length
-  const neighbours = (row: number, distance: number): number[] => [row - distance, row + distance].filter((other) => revisions[other] === revisions[row])
+  const neighbours = (row: number, distance: number): number[] =>
+    [row - distance, row + distance].filter((other) => revisions[other] === revisions[row])
   const besideLength = (distance: number): number =>
-    mean(texts.map((_, row) => neighbours(row, distance).reduce((sum, other) => sum + (texts[other]?.text.length ?? 0), 0)))
+    mean(
+      texts.map((_, row) =>
+        neighbours(row, distance).reduce((sum, other) => sum + (texts[other]?.text.length ?? 0), 0),
+      ),
+    )
   const ownMean = mean(texts.map(({ own }) => own.length))
   const wideMean = ownMean + beside * besideLength(1) + near * besideLength(2)
   const most = words.reduce((sum, { idf }) => sum + idf * (k1 + 1), 0) + pairsShare * (pairK1 + 1) * pairsWeight
   const saturated = (occurrences: number, k: number, share: number, length: number, average: number): number =>
-    occurrences === 0 ? 0 : ((k + 1) * occurrences) / (occurrences + k * (1 - share + (share * length) / Math.max(1, average)))
+    occurrences === 0
+      ? 0
+      : ((k + 1) * occurrences) / (occurrences + k * (1 - share + (share * length) / Math.max(1, average)))
   return texts.map(({ own }, row) => {
     if (!words.some(({ hashes }) => own.some((word) => hashes.includes(word)))) return 0
     const context = [1, 2].flatMap((distance) =>
@@ -42,7 +55,8 @@ function naiveScores(corpus: readonly ForwardPassage[], { words, pairs, pairsWei
         .map((other) => ({ words: texts[other]?.text ?? [], weight: distance === 1 ? beside : near })),
     )
     const fields = [{ words: own, weight: 1 }, ...context]
-    const total = (measure: (field: readonly number[]) => number): number => fields.reduce((sum, field) => sum + field.weight * measure(field.words), 0)
+    const total = (measure: (field: readonly number[]) => number): number =>
+      fields.reduce((sum, field) => sum + field.weight * measure(field.words), 0)
     const length = total((field) => field.length)
     const ofWords = words.map(
       ({ idf, hashes }) =>
@@ -69,21 +83,29 @@ const wordyCorpus = anyCorpus.map((corpus) => corpus.map((passage) => ({ ...pass
 
 /** Every row asked for on its own. */
 function oneByOne(question: Question, forward: ForwardIndex, around: Surroundings): number[] {
-  return Array.from({ length: around.rows }, (_, row) => rescoreRows(question, forward, around, Uint32Array.of(row)).scores[0] ?? -1)
+  return Array.from(
+    { length: around.rows },
+    (_, row) => rescoreRows(question, forward, around, Uint32Array.of(row)).scores[0] ?? -1,
+  )
 }
 
 describe('the closer look at candidates', () => {
   it('scores as the formula does over any texts, neighbours and filters', () => {
     fc.assert(
-      fc.property(wordyCorpus, anyText, fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }), (corpus, text, allowed) => {
-        withForward(corpus, ({ forward, ask }) => {
-          const question = ask(text)
-          const isAllowed = (row: number): boolean => allowed[row] === true
-          const { scores } = rescoreRows(question, forward, surroundings(corpus, isAllowed), everyRow(corpus))
-          const expected = naiveScores(corpus, question, isAllowed)
-          for (const [row, score] of scores.entries()) expect(score).toBeCloseTo(expected[row] ?? -1, 10)
-        })
-      }),
+      fc.property(
+        wordyCorpus,
+        anyText,
+        fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }),
+        (corpus, text, allowed) => {
+          withForward(corpus, ({ forward, ask }) => {
+            const question = ask(text)
+            const isAllowed = (row: number): boolean => allowed[row] === true
+            const { scores } = rescoreRows(question, forward, surroundings(corpus, isAllowed), everyRow(corpus))
+            const expected = naiveScores(corpus, question, isAllowed)
+            for (const [row, score] of scores.entries()) expect(score).toBeCloseTo(expected[row] ?? -1, 10)
+          })
+        },
+      ),
     )
   })
 
@@ -128,7 +150,9 @@ describe('the closer look at candidates', () => {
   })
 
   it('scores rows alike whether they are read one by one, along with rows between them, or too far apart for that', () => {
-    const corpus = Array.from({ length: 600 }, (_, n) => said(`anchor ${n % 7 === 0 ? 'ballast cargo' : 'cargo'} w${n}`, { continues: n % 5 !== 0 }))
+    const corpus = Array.from({ length: 600 }, (_, n) =>
+      said(`anchor ${n % 7 === 0 ? 'ballast cargo' : 'cargo'} w${n}`, { continues: n % 5 !== 0 }),
+    )
     withForward(corpus, ({ forward, ask }) => {
       const question = ask('ballast cargo')
       const around = surroundings(corpus)
@@ -142,7 +166,9 @@ describe('the closer look at candidates', () => {
       )
       fc.assert(
         fc.property(anyOrder, (picks) => {
-          expect([...rescoreRows(question, forward, around, Uint32Array.from(picks)).scores]).toEqual(picks.map((row) => alone[row]))
+          expect([...rescoreRows(question, forward, around, Uint32Array.from(picks)).scores]).toEqual(
+            picks.map((row) => alone[row]),
+          )
         }),
       )
       expect([...rescoreRows(question, forward, around, everyRow(corpus)).scores]).toEqual(alone)
@@ -164,7 +190,9 @@ describe('the neighbours of a passage', () => {
   function scoreBeside(corpus: readonly ForwardPassage[], allowed?: (row: number) => boolean, row = 0): number {
     return withForward(
       corpus,
-      ({ forward, ask }) => rescoreRows(ask('ballast anchor'), forward, surroundings(corpus, allowed), Uint32Array.of(row)).contributions[0] ?? -1,
+      ({ forward, ask }) =>
+        rescoreRows(ask('ballast anchor'), forward, surroundings(corpus, allowed), Uint32Array.of(row))
+          .contributions[0] ?? -1,
     )
   }
   const beside = said('ballast', { continues: true })
@@ -215,7 +243,8 @@ describe('pairs of words', () => {
   const apart = [said('ballast anchor'), said('ballast cargo anchor'), said('cargo anchor ballast cargo')]
 
   it('add 0.6 of their own BM25 to the passage that has them side by side, in order', () => {
-    // All lengths are as computed by hand: rows of 2, 3 and 4 words, 3 in the mean; the pair stands in one row of three, its words in all.
+    // All lengths are as computed by hand: rows of 2, 3 and 4 words, 3 in the mean; the pair stands in one row of
+    // three, its words in all.
     withForward(apart, ({ forward, ask }) => {
       const question = ask('anchor ballast')
       const { scores, contributions } = rescoreRows(question, forward, surroundings(apart), everyRow(apart))
@@ -224,7 +253,10 @@ describe('pairs of words', () => {
       const most = 2 * idf(3) * 1.9 + 0.6 * 1.3 * weight
       const ofPair = (0.6 * weight * 1.3) / (1 + 0.3 * (0.5 + (0.5 * 4) / 3))
       expect(greatestScore(question)).toBeCloseTo(most, 12)
-      const added = Array.from(scores, (score, row) => score - (contributions[row * 2] ?? 0) - (contributions[row * 2 + 1] ?? 0))
+      const added = Array.from(
+        scores,
+        (score, row) => score - (contributions[row * 2] ?? 0) - (contributions[row * 2 + 1] ?? 0),
+      )
       expect(added).toEqual([expect.closeTo(0, 12), expect.closeTo(0, 12), expect.closeTo(ofPair / most, 12)])
     })
   })
@@ -232,7 +264,12 @@ describe('pairs of words', () => {
   it('do not count across the end of a passage', () => {
     const corpus = [...apart, said('cargo anchor'), said('ballast cargo', { continues: true })]
     withForward(corpus, ({ forward, ask }) => {
-      const { scores, contributions } = rescoreRows(ask('anchor ballast'), forward, surroundings(corpus), Uint32Array.of(3))
+      const { scores, contributions } = rescoreRows(
+        ask('anchor ballast'),
+        forward,
+        surroundings(corpus),
+        Uint32Array.of(3),
+      )
       expect(scores[0]).toBeCloseTo((contributions[0] ?? 0) + (contributions[1] ?? 0), 12)
     })
   })

@@ -42,7 +42,8 @@ beforeAll(async () => {
 afterAll(() => corpus.close())
 
 const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
-const provisionsOf = ({ passages }: SearchReply): string[] => passages.map(({ row }) => rows[row]?.record.provision ?? '')
+const provisionsOf = ({ passages }: SearchReply): string[] =>
+  passages.map(({ row }) => rows[row]?.record.provision ?? '')
 const on = (day: string): SearchInput['ranking'] => ({ ...RANKING, collapse_revisions_on: day })
 const chunkIds = ({ passages }: SearchReply): string[] => passages.map(({ chunk_id }) => chunk_id)
 const TEXT = 'Who counts every swarm of the colony?'
@@ -53,16 +54,19 @@ function queries(count: number): Float32Array[] {
 }
 
 describe('where no day narrows the passages', () => {
-  test.each(['2020-01-01', '2022-06-01', '2024-12-31'])('each provision shows once, in the revision in force on %s, and every place is filled', (day) => {
-    const inForce: Filters = { ...EVERYTHING, in_force_on: day }
-    for (const vector of queries(5)) {
-      for (const limit of [5, PROVISIONS]) {
-        const reply = ask({ vector, limit, ranking: on(day) })
-        expect(chunkIds(reply)).toEqual(bruteForce(rows, vector, inForce, limit).map(({ chunk_id }) => chunk_id))
-        expect(new Set(provisionsOf(reply)).size).toBe(limit)
+  test.each(['2020-01-01', '2022-06-01', '2024-12-31'])(
+    'each provision shows once, in the revision in force on %s, and every place is filled',
+    (day) => {
+      const inForce: Filters = { ...EVERYTHING, in_force_on: day }
+      for (const vector of queries(5)) {
+        for (const limit of [5, PROVISIONS]) {
+          const reply = ask({ vector, limit, ranking: on(day) })
+          expect(chunkIds(reply)).toEqual(bruteForce(rows, vector, inForce, limit).map(({ chunk_id }) => chunk_id))
+          expect(new Set(provisionsOf(reply)).size).toBe(limit)
+        }
       }
-    }
-  })
+    },
+  )
 
   test('words collapse alike, alone and with a vector', () => {
     const [vector] = queries(1)
@@ -81,12 +85,16 @@ describe('where no day narrows the passages', () => {
         const provision = rows.find(({ record }) => record.chunk_id === chunk_id)?.record.provision ?? ''
         if (!firstOfEach.has(provision)) firstOfEach.set(provision, chunk_id)
       }
-      expect(chunkIds(ask({ vector, limit: 12, ranking: on('2031-01-01') }))).toEqual([...firstOfEach.values()].slice(0, 12))
+      expect(chunkIds(ask({ vector, limit: 12, ranking: on('2031-01-01') }))).toEqual(
+        [...firstOfEach.values()].slice(0, 12),
+      )
     }
   })
 
   test('more places than provisions are filled as far as there are provisions', () => {
-    expect(ask({ vector: queries(1)[0], limit: PROVISIONS + 20, ranking: on('2022-06-01') }).passages).toHaveLength(PROVISIONS)
+    expect(ask({ vector: queries(1)[0], limit: PROVISIONS + 20, ranking: on('2022-06-01') }).passages).toHaveLength(
+      PROVISIONS,
+    )
   })
 
   test('every revision shows if nothing is to be collapsed', () => {
@@ -101,7 +109,9 @@ describe('where no day narrows the passages', () => {
 test('a day that narrows the passages and collapses them gives what narrowing alone gives', () => {
   const filters = { ...EVERYTHING, in_force_on: '2021-03-01' }
   for (const vector of queries(5)) {
-    const [narrowed, both] = [RANKING, on('2021-03-01')].map((ranking) => ask({ vector, text: TEXT, filters, limit: 20, ranking }))
+    const [narrowed, both] = [RANKING, on('2021-03-01')].map((ranking) =>
+      ask({ vector, text: TEXT, filters, limit: 20, ranking }),
+    )
     expect(both).toEqual(narrowed)
   }
 })
@@ -117,13 +127,16 @@ describe('of one document', () => {
     })
   }
 
-  test.each([1, 2, 7])('no more than %i passages are served, the best ones, and the places left go to other documents', (most) => {
-    for (const vector of queries(4))
-      for (const limit of [5, DOCUMENTS * most + 1])
-        expect(chunkIds(ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, per_document_max: most } }))).toEqual(
-          capped(vector, most).slice(0, Math.min(limit, 200)),
-        )
-  })
+  test.each([1, 2, 7])(
+    'no more than %i passages are served, the best ones, and the places left go to other documents',
+    (most) => {
+      for (const vector of queries(4))
+        for (const limit of [5, DOCUMENTS * most + 1])
+          expect(
+            chunkIds(ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, per_document_max: most } })),
+          ).toEqual(capped(vector, most).slice(0, Math.min(limit, 200)))
+    },
+  )
 
   test('the cap counts after revisions collapse', () => {
     for (const vector of queries(4)) {

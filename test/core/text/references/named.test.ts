@@ -33,7 +33,8 @@ function score(cases: readonly Case[]): Score {
     right += names.length - left.length
     found += names.length
     expected += one.expected.length
-    if (left.length > 0 || names.length < one.expected.length) misses.push(`${one.query}: expected [${one.expected.join(' ')}], named [${names.join(' ')}]`)
+    if (left.length > 0 || names.length < one.expected.length)
+      misses.push(`${one.query}: expected [${one.expected.join(' ')}], named [${names.join(' ')}]`)
   }
   return { precision: right / found, recall: right / expected, misses }
 }
@@ -61,7 +62,13 @@ describe('on the table of written cases', () => {
 
   test('case, kinds of space and compatibility characters do not matter', () => {
     const spaced = 'Article\u00a06(1)(f)\u202fGDPR'
-    for (const query of [spaced, 'article 6(1)(f) gdpr', 'ARTICLE 6(1)(f) GDPR', 'Ａｒｔｉｃｌｅ ６（１）（f） GDPR', 'Art\u00adicle \u200e6 (1) (f) GDPR']) {
+    for (const query of [
+      spaced,
+      'article 6(1)(f) gdpr',
+      'ARTICLE 6(1)(f) GDPR',
+      'Ａｒｔｉｃｌｅ ６（１）（f） GDPR',
+      'Art\u00adicle \u200e6 (1) (f) GDPR',
+    ]) {
       expect(namesOf(query), query).toEqual(['celex:32016R0679#6/1/f'])
     }
   })
@@ -75,7 +82,9 @@ describe('acts of the corpus', () => {
 
   test('the corpus decides what a well-known name stands for', () => {
     const aliases = createActAliases([['GDPR', 'eur:2016/679']])
-    expect(namedReferences('Article 6 GDPR', aliases).map((named) => canonicalReference(named.reference))).toEqual(['eur:2016/679#6'])
+    expect(namedReferences('Article 6 GDPR', aliases).map((named) => canonicalReference(named.reference))).toEqual([
+      'eur:2016/679#6',
+    ])
   })
 
   test('one alias for two acts means the same whatever the order they come in', () => {
@@ -83,14 +92,20 @@ describe('acts of the corpus', () => {
       ['Blue Book', 'rulebook:b'],
       ['Blue Book', 'rulebook:a'],
     ]
-    const acts = [entries, entries.toReversed()].map((order) => namedReferences('Blue Book 1.2', createActAliases(order))[0]?.reference.act)
+    const acts = [entries, entries.toReversed()].map(
+      (order) => namedReferences('Blue Book 1.2', createActAliases(order))[0]?.reference.act,
+    )
     expect(acts).toEqual(['rulebook:a', 'rulebook:a'])
   })
 
   test('a section takes the part it is numbered under as its act, where the corpus has that part', () => {
     const aliases = createActAliases([['Regulation S-P', 'cfr:17/248']])
-    expect(namedReferences('§ 248.30(a)', aliases).map((named) => canonicalReference(named.reference))).toEqual(['cfr:17/248#30/a'])
-    expect(namedReferences('§ 248.30(a)', NO_ALIASES).map((named) => canonicalReference(named.reference))).toEqual(['*#248/30/a'])
+    expect(namedReferences('§ 248.30(a)', aliases).map((named) => canonicalReference(named.reference))).toEqual([
+      'cfr:17/248#30/a',
+    ])
+    expect(namedReferences('§ 248.30(a)', NO_ALIASES).map((named) => canonicalReference(named.reference))).toEqual([
+      '*#248/30/a',
+    ])
   })
 })
 
@@ -138,22 +153,26 @@ const NEARLY_LEGAL = fc
 describe('on any text', () => {
   test('references stand in order without overlap, and their text is what the query has there', () => {
     fc.assert(
-      fc.property(fc.oneof(NEARLY_LEGAL, fc.string({ unit: 'binary' }), fc.constantFrom(...CASES.map((one) => one.query))), (query) => {
-        let end = 0
-        for (const named of namedReferences(query, CORPUS_ALIASES)) {
-          expect(named.start).toBeGreaterThanOrEqual(end)
-          expect(named.end).toBeGreaterThan(named.start)
-          expect(named.text).toBe(query.slice(named.start, named.end))
-          expect(canonicalReference(named.reference)).toMatch(/^\S+$/)
-          end = named.end
-        }
-      }),
+      fc.property(
+        fc.oneof(NEARLY_LEGAL, fc.string({ unit: 'binary' }), fc.constantFrom(...CASES.map((one) => one.query))),
+        (query) => {
+          let end = 0
+          for (const named of namedReferences(query, CORPUS_ALIASES)) {
+            expect(named.start).toBeGreaterThanOrEqual(end)
+            expect(named.end).toBeGreaterThan(named.start)
+            expect(named.text).toBe(query.slice(named.start, named.end))
+            expect(canonicalReference(named.reference)).toMatch(/^\S+$/)
+            end = named.end
+          }
+        },
+      ),
       { numRuns: 1000 },
     )
   })
 
   test('surrounding prose changes nothing', () => {
-    for (const one of CASES) expect(namesOf(`Please tell me: ${one.query} Thanks`), one.query).toEqual(namesOf(one.query))
+    for (const one of CASES)
+      expect(namesOf(`Please tell me: ${one.query} Thanks`), one.query).toEqual(namesOf(one.query))
   })
 
   test('time grows with the length, not with its square', () => {

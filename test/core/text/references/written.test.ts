@@ -53,7 +53,11 @@ describe('what a publisher writes', () => {
 
 describe('canonical forms', () => {
   test('stand for themselves', () => {
-    for (const one of [...readCases('cases-first.tsv'), ...readCases('cases-second.tsv'), ...readCases('cases-third.tsv')]) {
+    for (const one of [
+      ...readCases('cases-first.tsv'),
+      ...readCases('cases-second.tsv'),
+      ...readCases('cases-third.tsv'),
+    ]) {
       for (const canonical of one.expected) expect(written(canonical)).toBe(canonical)
     }
   })
@@ -68,7 +72,8 @@ describe('canonical forms', () => {
   })
 
   test('the ancestors are the provisions above, nearest first, then the act when it is known', () => {
-    const ancestors = (act: string | undefined): string[] => ancestorsOf({ act, path: ['2', 'g', '1'] }).map(canonicalReference)
+    const ancestors = (act: string | undefined): string[] =>
+      ancestorsOf({ act, path: ['2', 'g', '1'] }).map(canonicalReference)
     expect(ancestors('cfr:12/1003')).toEqual(['cfr:12/1003#2/g', 'cfr:12/1003#2', 'cfr:12/1003'])
     expect(ancestors(undefined)).toEqual(['*#2/g', '*#2'])
     expect(ancestorsOf({ act: 'de:bgb', path: [] })).toEqual([])
@@ -79,7 +84,9 @@ describe('canonical forms', () => {
       const reference = parseReference(label, CORPUS_ALIASES)
       return reference === undefined ? [] : ancestorsOf(reference).map(canonicalReference)
     }
-    expect(ancestorsOfLabel('AML 9.5.1.Guidance.6.')).toEqual(expect.arrayContaining([written('AML Rule 9.5.1'), written('Chapter 9 of the AML Rulebook')]))
+    expect(ancestorsOfLabel('AML 9.5.1.Guidance.6.')).toEqual(
+      expect.arrayContaining([written('AML Rule 9.5.1'), written('Chapter 9 of the AML Rulebook')]),
+    )
     expect(ancestorsOfLabel('PRU APP4.A4.7.22')).toContain(written('Appendix 4 of PRU'))
     expect(ancestorsOfLabel('12 CFR 1026.43(c)(4)')).toContain(written('Regulation Z § 1026.43'))
     expect(parseReference('BGB § 433', createActAliases([]))).toEqual({ act: 'de:bgb', path: ['433'] })

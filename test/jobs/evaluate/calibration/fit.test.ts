@@ -17,11 +17,21 @@ describe('the threshold for a target risk', () => {
       { score: 0.8, sufficient: true },
       { score: 0.6, sufficient: false },
     ]
-    expect(thresholdForTarget(questions, 0.05)).toEqual({ threshold: expect.closeTo(0.7, 14), coverage: 2 / 3, risk: 0, reached: true })
+    expect(thresholdForTarget(questions, 0.05)).toEqual({
+      threshold: expect.closeTo(0.7, 14),
+      coverage: 2 / 3,
+      risk: 0,
+      reached: true,
+    })
   })
 
   test('is the lowest probability seen where every answer may be given', () => {
-    expect(thresholdForTarget([{ score: 0.4, sufficient: true }], 0.05)).toEqual({ threshold: 0.4, coverage: 1, risk: 0, reached: true })
+    expect(thresholdForTarget([{ score: 0.4, sufficient: true }], 0.05)).toEqual({
+      threshold: 0.4,
+      coverage: 1,
+      risk: 0,
+      reached: true,
+    })
   })
 
   test('answers nothing that was seen to be doubtful where the target is out of reach', () => {
@@ -29,37 +39,50 @@ describe('the threshold for a target risk', () => {
       { score: 0.98, sufficient: false },
       { score: 0.5, sufficient: true },
     ]
-    expect(thresholdForTarget(hopeless, 0.05)).toEqual({ threshold: expect.closeTo(0.99, 14), coverage: 0, risk: 0, reached: false })
+    expect(thresholdForTarget(hopeless, 0.05)).toEqual({
+      threshold: expect.closeTo(0.99, 14),
+      coverage: 0,
+      risk: 0,
+      reached: false,
+    })
     expect(thresholdForTarget([{ score: 0.3, sufficient: false }], 0.05).threshold).toBe(0.95)
     expect(thresholdForTarget([{ score: 1, sufficient: false }], 0.05).threshold).toBe(1)
   })
 
-  test('keeps the target and answers at most one in ten without evidence, and no cut that does answers more with evidence', () => {
-    const questions = fc.array(fc.record({ score: fc.integer({ min: 0, max: 15 }).map((n) => n / 15), sufficient: fc.boolean() }), {
-      minLength: 1,
-      maxLength: 50,
-    })
-    const target = fc.integer({ min: 0, max: 20 }).map((n) => n / 20)
-    fc.assert(
-      fc.property(questions, target, (list, risk) => {
-        const insufficient = list.filter(({ sufficient }) => !sufficient).length
-        const at = (threshold: number): { readonly right: number; readonly wrong: number } => {
-          const right = answeredAt(list, threshold).filter(({ sufficient }) => sufficient).length
-          return { right, wrong: answeredAt(list, threshold).length - right }
-        }
-        const keeps = ({ right, wrong }: ReturnType<typeof at>): boolean => wrong / (right + wrong) <= risk && wrong <= insufficient * 0.1
-        const kept = list.map(({ score }) => at(score)).filter(keeps)
-        const fitted = thresholdForTarget(list, risk)
-        expect(fitted.threshold).toBeGreaterThanOrEqual(0)
-        expect(fitted.threshold).toBeLessThanOrEqual(1)
-        expect(fitted.reached).toBe(kept.length > 0)
-        if (kept.length === 0) return
-        expect(keeps(at(fitted.threshold))).toBe(true)
-        expect(at(fitted.threshold).right).toBe(Math.max(...kept.map(({ right }) => right)))
-        expect(fitted.coverage).toBe(answeredAt(list, fitted.threshold).length / list.length)
-      }),
-    )
-  })
+  test(
+    'keeps the target and answers at most one in ten without evidence, and no cut that does answers ' +
+      'more with evidence',
+    () => {
+      const questions = fc.array(
+        fc.record({ score: fc.integer({ min: 0, max: 15 }).map((n) => n / 15), sufficient: fc.boolean() }),
+        {
+          minLength: 1,
+          maxLength: 50,
+        },
+      )
+      const target = fc.integer({ min: 0, max: 20 }).map((n) => n / 20)
+      fc.assert(
+        fc.property(questions, target, (list, risk) => {
+          const insufficient = list.filter(({ sufficient }) => !sufficient).length
+          const at = (threshold: number): { readonly right: number; readonly wrong: number } => {
+            const right = answeredAt(list, threshold).filter(({ sufficient }) => sufficient).length
+            return { right, wrong: answeredAt(list, threshold).length - right }
+          }
+          const keeps = ({ right, wrong }: ReturnType<typeof at>): boolean =>
+            wrong / (right + wrong) <= risk && wrong <= insufficient * 0.1
+          const kept = list.map(({ score }) => at(score)).filter(keeps)
+          const fitted = thresholdForTarget(list, risk)
+          expect(fitted.threshold).toBeGreaterThanOrEqual(0)
+          expect(fitted.threshold).toBeLessThanOrEqual(1)
+          expect(fitted.reached).toBe(kept.length > 0)
+          if (kept.length === 0) return
+          expect(keeps(at(fitted.threshold))).toBe(true)
+          expect(at(fitted.threshold).right).toBe(Math.max(...kept.map(({ right }) => right)))
+          expect(fitted.coverage).toBe(answeredAt(list, fitted.threshold).length / list.length)
+        }),
+      )
+    },
+  )
 })
 
 /** One informative feature and one of noise. */
@@ -76,7 +99,13 @@ describe('a fitted calibration', () => {
   test('fits the schema of a profile and tells questions with evidence from those without', () => {
     const fitted = fitCalibration(questionSet(500), options)
     const calibration = calibrationSchema.parse(fitted?.calibration)
-    expect(calibration).toMatchObject({ features: ['top', 'noise'], questions: 500, answerable: 300, folds: 5, target_risk: 0.05 })
+    expect(calibration).toMatchObject({
+      features: ['top', 'noise'],
+      questions: 500,
+      answerable: 300,
+      folds: 5,
+      target_risk: 0.05,
+    })
     expect(calibration.auroc).toBeGreaterThan(0.85)
     expect(calibration.ece).toBeLessThan(0.1)
     expect(calibration.curve).toHaveLength(50)
@@ -97,11 +126,17 @@ describe('a fitted calibration', () => {
   })
 
   test('does not pass off what is learnt by heart: groups that cannot be told from features alone stay at chance', () => {
-    // Each of ten groups has its own value of the feature and its own label: known by heart, unknowable for a new group.
+    // Each of ten groups has its own value of the feature and its own label: known by heart, unknowable for a new
+    // group.
     const labels = [true, false, false, true, true, false, true, false, false, true]
     const questions = Array.from({ length: 400 }, (_, at) => {
       const group = at % 10
-      return { id: `q${at}`, group: `g${group}`, features: labels.map((_label, other) => (other === group ? 1 : 0)), sufficient: labels[group] ?? false }
+      return {
+        id: `q${at}`,
+        group: `g${group}`,
+        features: labels.map((_label, other) => (other === group ? 1 : 0)),
+        sufficient: labels[group] ?? false,
+      }
     })
     const names = labels.map((_, at) => `f${at}`)
     const byHeart = fitCalibration(
@@ -114,7 +149,10 @@ describe('a fitted calibration', () => {
   })
 
   test('is refused where one kind of question is rare, and where all are of one group', () => {
-    const rare = questionSet(400).map((question, at) => ({ ...question, sufficient: at >= CALIBRATION_QUESTIONS_MIN - 1 }))
+    const rare = questionSet(400).map((question, at) => ({
+      ...question,
+      sufficient: at >= CALIBRATION_QUESTIONS_MIN - 1,
+    }))
     expect(fitCalibration(rare, options)).toBeUndefined()
     expect(
       fitCalibration(

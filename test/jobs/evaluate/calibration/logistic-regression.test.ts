@@ -4,7 +4,10 @@ import { modelProbability } from '#core/calibration.ts'
 import { fitLogisticRegression, predict } from '#jobs/evaluate/calibration/logistic-regression.ts'
 import type { LabelledSample } from '#jobs/evaluate/calibration/logistic-regression.ts'
 
-/** Sixty samples of two features and a constant, from a linear congruential generator so that another program can make the same. */
+/**
+ * Sixty samples of two features and a constant, from a linear congruential generator so that another program can make
+ * the same.
+ */
 function sixty(): readonly LabelledSample[] {
   let state = 7
   const next = (): number => {
@@ -18,10 +21,21 @@ function sixty(): readonly LabelledSample[] {
 }
 
 describe('logistic regression', () => {
-  // scikit-learn 1.2.1: LogisticRegression(C=1 / penalty, solver='newton-cholesky', tol=1e-12) on the standardised samples.
+  // scikit-learn 1.2.1: LogisticRegression(C=1 / penalty, solver='newton-cholesky', tol=1e-12) on the standardised
+  // samples.
   test.each([
-    [1, [1.6473795143930727, 1.0838109516811474, 0], -0.23364166925777985, [0.489560974789648, 0.9496766888190672, 0.9902035707760636]],
-    [10, [0.7458944818528671, 0.48797286954197744, 0], -0.2193375947085981, [0.46727850388278497, 0.7706268425414081, 0.8778171256603825]],
+    [
+      1,
+      [1.6473795143930727, 1.0838109516811474, 0],
+      -0.23364166925777985,
+      [0.489560974789648, 0.9496766888190672, 0.9902035707760636],
+    ],
+    [
+      10,
+      [0.7458944818528671, 0.48797286954197744, 0],
+      -0.2193375947085981,
+      [0.46727850388278497, 0.7706268425414081, 0.8778171256603825],
+    ],
   ])('with a penalty of %d equals scikit-learn', (penalty, coefficients, intercept, probabilities) => {
     const model = fitLogisticRegression(sixty(), penalty)
     expect(model.means[0]).toBeCloseTo(4.770585418213159, 12)
@@ -32,7 +46,10 @@ describe('logistic regression', () => {
   })
 
   test('stays finite where a feature separates the samples, is repeated, or never varies', () => {
-    const samples = Array.from({ length: 40 }, (_, at) => ({ features: [at, at * 1e6, 5, at * 1e-9], sufficient: at >= 20 }))
+    const samples = Array.from({ length: 40 }, (_, at) => ({
+      features: [at, at * 1e6, 5, at * 1e-9],
+      sufficient: at >= 20,
+    }))
     for (const penalty of [1, 1e-6]) {
       const model = fitLogisticRegression(samples, penalty)
       expect(model.coefficients.every(Number.isFinite)).toBe(true)
@@ -50,21 +67,31 @@ describe('logistic regression', () => {
   })
 
   test('has no slope left at its minimum: the mean probability is the share of sufficient samples', () => {
-    const sample = fc.record({ features: fc.tuple(fc.double({ min: -1e3, max: 1e3, noNaN: true }), fc.integer({ min: 0, max: 3 })), sufficient: fc.boolean() })
+    const sample = fc.record({
+      features: fc.tuple(fc.double({ min: -1e3, max: 1e3, noNaN: true }), fc.integer({ min: 0, max: 3 })),
+      sufficient: fc.boolean(),
+    })
     fc.assert(
-      fc.property(fc.array(sample, { minLength: 2, maxLength: 60 }), fc.constantFrom(1e-4, 1, 100), (samples, penalty) => {
-        const sufficient = samples.filter((one) => one.sufficient).length
-        fc.pre(sufficient > 0 && sufficient < samples.length)
-        const probabilities = predict(fitLogisticRegression(samples, penalty), samples)
-        expect(probabilities.reduce((sum, value) => sum + value, 0)).toBeCloseTo(sufficient, 6)
-      }),
+      fc.property(
+        fc.array(sample, { minLength: 2, maxLength: 60 }),
+        fc.constantFrom(1e-4, 1, 100),
+        (samples, penalty) => {
+          const sufficient = samples.filter((one) => one.sufficient).length
+          fc.pre(sufficient > 0 && sufficient < samples.length)
+          const probabilities = predict(fitLogisticRegression(samples, penalty), samples)
+          expect(probabilities.reduce((sum, value) => sum + value, 0)).toBeCloseTo(sufficient, 6)
+        },
+      ),
     )
   })
 
   test('reaches its minimum where whole Newton steps overshoot', () => {
     const first = [1, 17, 27, 16, 4, 8, 29, 28, 3, 5]
     const second = [24, 23, 6, 21, 29, 8, 7, 3, 22, 4]
-    const samples = first.map((value, at) => ({ features: [value, second[at] ?? 0], sufficient: [5, 7, 9].includes(at) }))
+    const samples = first.map((value, at) => ({
+      features: [value, second[at] ?? 0],
+      sufficient: [5, 7, 9].includes(at),
+    }))
     const probabilities = predict(fitLogisticRegression(samples, 1e-3), samples)
     expect(probabilities.reduce((sum, value) => sum + value, 0)).toBeCloseTo(3, 6)
   })

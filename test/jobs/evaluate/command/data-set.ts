@@ -8,7 +8,10 @@ export function writeDataSet(files: Readonly<Record<string, string | readonly ob
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name)
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, typeof content === 'string' ? content : content.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    writeFileSync(
+      path,
+      typeof content === 'string' ? content : content.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    )
   }
   return folder
 }

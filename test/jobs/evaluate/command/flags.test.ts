@@ -16,7 +16,20 @@ test('the folder alone is enough; the target risk is one in twenty', () => {
 })
 
 test('every flag reaches the evaluation', () => {
-  const named = ['--queries', 'q', '--qrels', 'r', '--answerability', 'a', '--limit-to', 'contract', '--json', 'j', '--html', 'h']
+  const named = [
+    '--queries',
+    'q',
+    '--qrels',
+    'r',
+    '--answerability',
+    'a',
+    '--limit-to',
+    'contract',
+    '--json',
+    'j',
+    '--html',
+    'h',
+  ]
   expect(evaluateFlags(['d', ...named, '--target-risk', '0.1', '--data-dir', 't'])).toEqual({
     folder: 'd',
     queries: 'q',
@@ -30,12 +43,16 @@ test('every flag reaches the evaluation', () => {
   })
 })
 
-test.each([[[]], [['a', 'b']], [['a', '--target-risk', '0']], [['a', '--target-risk', '5%']], [['a', '--limit-to', '{x}']], [['a', '--unknown']]])(
-  'arguments that say nothing sensible are not understood: %j',
-  (args) => {
-    expect(exitCodeOf(args)).toEqual({ code: 2, said: expect.stringMatching(/^error: /) })
-  },
-)
+test.each([
+  [[]],
+  [['a', 'b']],
+  [['a', '--target-risk', '0']],
+  [['a', '--target-risk', '5%']],
+  [['a', '--limit-to', '{x}']],
+  [['a', '--unknown']],
+])('arguments that say nothing sensible are not understood: %j', (args) => {
+  expect(exitCodeOf(args)).toEqual({ code: 2, said: expect.stringMatching(/^error: /) })
+})
 
 test('help is no error', () => {
   expect(exitCodeOf(['--help']).code).toBe(0)
@@ -44,7 +61,10 @@ test('help is no error', () => {
 function exitCodeOf(args: readonly string[]): { readonly code: number | undefined; readonly said: string } {
   const said: string[] = []
   const keep = (text: unknown): boolean => said.push(String(text)) > 0
-  const spies = [vi.spyOn(process.stderr, 'write').mockImplementation(keep), vi.spyOn(process.stdout, 'write').mockImplementation(keep)]
+  const spies = [
+    vi.spyOn(process.stderr, 'write').mockImplementation(keep),
+    vi.spyOn(process.stdout, 'write').mockImplementation(keep),
+  ]
   try {
     evaluateFlags(args)
     return { code: undefined, said: said.join('') }

@@ -20,11 +20,17 @@ interface Ended {
   readonly stderr: string
 }
 
-function start(folder: string, ...args: readonly string[]): { readonly child: ChildProcess; readonly ended: Promise<Ended>; said(): string } {
+function start(
+  folder: string,
+  ...args: readonly string[]
+): { readonly child: ChildProcess; readonly ended: Promise<Ended>; said(): string } {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary, { recursive: true })
   // No variable at all: no Postgres, no Redis, no keys.
-  const child = spawn(process.execPath, [PROGRAM, folder, '--data-dir', temporary, ...args], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [PROGRAM, folder, '--data-dir', temporary, ...args], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
@@ -36,7 +42,18 @@ function left(folder: string): readonly string[] {
   return readdirSync(join(folder, 'temporary'))
 }
 
-const TOPICS = ['anchorage', 'ballast', 'cargo', 'dredging', 'embargo', 'ferry', 'grounding', 'helmsman', 'icebreaker', 'jetty']
+const TOPICS = [
+  'anchorage',
+  'ballast',
+  'cargo',
+  'dredging',
+  'embargo',
+  'ferry',
+  'grounding',
+  'helmsman',
+  'icebreaker',
+  'jetty',
+]
 const DUTIES = ['fees', 'inspection', 'insurance', 'lighting', 'records']
 
 /** Fifty rules of ten chapters; half of the questions ask for what no rule says. */
@@ -49,7 +66,11 @@ function rulebook(): Parameters<typeof writeDataSet>[0] {
       metadata: { document: `chapter-${chapter}`, chapter: chapter + 1 },
     })),
   )
-  const asked = rules.map(({ _id, text, metadata }) => ({ _id: `q-${_id}`, text: `Who sets out ${text.split(' ').slice(5, 9).join(' ')}?`, metadata }))
+  const asked = rules.map(({ _id, text, metadata }) => ({
+    _id: `q-${_id}`,
+    text: `Who sets out ${text.split(' ').slice(5, 9).join(' ')}?`,
+    metadata,
+  }))
   const strangers = TOPICS.flatMap((_, at) =>
     ['volcano', 'orchestra', 'pharmacy'].map((word) => ({
       _id: `x-${word}-${at}`,
@@ -58,7 +79,10 @@ function rulebook(): Parameters<typeof writeDataSet>[0] {
     })),
   )
   const qrels = rules.map(({ _id }) => `q-${_id}\t${_id}\t1\n`).join('')
-  const labels = [...asked.map(({ _id }) => `${_id}\tanswerable\n`), ...strangers.map(({ _id }) => `${_id}\tunanswerable\n`)].join('')
+  const labels = [
+    ...asked.map(({ _id }) => `${_id}\tanswerable\n`),
+    ...strangers.map(({ _id }) => `${_id}\tunanswerable\n`),
+  ].join('')
   return {
     'corpus.jsonl': rules,
     'queries.jsonl': [...asked, ...strangers],
@@ -75,7 +99,13 @@ function folderOf(files: Parameters<typeof writeDataSet>[0]): string {
 
 test('a data set is built, searched and judged with neither Postgres nor Redis, and nothing of it is left', async () => {
   const folder = folderOf(rulebook())
-  const { code, stdout, stderr } = await start(folder, '--json', join(folder, 'out', 'figures.json'), '--html', join(folder, 'out', 'page.html')).ended
+  const { code, stdout, stderr } = await start(
+    folder,
+    '--json',
+    join(folder, 'out', 'figures.json'),
+    '--html',
+    join(folder, 'out', 'page.html'),
+  ).ended
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
   expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked, 50 of them judged for ranking/)
   const figures = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'out', 'figures.json'), 'utf8')))
@@ -101,7 +131,11 @@ test('an interruption stops the search node, removes the temporary files and say
   const { child, ended, said } = start(folder)
   while (!said().includes('verify')) await sleep(5)
   child.kill('SIGINT')
-  expect(await ended).toMatchObject({ code: 130, stdout: '', stderr: expect.stringMatching(/Stopped; the temporary files are removed\.\n$/) })
+  expect(await ended).toMatchObject({
+    code: 130,
+    stdout: '',
+    stderr: expect.stringMatching(/Stopped; the temporary files are removed\.\n$/),
+  })
   expect(left(folder)).toEqual([])
 })
 
@@ -115,7 +149,10 @@ test.each([
 ])('%s: one sentence, exit code 1, and nothing left', async (_name, files, sentence) => {
   const folder = folderOf({ ...rulebook(), ...files })
   const { code, stderr } = await start(folder).ended
-  expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({ code: 1, last: expect.stringMatching(sentence) })
+  expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
+    code: 1,
+    last: expect.stringMatching(sentence),
+  })
   expect(left(folder)).toEqual([])
 })
 

@@ -19,17 +19,36 @@ function corpusOf(records: readonly object[]): string {
   return join(folder, 'corpus.jsonl')
 }
 
-async function imported(records: readonly object[], choices: MappingChoices = { limit: undefined, dated: false }): Promise<readonly DraftPassage[]> {
-  const snapshot = { id: '0197a4c6-0000-7000-8000-000000000001', sourceName: 'corpus.jsonl', mediaType: 'application/x-ndjson', path: corpusOf(records) }
+async function imported(
+  records: readonly object[],
+  choices: MappingChoices = { limit: undefined, dated: false },
+): Promise<readonly DraftPassage[]> {
+  const snapshot = {
+    id: '0197a4c6-0000-7000-8000-000000000001',
+    sourceName: 'corpus.jsonl',
+    mediaType: 'application/x-ndjson',
+    path: corpusOf(records),
+  }
   const mapping = parseMapping(evaluationMapping(choices))
   const drafts: DraftPassage[] = []
-  for await (const draft of importSnapshots({ knowledgeBaseId: '0197a4c6-0000-7000-8000-000000000002', mapping, snapshots: [snapshot] })) drafts.push(draft)
+  for await (const draft of importSnapshots({
+    knowledgeBaseId: '0197a4c6-0000-7000-8000-000000000002',
+    mapping,
+    snapshots: [snapshot],
+  }))
+    drafts.push(draft)
   return drafts
 }
 
 test('a record of nothing but id and text becomes a passage, marked as filled in, with no word that it does not say', async () => {
   const [draft] = await imported([{ _id: 'r 1', text: 'Some text.' }])
-  expect(draft).toMatchObject({ source_id: 'r 1', heading: '–', citation: { label: 'r 1' }, metadata: { language: 'en', jurisdiction: 'ZZ' }, subjects: [] })
+  expect(draft).toMatchObject({
+    source_id: 'r 1',
+    heading: '–',
+    citation: { label: 'r 1' },
+    metadata: { language: 'en', jurisdiction: 'ZZ' },
+    subjects: [],
+  })
   for (const field of ['canonical_url', 'published_at', 'effective_at', 'jurisdiction', 'language'])
     expect(draft?.lineage[field]).toBe('evaluation only: a research corpus does not state it')
 })
@@ -48,7 +67,9 @@ test('the title is the heading, however long, and the language is the record’s
 test.each(['document_id', 'document', 'contract', 'celex', 'act', 'part'])(
   'records with the same %s are one document, in the order of the file',
   async (field) => {
-    const drafts = await imported(['c', 'a', 'b'].map((id) => ({ id, text: `Text ${id}.`, metadata: { [field]: 'same' } })))
+    const drafts = await imported(
+      ['c', 'a', 'b'].map((id) => ({ id, text: `Text ${id}.`, metadata: { [field]: 'same' } })),
+    )
     expect(new Set(drafts.map(({ document }) => document.id)).size).toBe(1)
     expect(new Set(drafts.map(({ document }) => document.revision_id)).size).toBe(1)
     expect(drafts.map(({ source_id, ordinal }) => [source_id, ordinal])).toEqual([
@@ -76,12 +97,17 @@ test('a record is found under what its corpus cites it as, never under its id', 
 test('dates of effect count only when the questions ask as of a day', async () => {
   const records = [{ id: 'a', text: 'Text.', metadata: { effective_from: '2015-01-01', effective_to: '2016-01-01' } }]
   expect(await imported(records)).toMatchObject([{ in_force_from: '2000-01-01', in_force_to: null }])
-  expect(await imported(records, { limit: undefined, dated: true })).toMatchObject([{ in_force_from: '2015-01-01', in_force_to: '2016-01-01' }])
+  expect(await imported(records, { limit: undefined, dated: true })).toMatchObject([
+    { in_force_from: '2015-01-01', in_force_to: '2016-01-01' },
+  ])
 })
 
 test('each value that confines questions has a subject of its own, also one with a comma or without end', async () => {
   const values = ['a,b', 'a', 'b', 'x'.repeat(300)]
-  const records = [...values.map((part, at) => ({ id: `r${at}`, text: 'Text.', metadata: { part } })), { id: 'none', text: 'Text.' }]
+  const records = [
+    ...values.map((part, at) => ({ id: `r${at}`, text: 'Text.', metadata: { part } })),
+    { id: 'none', text: 'Text.' },
+  ]
   const subjectOf = await limitSubjects(corpusOf(records), 'part')
   const drafts = await imported(records, { limit: { field: 'part', subjectOf }, dated: false })
   expect(drafts.map(({ subjects }) => subjects)).toEqual([...values.map((value) => [subjectOf.get(value)]), []])
@@ -89,5 +115,7 @@ test('each value that confines questions has a subject of its own, also one with
 })
 
 test('a field that no record has is told', async () => {
-  await expect(limitSubjects(corpusOf([{ id: 'a', text: 'Text.' }]), 'part')).rejects.toThrow(/^No record of the corpus has the metadata field part/)
+  await expect(limitSubjects(corpusOf([{ id: 'a', text: 'Text.' }]), 'part')).rejects.toThrow(
+    /^No record of the corpus has the metadata field part/,
+  )
 })

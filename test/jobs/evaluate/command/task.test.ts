@@ -23,12 +23,17 @@ const QRELS = { 'qrels.tsv': 'query-id\tcorpus-id\tscore\nq1\tr1\t2\nq1\tr2\t0\n
 async function taskOf(files: Parameters<typeof writeDataSet>[0], limitTo?: string): Promise<Task> {
   const folder = writeDataSet(files)
   folders.push(folder)
-  return await readTask(await findTaskFiles({ folder, queries: undefined, qrels: undefined, answerability: undefined }), limitTo)
+  return await readTask(
+    await findTaskFiles({ folder, queries: undefined, qrels: undefined, answerability: undefined }),
+    limitTo,
+  )
 }
 
 test('questions come with their graded judgments, under either name of the id and with or without headings', async () => {
   const { questions, notes } = await taskOf({ ...CORPUS, ...QUERIES, ...QRELS })
-  expect(questions.map(({ id, text, judgments, answerable }) => ({ id, text, judgments: [...judgments], answerable }))).toEqual([
+  expect(
+    questions.map(({ id, text, judgments, answerable }) => ({ id, text, judgments: [...judgments], answerable })),
+  ).toEqual([
     {
       id: 'q1',
       text: 'first?',
@@ -41,8 +46,12 @@ test('questions come with their graded judgments, under either name of the id an
     { id: '2', text: 'second?', judgments: [['r1', 1]], answerable: undefined },
   ])
   expect(notes).toEqual([])
-  expect((await taskOf({ ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t2\r\nq1\tr2\t0\r\n2\tr1\t1' })).questions).toEqual(questions)
-  expect((await taskOf({ ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1 0 r1 2\nq1 0 r2 0\n2 0 r1 1\n' })).questions).toEqual(questions)
+  expect(
+    (await taskOf({ ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t2\r\nq1\tr2\t0\r\n2\tr1\t1' })).questions,
+  ).toEqual(questions)
+  expect((await taskOf({ ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1 0 r1 2\nq1 0 r2 0\n2 0 r1 1\n' })).questions).toEqual(
+    questions,
+  )
 })
 
 test('judgments are taken from qrels/test.tsv where the folder has no qrels.tsv', async () => {
@@ -55,7 +64,8 @@ test('what has neither a relevant record nor a label, or is labelled partial, is
     ...CORPUS,
     'queries.jsonl': ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, text: `${id}?` })),
     'qrels.tsv': 'a\tr1\t1\nb\tr1\t1\nc\tr1\t0\nd\tr1\t1\ngone\tr1\t1\n',
-    'answerability.tsv': 'query-id\tlabel\tchoice\na\tanswerable\tx\nb\tunanswerable\ty\nd\tPartial\ne\tunanswerable\nlost\tanswerable\n',
+    'answerability.tsv':
+      'query-id\tlabel\tchoice\na\tanswerable\tx\nb\tunanswerable\ty\nd\tPartial\ne\tunanswerable\nlost\tanswerable\n',
   })
   expect(questions.map(({ id, answerable, judgments }) => [id, answerable, judgments.size])).toEqual([
     ['a', true, 1],
@@ -83,16 +93,35 @@ test('a question longer than a caller may send is asked by its beginning', async
 })
 
 test('a question knows the value that confines it and the day as of which it asks', async () => {
-  const { questions } = await taskOf({ ...CORPUS, ...QRELS, 'queries.jsonl': [{ id: 'q1', text: 'x', metadata: { part: 7, as_of: '2020-02-29' } }] }, 'part')
+  const { questions } = await taskOf(
+    { ...CORPUS, ...QRELS, 'queries.jsonl': [{ id: 'q1', text: 'x', metadata: { part: 7, as_of: '2020-02-29' } }] },
+    'part',
+  )
   expect(questions.map(({ limitedTo, asOf }) => [limitedTo, asOf])).toEqual([['7', '2020-02-29']])
 })
 
 test.each([
   ['no corpus', { ...QUERIES, ...QRELS }, /corpus\.jsonl cannot be read: name a folder that holds a data set\.$/],
-  ['no questions', { ...CORPUS, ...QRELS }, /queries\.jsonl cannot be read: name the file of questions with --queries\.$/],
-  ['no judgments', { ...CORPUS, ...QUERIES }, /qrels\.tsv and .*test\.tsv cannot be read: name the judgments with --qrels\.$/],
-  ['a question that is no JSON', { ...CORPUS, ...QRELS, 'queries.jsonl': '{"id":"q1","text":"x"}\n\n{"id":' }, /^queries\.jsonl, line 3, is not a JSON object/],
-  ['a question without words', { ...CORPUS, ...QRELS, 'queries.jsonl': [{ id: 'q1', text: ' ' }] }, /^queries\.jsonl, line 1, is not/],
+  [
+    'no questions',
+    { ...CORPUS, ...QRELS },
+    /queries\.jsonl cannot be read: name the file of questions with --queries\.$/,
+  ],
+  [
+    'no judgments',
+    { ...CORPUS, ...QUERIES },
+    /qrels\.tsv and .*test\.tsv cannot be read: name the judgments with --qrels\.$/,
+  ],
+  [
+    'a question that is no JSON',
+    { ...CORPUS, ...QRELS, 'queries.jsonl': '{"id":"q1","text":"x"}\n\n{"id":' },
+    /^queries\.jsonl, line 3, is not a JSON object/,
+  ],
+  [
+    'a question without words',
+    { ...CORPUS, ...QRELS, 'queries.jsonl': [{ id: 'q1', text: ' ' }] },
+    /^queries\.jsonl, line 1, is not/,
+  ],
   [
     'an id that comes twice',
     {
@@ -110,7 +139,11 @@ test.each([
     { ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t1\nq1\tr2\n' },
     /^qrels\.tsv, line 2, is not a query id, a corpus id and a whole number/,
   ],
-  ['a pair judged twice', { ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t1\nq1\tr1\t0\n' }, /^qrels\.tsv, line 2, judges a pair again/],
+  [
+    'a pair judged twice',
+    { ...CORPUS, ...QUERIES, 'qrels.tsv': 'q1\tr1\t1\nq1\tr1\t0\n' },
+    /^qrels\.tsv, line 2, judges a pair again/,
+  ],
   [
     'an unknown label',
     { ...CORPUS, ...QUERIES, ...QRELS, 'answerability.tsv': 'q1\tanswerable\nq2\tmaybe\n' },
@@ -132,12 +165,16 @@ test('with --limit-to every asked question must have the field', async () => {
       { id: '2', text: 'y', metadata: {} },
     ],
   }
-  await expect(taskOf({ ...CORPUS, ...QRELS, ...queries }, 'part')).rejects.toThrow(/^queries\.jsonl, line 2, lacks the metadata field/)
+  await expect(taskOf({ ...CORPUS, ...QRELS, ...queries }, 'part')).rejects.toThrow(
+    /^queries\.jsonl, line 2, lacks the metadata field/,
+  )
 })
 
 test('a named file that is missing is told, whatever the folder holds', async () => {
   const folder = writeDataSet({ ...CORPUS, ...QUERIES, ...QRELS })
   folders.push(folder)
   const named = { folder, queries: undefined, qrels: undefined, answerability: join(folder, 'labels.tsv') }
-  await expect(findTaskFiles(named)).rejects.toThrow(/labels\.tsv cannot be read: name the labels with --answerability\.$/)
+  await expect(findTaskFiles(named)).rejects.toThrow(
+    /labels\.tsv cannot be read: name the labels with --answerability\.$/,
+  )
 })

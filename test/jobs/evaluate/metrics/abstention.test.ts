@@ -28,7 +28,10 @@ const eight = scored([
   [0.3, 0],
 ])
 
-const manyScored = fc.array(fc.record({ score: fc.integer({ min: 0, max: 12 }).map((n) => n / 12), sufficient: fc.boolean() }), { minLength: 1, maxLength: 40 })
+const manyScored = fc.array(
+  fc.record({ score: fc.integer({ min: 0, max: 12 }).map((n) => n / 12), sufficient: fc.boolean() }),
+  { minLength: 1, maxLength: 40 },
+)
 
 describe('AUROC', () => {
   test('equals the value of scikit-learn on a set with ties', () => {
@@ -40,8 +43,11 @@ describe('AUROC', () => {
       fc.property(manyScored, (questions) => {
         const pairs = questions
           .filter((one) => one.sufficient)
-          .flatMap((one) => questions.filter((other) => !other.sufficient).map((other) => Math.sign(one.score - other.score)))
-        const expected = pairs.length === 0 ? undefined : pairs.reduce<number>((sum, sign) => sum + (sign + 1) / 2, 0) / pairs.length
+          .flatMap((one) =>
+            questions.filter((other) => !other.sufficient).map((other) => Math.sign(one.score - other.score)),
+          )
+        const expected =
+          pairs.length === 0 ? undefined : pairs.reduce<number>((sum, sign) => sum + (sign + 1) / 2, 0) / pairs.length
         const found = auroc(questions)
         expect(found ?? -1).toBeCloseTo(expected ?? -1, 12)
         expect(auroc(questions.toReversed())).toBe(found)
@@ -50,7 +56,10 @@ describe('AUROC', () => {
   })
 
   test('has an interval around it that does not depend on the order of the questions', () => {
-    const questions = Array.from({ length: 300 }, (_, at) => ({ score: ((at * 37) % 100) / 100 + (at % 2) * 0.3, sufficient: at % 2 === 1 }))
+    const questions = Array.from({ length: 300 }, (_, at) => ({
+      score: ((at * 37) % 100) / 100 + (at % 2) * 0.3,
+      sufficient: at % 2 === 1,
+    }))
     const [low, high] = aurocInterval(questions) ?? [0, 0]
     const value = auroc(questions) ?? 0
     expect(low).toBeLessThan(value)
@@ -110,9 +119,13 @@ describe('risk and coverage', () => {
         (questions, target) => {
           const coverages = questions.flatMap(({ score }) => {
             const answered = questions.filter((question) => question.score >= score)
-            return answered.filter((question) => !question.sufficient).length / answered.length <= target ? [answered.length / questions.length] : []
+            return answered.filter((question) => !question.sufficient).length / answered.length <= target
+              ? [answered.length / questions.length]
+              : []
           })
-          expect(coverageAtRisk(questions, target)?.coverage).toBe(coverages.length === 0 ? undefined : Math.max(...coverages))
+          expect(coverageAtRisk(questions, target)?.coverage).toBe(
+            coverages.length === 0 ? undefined : Math.max(...coverages),
+          )
         },
       ),
     )

@@ -12,7 +12,13 @@ const questions = [
 
 test('a decision is measured at its threshold and at its target', () => {
   const figures = decisionFigures(questions, rule)
-  expect(figures).toMatchObject({ ...rule, answered_sufficient: 1, answered_insufficient: 0.5, coverage_at_target: 0.8, auroc: expect.closeTo(4 / 6, 14) })
+  expect(figures).toMatchObject({
+    ...rule,
+    answered_sufficient: 1,
+    answered_insufficient: 0.5,
+    coverage_at_target: 0.8,
+    auroc: expect.closeTo(4 / 6, 14),
+  })
   expect(figures.curve.at(-1)).toEqual([1, 0.4])
   expect(figures.distribution.sufficient.reduce((sum, count) => sum + count, 0)).toBe(3)
 })

@@ -41,7 +41,14 @@ describe('the figures of one ranked list', () => {
   test('are zero for an empty list, and for a relevant record in place eleven but for recall@100', () => {
     const judgments = new Map([['k', 1]])
     expect(Object.values(rankingFigures([], judgments) ?? {})).toEqual([0, 0, 0, 0, 0, 0])
-    expect(rankingFigures(letters, judgments)).toEqual({ 'ndcg@10': 0, 'recall@5': 0, 'recall@10': 0, 'recall@100': 1, 'map@10': 0, 'mrr@10': 0 })
+    expect(rankingFigures(letters, judgments)).toEqual({
+      'ndcg@10': 0,
+      'recall@5': 0,
+      'recall@10': 0,
+      'recall@100': 1,
+      'map@10': 0,
+      'mrr@10': 0,
+    })
   })
 
   test('count a record that comes several times once, at its best place', () => {
@@ -58,7 +65,9 @@ describe('the figures of one ranked list', () => {
   })
 
   test('lie in [0, 1], and no swap of a more relevant record upwards makes one fall', () => {
-    const relevance = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 2, maxLength: 25 }).filter((list) => list.some((value) => value > 0))
+    const relevance = fc
+      .array(fc.integer({ min: 0, max: 3 }), { minLength: 2, maxLength: 25 })
+      .filter((list) => list.some((value) => value > 0))
     fc.assert(
       fc.property(relevance, fc.nat(), (relevances, seed) => {
         const ids = relevances.map((_, at) => `r${at}`)
@@ -68,7 +77,10 @@ describe('the figures of one ranked list', () => {
         const rises = (relevances[at + 1] ?? 0) >= (relevances[at] ?? 0)
         const [worse, better] = rises ? [ids, swapped] : [swapped, ids]
         for (const metric of RANKING_METRICS) {
-          const [low, high] = [rankingFigures(worse, judgments)?.[metric] ?? -1, rankingFigures(better, judgments)?.[metric] ?? -1]
+          const [low, high] = [
+            rankingFigures(worse, judgments)?.[metric] ?? -1,
+            rankingFigures(better, judgments)?.[metric] ?? -1,
+          ]
           expect(low).toBeGreaterThanOrEqual(0)
           expect(high).toBeLessThanOrEqual(1 + 1e-12)
           expect(high).toBeGreaterThanOrEqual(low - 1e-12)
@@ -79,7 +91,14 @@ describe('the figures of one ranked list', () => {
 })
 
 function withAll(value: number): RankingFigures {
-  return { 'ndcg@10': value, 'recall@5': value / 2, 'recall@10': value, 'recall@100': value, 'map@10': value, 'mrr@10': value }
+  return {
+    'ndcg@10': value,
+    'recall@5': value / 2,
+    'recall@10': value,
+    'recall@100': value,
+    'map@10': value,
+    'mrr@10': value,
+  }
 }
 
 describe('the figures of a system', () => {

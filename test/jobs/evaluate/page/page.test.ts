@@ -30,7 +30,9 @@ function hostile(report: EvaluationReport): EvaluationReport {
     ...report,
     dataset: HOSTILE,
     abstention: report.abstention === null ? null : { ...report.abstention, signal: HOSTILE },
-    filtered_recall_by_kind: Object.fromEntries(Object.entries(report.filtered_recall_by_kind).map(([kind, recall]) => [HOSTILE + kind, recall])),
+    filtered_recall_by_kind: Object.fromEntries(
+      Object.entries(report.filtered_recall_by_kind).map(([kind, recall]) => [HOSTILE + kind, recall]),
+    ),
     gates: report.gates.map((gate) => ({ ...gate, label: HOSTILE })),
     misses: report.misses.map((miss) => ({
       ...miss,
@@ -87,7 +89,11 @@ describe('the page of a report', () => {
     const page = renderPage(report)
     expect(unbalanced(page)).toEqual([])
     expect(page).toContain(`content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"`)
-    expect(tagsOf(page).filter((tag) => ['script', 'img', 'link', 'iframe', 'object', 'form', 'a', 'use', 'image'].includes(tag))).toEqual([])
+    expect(
+      tagsOf(page).filter((tag) =>
+        ['script', 'img', 'link', 'iframe', 'object', 'form', 'a', 'use', 'image'].includes(tag),
+      ),
+    ).toEqual([])
     expect(page.replaceAll(HOSTILE, '')).not.toMatch(/https?:|url\(|@import|NaN|undefined|Infinity|\[object/)
   })
 
@@ -99,20 +105,30 @@ describe('the page of a report', () => {
   })
 
   test('is the same to the byte for the same report', () => {
-    expect(renderPage(evaluationReportSchema.parse(JSON.parse(JSON.stringify(FULL_REPORT))))).toBe(renderPage(FULL_REPORT))
+    expect(renderPage(evaluationReportSchema.parse(JSON.parse(JSON.stringify(FULL_REPORT))))).toBe(
+      renderPage(FULL_REPORT),
+    )
   })
 
   test('says the verdict first, then the gates, then the tables, then the plots', () => {
     const page = renderPage(FULL_REPORT)
-    const places = ['class="verdict', '>Gates<', '>Ranking<', '>The decision<', 'aria-label="Risk–coverage curve"', '>Worst misses<'].map((mark) =>
-      page.indexOf(mark),
-    )
+    const places = [
+      'class="verdict',
+      '>Gates<',
+      '>Ranking<',
+      '>The decision<',
+      'aria-label="Risk–coverage curve"',
+      '>Worst misses<',
+    ].map((mark) => page.indexOf(mark))
     expect(places).not.toContain(-1)
     expect(places).toEqual(places.toSorted((a, b) => a - b))
   })
 
   test('shows missed gates above those that were met', () => {
-    const gates = [...FULL_REPORT.gates, { group: 'speed', label: 'late gate', value: 52.25, direction: 'at_most', bound: 40, passed: false } as const]
+    const gates = [
+      ...FULL_REPORT.gates,
+      { group: 'speed', label: 'late gate', value: 52.25, direction: 'at_most', bound: 40, passed: false } as const,
+    ]
     const page = renderPage({ ...FULL_REPORT, gates, passed: false })
     expect(page.indexOf('late gate</th>')).toBeLessThan(page.indexOf('recall@5, hybrid</th>'))
     expect(page).toContain('✗ missed')
@@ -122,7 +138,12 @@ describe('the page of a report', () => {
 
   test('draws every plot and shows each figure with its interval', () => {
     const page = renderPage(FULL_REPORT)
-    for (const label of ['Risk–coverage curve', 'Reliability diagram', 'Distribution of observed values', 'Recall by selectivity'])
+    for (const label of [
+      'Risk–coverage curve',
+      'Reliability diagram',
+      'Distribution of observed values',
+      'Recall by selectivity',
+    ])
       expect(page).toContain(`aria-label="${label}"`)
     const { hybrid } = FULL_REPORT.systems
     expect(page).toContain(hybrid?.['ndcg@10'].toFixed(3) ?? 'missing')

@@ -42,7 +42,14 @@ const recall = {
 
 const gates: readonly Gate[] = [
   { group: 'ranking', label: 'recall@5, hybrid', value: 0.934, direction: 'at_least', bound: 0.9, passed: true },
-  { group: 'decision', label: 'answers without evidence', value: 0.048, direction: 'at_most', bound: 0.05, passed: true },
+  {
+    group: 'decision',
+    label: 'answers without evidence',
+    value: 0.048,
+    direction: 'at_most',
+    bound: 0.05,
+    passed: true,
+  },
   ...Object.entries(recall.correlated).map(([selectivity, value]): Gate => ({
     group: 'filtered recall',
     label: `recall@10 at ${selectivity} % of the passages, correlated`,
@@ -74,7 +81,14 @@ const misses: readonly Miss[] = [
     relevant: [],
     passages: [{ label: 'Rule 12.1', score: 0.55, relevant: false }],
   },
-  { problem: 'abstained_with_evidence', id: 'q-88', text: null, observed_value: 0.214, relevant: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], passages: [] },
+  {
+    problem: 'abstained_with_evidence',
+    id: 'q-88',
+    text: null,
+    observed_value: 0.214,
+    relevant: ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
+    passages: [],
+  },
 ]
 
 const [lexical, dense, hybrid] = [figuresOf(0.6), figuresOf(0.35), figuresOf(0.64)]
@@ -91,12 +105,20 @@ export const FULL_REPORT: EvaluationReport = {
   queries: 600,
   answerable: 300,
   unanswerable: 300,
-  systems: { lexical: systemFigures([...lexical.values()]), dense: systemFigures([...dense.values()]), hybrid: systemFigures([...hybrid.values()]) },
+  systems: {
+    lexical: systemFigures([...lexical.values()]),
+    dense: systemFigures([...dense.values()]),
+    hybrid: systemFigures([...hybrid.values()]),
+  },
   abstention: decisionFigures(scored, { signal: 'evidence_probability', threshold, target_risk: 0.05, folds: 5 }),
   filtered_recall: recall.correlated,
   filtered_recall_by_kind: recall,
   latency_ms: { p50: 6.412, p99: 14.37 },
-  latency_ms_by_system: { lexical: { p50: 1.9, p99: 4.2 }, dense: { p50: 4.1, p99: 11.3 }, hybrid: { p50: 6.412, p99: 14.37 } },
+  latency_ms_by_system: {
+    lexical: { p50: 1.9, p99: 4.2 },
+    dense: { p50: 4.1, p99: 11.3 },
+    hybrid: { p50: 6.412, p99: 14.37 },
+  },
   gates,
   passed: true,
   comparison: compared === undefined ? null : { version_id: '0198c0de-0000-7000-8000-000000000000', ...compared },

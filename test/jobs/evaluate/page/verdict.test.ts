@@ -6,9 +6,12 @@ test('a version that passes is said to pass, and against what it was compared', 
   expect(verdictOf(FULL_REPORT)).toEqual({
     tone: 'good',
     word: 'Passed',
-    sentence: 'It passes all 8 gates and is not worse than the active version on the 300 questions that both were asked.',
+    sentence:
+      'It passes all 8 gates and is not worse than the active version on the 300 questions that both were asked.',
   })
-  expect(verdictOf({ ...FULL_REPORT, comparison: null }).sentence).toBe('It passes all 8 gates; it was not compared with an active version.')
+  expect(verdictOf({ ...FULL_REPORT, comparison: null }).sentence).toBe(
+    'It passes all 8 gates; it was not compared with an active version.',
+  )
 })
 
 test('a version without gates is not praised for meeting them', () => {
@@ -28,7 +31,9 @@ test('a version that misses a gate cannot be activated, whatever the comparison 
 
 test('of many missed gates four are named', () => {
   const gates = FULL_REPORT.gates.map((gate) => ({ ...gate, passed: false }))
-  expect(verdictOf({ ...FULL_REPORT, gates, passed: false }).sentence).toMatch(/^It misses 8 of 8 gates: .*; and 4 more; it cannot be activated\.$/)
+  expect(verdictOf({ ...FULL_REPORT, gates, passed: false }).sentence).toMatch(
+    /^It misses 8 of 8 gates: .*; and 4 more; it cannot be activated\.$/,
+  )
 })
 
 test('a version that passes but is worse than the active one needs an override', () => {
@@ -36,13 +41,17 @@ test('a version that passes but is worse than the active one needs an override',
   const worse = comparison === null ? null : { ...comparison, worse: true, worse_on: ['ndcg@10', 'recall@5'] as const }
   expect(verdictOf({ ...FULL_REPORT, comparison: worse })).toMatchObject({
     tone: 'doubtful',
-    sentence: 'It passes all 8 gates, but it is worse than the active version on nDCG@10, recall@5: activating it needs an override with a reason.',
+    sentence:
+      'It passes all 8 gates, but it is worse than the active version on nDCG@10, recall@5: ' +
+      'activating it needs an override with a reason.',
   })
 })
 
 test('a research collection is measured, not judged', () => {
   expect(verdictOf({ ...BARE_REPORT, kind: 'data set', passed: false })).toMatchObject({
     tone: 'plain',
-    sentence: expect.stringMatching(/^The hybrid ranking reaches nDCG@10 0\.\d{3}; 600 questions asked of 13\u202f732 passages\.$/),
+    sentence: expect.stringMatching(
+      /^The hybrid ranking reaches nDCG@10 0\.\d{3}; 600 questions asked of 13\u202f732 passages\.$/,
+    ),
   })
 })
