@@ -35,22 +35,9 @@ export function openAiEmbedder(options: OpenAiOptions): Embedder {
       { model, input: [...texts], dimensions, encoding_format: 'base64' },
       { signal },
     )
-    if (!Array.isArray(reply.data) || reply.data.length !== texts.length)
-      throw new EmbeddingError('the provider sent another number of vectors than texts')
-    const vectors = new Array<Float32Array<ArrayBuffer>>(texts.length)
-    for (const item of reply.data) {
-      if (
-        !Number.isInteger(item.index) ||
-        item.index < 0 ||
-        item.index >= texts.length ||
-        vectors[item.index] !== undefined
-      )
-        throw new EmbeddingError('the provider numbered its vectors wrongly')
-      vectors[item.index] = unitVector(valuesOf(item.embedding), dimensions)
-    }
     const reported: unknown = reply.usage?.prompt_tokens
     return {
-      vectors,
+      vectors: vectorsOf(reply.data, texts.length, dimensions),
       tokens: typeof reported === 'number' && Number.isInteger(reported) && reported >= 0 ? reported : null,
     }
   }
@@ -84,6 +71,26 @@ export function openAiEmbedder(options: OpenAiOptions): Embedder {
       }
     },
   }
+}
+
+interface RepliedVector {
+  readonly index: number
+  readonly embedding: string | readonly number[]
+}
+
+/**
+ * Vectors in the order of the texts. @throws EmbeddingError unless the reply holds exactly one vector for each text.
+ */
+function vectorsOf(replied: RepliedVector[], texts: number, dimensions: number): Float32Array<ArrayBuffer>[] {
+  if (!Array.isArray(replied) || replied.length !== texts)
+    throw new EmbeddingError('the provider sent another number of vectors than texts')
+  const vectors = new Array<Float32Array<ArrayBuffer>>(texts)
+  for (const { index, embedding } of replied) {
+    if (!Number.isInteger(index) || index < 0 || index >= texts || vectors[index] !== undefined)
+      throw new EmbeddingError('the provider numbered its vectors wrongly')
+    vectors[index] = unitVector(valuesOf(embedding), dimensions)
+  }
+  return vectors
 }
 
 /**

@@ -4,7 +4,8 @@ import { readRecentOrOpen, readServedInWindow, readUsed } from '#core/db/reserva
 import type { Log } from '#core/log.ts'
 import type { PlanLimits } from '#core/plan.ts'
 import type { LimitScope } from './keys.ts'
-import type { Limiter, RebuiltCounters, ServedPassage } from './limiter.ts'
+import type { RebuiltCounters } from './install.ts'
+import type { Limiter, ServedPassage } from './limiter.ts'
 
 const DAY_MS = 86_400_000
 const ORGANIZATIONS_REMEMBERED_MAX = 10_000

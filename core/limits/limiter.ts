@@ -3,6 +3,8 @@ import { Redis } from 'ioredis'
 import { BOUNDS } from '#core/bounds.ts'
 import type { Log } from '#core/log.ts'
 import type { PlanLimits } from '#core/plan.ts'
+import { install } from './install.ts'
+import type { RebuiltCounters } from './install.ts'
 import { limitKeys, readyKey } from './keys.ts'
 import type { LimitScope } from './keys.ts'
 
@@ -48,27 +50,6 @@ export interface AdmissionRequest {
   readonly idempotencyDigest: Buffer | undefined
   /** Set when Postgres already holds this idempotency key: nothing is charged, only the windows are read. */
   readonly originalRequestId: string | undefined
-}
-
-/** Counters of one organization as the reservations tell them; written under a new epoch, before it is ready. */
-export interface RebuiltCounters {
-  readonly entitlements: readonly {
-    readonly scope: LimitScope
-    readonly dayUsed: number
-    readonly monthUsed: number
-    readonly minute: readonly { readonly requestId: string; readonly atMs: number }[]
-    readonly open: readonly {
-      readonly requestId: string
-      readonly admittedAtMs: number
-      readonly deadlineMs: number
-      readonly idempotencyDigest: Buffer | undefined
-    }[]
-  }[]
-  readonly exposure: readonly {
-    readonly scope: LimitScope
-    readonly windowMs: number
-    readonly served: readonly { readonly atMs: number; readonly passage: ServedPassage }[]
-  }[]
 }
 
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
@@ -271,58 +252,4 @@ async function settle(
     ],
   )
   return reply === 1
-}
-
-const INSTALL_CHUNK = 1_000
-const DAYS_COUNTS_ARE_KEPT = 40
-
-async function install(redis: Redis, organizationId: string, epoch: number, counters: RebuiltCounters): Promise<void> {
-  const commands: (readonly (string | number)[])[] = []
-  for (const entitlement of counters.entitlements) {
-    const keys = limitKeys(entitlement.scope)
-    const now = new Date()
-    const day = Math.floor(now.getTime() / DAY_MS)
-    const month = now.getUTCFullYear() * 12 + now.getUTCMonth() + 1
-    commands.push(
-      ['hset', keys.counts, `d${day}`, entitlement.dayUsed, `m${month}`, entitlement.monthUsed],
-      ['pexpire', keys.counts, DAYS_COUNTS_ARE_KEPT * DAY_MS],
-    )
-    for (const entry of entitlement.minute) commands.push(['zadd', keys.minute, entry.atMs, entry.requestId])
-    commands.push(['pexpire', keys.minute, 61_000])
-    for (const open of entitlement.open) {
-      const admitted = new Date(open.admittedAtMs)
-      commands.push(['zadd', keys.leases, open.deadlineMs, open.requestId])
-      commands.push([
-        'set',
-        keys.charge(open.requestId),
-        `d${Math.floor(open.admittedAtMs / DAY_MS)} m${admitted.getUTCFullYear() * 12 + admitted.getUTCMonth() + 1}`,
-        'PX',
-        600_000,
-      ])
-      if (open.idempotencyDigest !== undefined)
-        commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', 600_000])
-    }
-    commands.push(['pexpire', keys.leases, BOUNDS.hardDeadlineMs + 1_000])
-  }
-  for (const { scope, windowMs, served } of counters.exposure) {
-    const keys = limitKeys(scope)
-    // Every document is flagged; the next admission looks at each once and drops those below their mark.
-    for (const { atMs, passage } of served) {
-      commands.push(
-        ['zadd', keys.exposure, atMs, passage.chunk],
-        ['zadd', keys.documentPrefix + passage.document, atMs, `${passage.revision}:${passage.ordinal}`],
-        ['hset', keys.flags, passage.document, passage.total],
-      )
-      commands.push(['pexpire', keys.documentPrefix + passage.document, windowMs])
-    }
-    commands.push(['pexpire', keys.exposure, windowMs], ['pexpire', keys.flags, windowMs])
-  }
-  for (let start = 0; start < commands.length; start += INSTALL_CHUNK) {
-    const results = await redis
-      .pipeline(commands.slice(start, start + INSTALL_CHUNK).map((command) => [...command]))
-      .exec()
-    const failed = results?.find(([error]) => error !== null)?.[0]
-    if (results === null || failed) throw failed ?? new Error('the limit store took no counters')
-  }
-  await redis.set(readyKey(organizationId), epoch)
 }

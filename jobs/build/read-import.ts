@@ -49,7 +49,7 @@ interface OpenRevision {
  */
 export async function readImportedCorpus(context: BuildContext): Promise<ImportedCorpus> {
   const snapshots = await verifiedSnapshots(context)
-  const spool = join(context.workFolder, `drafts.${context.fence.attempt}.jsonl`)
+  const path = join(context.workFolder, `drafts.${context.fence.attempt}.jsonl`)
   const drafts = importSnapshots({
     knowledgeBaseId: context.knowledgeBaseId,
     mapping: parseMapping(context.source.mapping),
@@ -61,19 +61,11 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
   const documentPassages = new Map<string, number>()
   const passages: SpooledPassage[] = []
   const shared = new Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>()
-  const out = await open(spool, 'w')
-  let waiting: Buffer[] = []
-  let [written, collected] = [0, 0]
-  async function flush(): Promise<void> {
-    await out.writeFile(Buffer.concat(waiting))
-    written += collected
-    ;[waiting, collected] = [[], 0]
-  }
+  const spool = await openSpool(path)
   try {
     let step = await drafts.next()
     for (; step.done !== true; step = await drafts.next()) {
       const draft = step.value
-      const line = Buffer.from(`${JSON.stringify(draft)}\n`)
       const revision = revisionOf(revisions, draft)
       revision.content.update(contentOf(draft))
       documents.set(draft.document.id, { id: draft.document.id, key: draft.document_key })
@@ -82,22 +74,18 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
         ...sharedFields(shared, draft),
         document: revision.document,
         place: { ordinal: draft.ordinal, document_passages: 1 },
-        offset: written + collected,
-        bytes: line.length,
+        ...(await spool.append(draft)),
       })
-      waiting.push(line)
-      collected += line.length
-      if (collected >= SPOOL_BUFFER_BYTES) await flush()
       context.progress.at(passages.length, 0)
     }
-    await flush()
+    await spool.flush()
     if (passages.length === 0)
       throw new OperatorError(
         'The import holds no passage: read its report, correct the sources or the mapping, import ' +
           'again and build from that.',
       )
     return {
-      spool,
+      spool: path,
       passages,
       revisions: closeRevisions(revisions),
       documents: [...documents.values()],
@@ -107,7 +95,38 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
       snapshotsDigest: digestOf(context),
     }
   } finally {
-    await out.close()
+    await spool.close()
+  }
+}
+
+/** Writes drafts to a file, one a line, in blocks of SPOOL_BUFFER_BYTES. */
+interface Spool {
+  /** Returns where the draft lies in the file; it is on disk only after `flush`. */
+  append(draft: DraftPassage): Promise<Pick<SpooledPassage, 'offset' | 'bytes'>>
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+async function openSpool(path: string): Promise<Spool> {
+  const file = await open(path, 'w')
+  let waiting: Buffer[] = []
+  let [written, collected] = [0, 0]
+  async function flush(): Promise<void> {
+    await file.writeFile(Buffer.concat(waiting))
+    written += collected
+    ;[waiting, collected] = [[], 0]
+  }
+  return {
+    async append(draft) {
+      const line = Buffer.from(`${JSON.stringify(draft)}\n`)
+      const place = { offset: written + collected, bytes: line.length }
+      waiting.push(line)
+      collected += line.length
+      if (collected >= SPOOL_BUFFER_BYTES) await flush()
+      return place
+    },
+    flush,
+    close: () => file.close(),
   }
 }
 

@@ -16,6 +16,12 @@ const ABOUT = 'The ledger holds queries only as keyed fingerprints, under a key 
 
 export function addFingerprints(program: Command): void {
   const fingerprints = noun(program, 'fingerprints', 'keys of the fingerprints in the ledger: rotate, erase, list')
+  addRotate(fingerprints)
+  addErase(fingerprints)
+  addList(fingerprints)
+}
+
+function addRotate(fingerprints: Command): void {
   verb(fingerprints, {
     usage: 'rotate <organization>',
     summary: 'open a new epoch: later fingerprints no longer match earlier ones',
@@ -32,6 +38,9 @@ export function addFingerprints(program: Command): void {
       show(changed, () => `"${changed.organization}" now writes under epoch ${changed.current_epoch}.`)
     },
   })
+}
+
+function addErase(fingerprints: Command): void {
   verb(fingerprints, {
     usage: 'erase <organization>',
     summary: 'forget the key of one epoch, or all: nobody can test a query against those fingerprints any more',
@@ -59,6 +68,9 @@ export function addFingerprints(program: Command): void {
       )
     },
   })
+}
+
+function addList(fingerprints: Command): void {
   verb(fingerprints, {
     usage: 'list',
     summary: 'list epochs and their state',

@@ -43,6 +43,13 @@ const reportSchema = z.object({
 })
 
 export function addImports(program: Command): void {
+  addImport(program)
+  const imports = noun(program, 'imports', 'what was imported: list, show')
+  addList(imports)
+  addShow(imports)
+}
+
+function addImport(program: Command): void {
   verb(program, {
     usage: 'import',
     summary: 'capture sources and report what would become passages',
@@ -78,7 +85,9 @@ export function addImports(program: Command): void {
       )
     },
   })
-  const imports = noun(program, 'imports', 'what was imported: list, show')
+}
+
+function addList(imports: Command): void {
   verb(imports, {
     usage: 'list',
     summary: 'list imports, newest first',
@@ -101,6 +110,9 @@ export function addImports(program: Command): void {
       show(found, () => table(found, columns, 'There is no import here: make one with "operator import".'))
     },
   })
+}
+
+function addShow(imports: Command): void {
   verb(imports, {
     usage: 'show <import>',
     summary: 'show the report of an import again',

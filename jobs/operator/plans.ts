@@ -15,6 +15,12 @@ const pairs = z.array(z.string()).default([])
 
 export function addPlans(program: Command): void {
   const plans = noun(program, 'plans', 'immutable limits that entitlements point to: create, list, show')
+  addCreate(plans)
+  addList(plans)
+  addShow(plans)
+}
+
+function addCreate(plans: Command): void {
   verb(plans, {
     usage: 'create <name>',
     summary: 'create a plan; what is not named keeps its default',
@@ -41,6 +47,9 @@ export function addPlans(program: Command): void {
       show(made, () => `Created plan "${made.name}" (${made.id}).\n${fields(made.limits, '  ')}`)
     },
   })
+}
+
+function addList(plans: Command): void {
   verb(plans, {
     usage: 'list',
     summary: 'list plans',
@@ -63,6 +72,9 @@ export function addPlans(program: Command): void {
       show(found, () => table(flat, columns, 'There is no plan yet: create one with "operator plans create NAME".'))
     },
   })
+}
+
+function addShow(plans: Command): void {
   verb(plans, {
     usage: 'show <plan>',
     summary: 'show every limit of a plan',

@@ -15,6 +15,12 @@ const NEEDED = 'A candidate is activated only when it passed its evaluation and 
 
 export function addReview(program: Command): void {
   const review = noun(program, 'review', 'the decision about a candidate version: show, approve, reject')
+  addShow(review)
+  addVerdict(review, 'approve', 'approved', 'approve a candidate that passed its evaluation')
+  addVerdict(review, 'reject', 'rejected', 'reject a version; a candidate is rejected for good')
+}
+
+function addShow(review: Command): void {
   verb(review, {
     usage: 'show <version>',
     summary: 'show the evaluation and the reviews of a version',
@@ -49,30 +55,28 @@ export function addReview(program: Command): void {
       show({ ...shown, reviews }, () => `${fields(shown)}\n\n${past}`)
     },
   })
-  for (const [name, verdict, summary] of [
-    ['approve', 'approved', 'approve a candidate that passed its evaluation'],
-    ['reject', 'rejected', 'reject a version; a candidate is rejected for good'],
-  ] as const) {
-    verb(review, {
-      usage: `${name} <version>`,
-      summary,
-      flags: { '--reviewer <name>': 'who read the evaluation', '--note <text>': 'why; kept with the review' },
-      notes: NEEDED,
-      examples: [
-        `review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "legal review" --note ` +
-          '"checked the missed questions"',
-      ],
-      input: { version: text, reviewer: text, note: text },
-      variables: {},
-      writes: true,
-      run: async (input, { operator, show }) => {
-        const reviewed = await reviewVersion(operator, { ...input, verdict })
-        show(reviewed, () =>
-          verdict === 'approved'
-            ? `Approved version ${reviewed.version_id}.\nNext: operator activate ${reviewed.version_id} --wait`
-            : `Rejected version ${reviewed.version_id}.`,
-        )
-      },
-    })
-  }
+}
+
+function addVerdict(review: Command, name: string, verdict: 'approved' | 'rejected', summary: string): void {
+  verb(review, {
+    usage: `${name} <version>`,
+    summary,
+    flags: { '--reviewer <name>': 'who read the evaluation', '--note <text>': 'why; kept with the review' },
+    notes: NEEDED,
+    examples: [
+      `review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "legal review" --note ` +
+        '"checked the missed questions"',
+    ],
+    input: { version: text, reviewer: text, note: text },
+    variables: {},
+    writes: true,
+    run: async (input, { operator, show }) => {
+      const reviewed = await reviewVersion(operator, { ...input, verdict })
+      show(reviewed, () =>
+        verdict === 'approved'
+          ? `Approved version ${reviewed.version_id}.\nNext: operator activate ${reviewed.version_id} --wait`
+          : `Rejected version ${reviewed.version_id}.`,
+      )
+    },
+  })
 }

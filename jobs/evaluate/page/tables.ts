@@ -143,8 +143,28 @@ function intervalBar(difference: number, [low, high]: readonly [number, number],
 
 export function decisionTable({ abstention }: EvaluationReport): Markup {
   if (abstention === null) return NOTHING
+  return html`<div class="scroll">
+    <table class="decision">
+      <tbody>
+        ${decisionRows(abstention).map(
+          ([name, value, meaning]) =>
+            html`<tr>
+              <th>${name}</th>
+              <td>${value}</td>
+              <td class="soft small meaning">${meaning}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+/** Name, value and meaning of each row. */
+function decisionRows(
+  abstention: NonNullable<EvaluationReport['abstention']>,
+): readonly (readonly [string, string, string])[] {
   const fitted = abstention.folds > 0
-  const rows: readonly (readonly [string, string, string])[] = [
+  return [
     [
       'Signal',
       abstention.signal,
@@ -188,18 +208,4 @@ export function decisionTable({ abstention }: EvaluationReport): Markup {
       'mean distance between predicted and observed, fifteen bins of equal width',
     ],
   ]
-  return html`<div class="scroll">
-    <table class="decision">
-      <tbody>
-        ${rows.map(
-          ([name, value, meaning]) =>
-            html`<tr>
-              <th>${name}</th>
-              <td>${value}</td>
-              <td class="soft small meaning">${meaning}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
 }
