@@ -2,23 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
-import type { ActivationRow } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-node.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
-import { profileIdOf, projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
-import { reconcile } from '#jobs/maintenance/reconcile.ts'
+import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { reviewVersion } from '#jobs/operator/actions/reviews.ts'
-import { connectSearchNodes } from '#jobs/search-nodes.ts'
-import { createJobsWorld, silent, smallSource } from '#test/jobs/world.ts'
+import { silent } from '#test/jobs/world.ts'
 import type { JobsWorld } from '#test/jobs/world.ts'
+import { openActivationRig, request, review, run } from '#test/support/activation-rig.ts'
+import type { ActivationRig } from '#test/support/activation-rig.ts'
 
-const plaintext = {
-  SEARCH_TLS_CA: undefined,
-  SEARCH_TLS_CERT: undefined,
-  SEARCH_TLS_KEY: undefined,
-  SEARCH_PLAINTEXT: 'refuse',
-} as const
+let rig: ActivationRig
 let world: JobsWorld
 let nodes: readonly SearchNodeClient[]
 let knowledgeBaseId: string
@@ -27,64 +20,15 @@ let second: string
 let third: string
 
 beforeAll(async () => {
-  world = await createJobsWorld()
-  // The second address answers nobody: a node that is away.
-  nodes = connectSearchNodes([world.searchNode, '127.0.0.1:9'], plaintext)
-  knowledgeBaseId = await world.createKnowledgeBase()
-  const importId = await world.importFolder(knowledgeBaseId, smallSource)
-  ;[first = '', second = '', third = ''] = await Promise.all(
-    [1, 2, 3].map(async () => {
-      const buildId = await world.requestBuild(knowledgeBaseId, importId)
-      expect(await runBuildChild(buildId, { environment: world.environment })).toMatchObject({ outcome: 'succeeded' })
-      return buildId
-    }),
-  )
-})
-afterAll(async () => {
-  for (const node of nodes) node.close()
-  await world.stop()
-})
-
-async function review(buildId: string, verdict: 'approved' | 'rejected' = 'approved'): Promise<void> {
-  await world.owner.query('insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)', [
-    randomUUID(),
-    versionIdOf(buildId),
-    verdict,
-    'reviewer',
-    '',
-  ])
-}
-
-async function request(
-  buildId: string,
-  expectedBuildId: string | null,
-  kind: ActivationRow['kind'] = 'activate',
-  overrideReason: string | null = null,
-): Promise<string> {
-  const id = randomUUID()
-  const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
-  await insertActivation(world.owner, {
-    id,
+  rig = await openActivationRig()
+  ;({
+    world,
+    nodes,
     knowledgeBaseId,
-    versionId: versionIdOf(buildId),
-    expectedVersionId,
-    kind,
-    actor: 'alice',
-    overrideReason,
-  })
-  return id
-}
-
-async function run(
-  buildId: string,
-  expectedBuildId: string | null,
-  kind?: ActivationRow['kind'],
-  overrideReason?: string,
-): Promise<ActivationRow | undefined> {
-  const id = await request(buildId, expectedBuildId, kind, overrideReason)
-  await activate({ database: world.service, nodes, log: silent }, id)
-  return readActivation(world.owner, id)
-}
+    builds: [first, second, third],
+  } = rig)
+})
+afterAll(() => rig.close())
 
 interface Shown {
   readonly active: string | null
@@ -106,23 +50,26 @@ async function shown(): Promise<Shown> {
 /** The tests tell one story: nothing active, first, second, back to first. */
 describe('an activation', () => {
   test('is refused without a review, and says to review first', async () => {
-    expect(await run(first, null)).toMatchObject({ state: 'refused', message: expect.stringContaining('review it') })
+    expect(await run(rig, first, null)).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('review it'),
+    })
     expect(await shown()).toMatchObject({ active: null, audited: 0 })
   })
 
   test('is refused when the newest review rejects', async () => {
-    await review(third)
-    await review(third, 'rejected')
-    expect(await run(third, null)).toMatchObject({
+    await review(rig, third)
+    await review(rig, third, 'rejected')
+    expect(await run(rig, third, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('newest review rejects'),
     })
   })
 
   test('is refused when the evaluation did not pass', async () => {
-    await review(first)
+    await review(rig, first)
     await world.owner.query('update corpus_versions set passed = false where id = $1', [versionIdOf(first)])
-    expect(await run(first, null)).toMatchObject({
+    expect(await run(rig, first, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('did not pass its evaluation'),
     })
@@ -130,7 +77,7 @@ describe('an activation', () => {
   })
 
   test('is refused when no search node answers', async () => {
-    const id = await request(first, null)
+    const id = await request(rig, first, null)
     await activate({ database: world.service, nodes: nodes.slice(1), log: silent }, id)
     expect(await readActivation(world.owner, id)).toMatchObject({
       state: 'refused',
@@ -149,7 +96,7 @@ describe('an activation', () => {
       projectionIdOf(first),
       Buffer.alloc(32, 7),
     ])
-    expect(await run(first, null)).toMatchObject({
+    expect(await run(rig, first, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('could not be loaded'),
     })
@@ -161,7 +108,7 @@ describe('an activation', () => {
   })
 
   test('that ten runs race for moves the pointer once and writes one audit row', async () => {
-    const id = await request(first, null)
+    const id = await request(rig, first, null)
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, () => activate({ database: world.service, nodes, log: silent }, id)),
     )
@@ -183,12 +130,12 @@ describe('an activation', () => {
   })
 
   test('is refused when another version than the expected one is active', async () => {
-    await review(second)
-    expect(await run(second, null)).toMatchObject({
+    await review(rig, second)
+    expect(await run(rig, second, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('Another version became active'),
     })
-    expect(await run(second, third)).toMatchObject({ state: 'refused' })
+    expect(await run(rig, second, third)).toMatchObject({ state: 'refused' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
@@ -198,7 +145,7 @@ describe('an activation', () => {
       versionIdOf(second),
       JSON.stringify({ worse: false, version_id: versionIdOf(third) }),
     ])
-    expect(await run(second, first)).toMatchObject({
+    expect(await run(rig, second, first)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('compared with another one'),
     })
@@ -206,7 +153,7 @@ describe('an activation', () => {
       versionIdOf(second),
       JSON.stringify({ worse: true, version_id: versionIdOf(first) }),
     ])
-    expect(await run(second, first)).toMatchObject({
+    expect(await run(rig, second, first)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('worse than the active one'),
     })
@@ -217,12 +164,12 @@ describe('an activation', () => {
       `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": ` +
       `true}') where id = $1`
     await world.owner.query(mark, [versionIdOf(second)])
-    expect(await run(second, first)).toMatchObject({
+    expect(await run(rig, second, first)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('worse than the active one'),
     })
     expect((await shown()).active).toBe(versionIdOf(first))
-    expect(await run(second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({ state: 'done' })
+    expect(await run(rig, second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({ state: 'done' })
     const { rows } = await world.owner.query(
       "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' " +
         'order by id desc limit 1',
@@ -240,15 +187,15 @@ describe('an activation', () => {
   })
 
   test('returns to a retired version only as a rollback', async () => {
-    expect(await run(first, second)).toMatchObject({
+    expect(await run(rig, first, second)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('operator rollback'),
     })
-    expect(await run(third, second, 'rollback')).toMatchObject({
+    expect(await run(rig, third, second, 'rollback')).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('never active'),
     })
-    expect(await run(first, second, 'rollback')).toMatchObject({ state: 'done' })
+    expect(await run(rig, first, second, 'rollback')).toMatchObject({ state: 'done' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), previous: versionIdOf(second), audited: 3 })
     const { rows } = await world.owner.query(
       "select actor, action, subject, detail from audit where action = 'version.rollback'",
@@ -274,7 +221,7 @@ describe('an activation', () => {
         { version: versionIdOf(second), verdict: 'rejected', reviewer: 'bob', note: 'wrong dates' },
       )
       await waiting(1)
-      const rollback = run(second, first, 'rollback')
+      const rollback = run(rig, second, first, 'rollback')
       await waiting(2)
       await holder.query('commit')
       await rejected
@@ -307,63 +254,6 @@ describe('an activation', () => {
   })
 })
 
-describe('reconciliation', () => {
-  const loaded = async (): Promise<readonly string[]> =>
-    ((await nodes[0]?.call('GetStatus', {}, 5_000))?.loaded ?? [])
-      .filter((version) => version.state === 'loaded')
-      .map((version) => version.projection_id)
-  const settle = (): Promise<void> => reconcile({ database: world.service, nodes, log: silent })
-
-  test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
-    await settle()
-    expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(projectionIdOf)))
-    await world.owner.query(
-      "update active_versions set activated_at = now() - interval '1 hour'; update builds set " +
-        "updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval " +
-        "'1 hour'",
-    )
-    await settle()
-    expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
-  })
-
-  test('lets nothing go that a waiting activation is about to make active', async () => {
-    await nodes[0]?.call(
-      'PrepareVersion',
-      { projection_id: projectionIdOf(third), manifest_digest: await digestOf(third) },
-      10_000,
-    )
-    const id = await request(third, first)
-    await settle()
-    expect(await loaded()).toContain(projectionIdOf(third))
-    await world.owner.query(
-      "update activations set state = 'refused', finished_at = now() - interval '1 hour' where id = $1",
-      [id],
-    )
-    await settle()
-    expect(await loaded()).not.toContain(projectionIdOf(third))
-  })
-
-  test('loads on a node what it lacks of the active version, its predecessor and entitled profiles', async () => {
-    for (const buildId of [first, second])
-      await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(buildId) }, 5_000)
-    await entitle(profileIdOf(third))
-    await Promise.all([settle(), settle()])
-    expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
-  })
-
-  test('keeps the version of an explicitly entitled profile loaded for as long as the entitlement is active', async () => {
-    const age = (): Promise<unknown> =>
-      world.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
-    await age()
-    await settle()
-    expect(await loaded()).toContain(projectionIdOf(third))
-    await world.owner.query('update entitlements set active = false')
-    await age()
-    await settle()
-    expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
-  })
-})
-
 /** Until so many sessions of this database wait for a lock. */
 async function waiting(sessions: number): Promise<void> {
   for (let count = 0; count < sessions; await sleep(10)) {
@@ -373,23 +263,4 @@ async function waiting(sessions: number): Promise<void> {
     )
     count = rows[0]?.count ?? 0
   }
-}
-
-async function digestOf(buildId: string): Promise<Buffer> {
-  const { rows } = await world.owner.query<{ manifest_digest: Buffer }>(
-    'select manifest_digest from projections where id = $1',
-    [projectionIdOf(buildId)],
-  )
-  return rows[0]?.manifest_digest ?? Buffer.alloc(0)
-}
-
-async function entitle(profileId: string): Promise<void> {
-  await world.owner.query(
-    `with o as (insert into organizations (id, name) values (gen_random_uuid(), 'o') returning id),
-       c as (insert into clients (id, organization_id, name) select gen_random_uuid(), id, 'c' from o returning id),
-       p as (insert into plans (id, name, limits) values (gen_random_uuid(), 'p', '{}') returning id)
-     insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, profile_ids)
-     select gen_random_uuid(), c.id, 'test', $1, p.id, '{en}', '{HS-M}', array[$2::uuid] from c, p`,
-    [knowledgeBaseId, profileId],
-  )
 }

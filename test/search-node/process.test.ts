@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, credentials, status } from '@grpc/grpc-js'
+import type { MethodDefinition } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { protoPath } from 'grpc-health-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectSearchNode } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { bytesOf, requestOf } from './asked.ts'
+import { nodeEnvironment, spawnNode, startNode } from './node-process.ts'
+
+const keys = signingKeys()
+const seed = 20_261
+let store: string
+let artifact: TestArtifact
+
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'search-node-'))
+  const rows = testRows({ rows: 1_200, dimensions: 32, seed })
+  artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
+})
+afterAll(() => rmSync(store, { recursive: true, force: true }))
+
+const prepare = (to: SearchNodeClient) =>
+  to.call('PrepareVersion', { projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest }, 20_000)
+
+const search = (to: SearchNodeClient) => {
+  const query_vector = bytesOf(queryNear(artifact.rows, 7, seededRandom(seed)))
+  return to.call('Search', requestOf({ projection_id: artifact.projectionId, query_vector }), 5_000)
+}
+
+interface Health {
+  check(): Promise<string>
+  close(): void
+}
+
+function healthOf(address: string): Health {
+  const definition = loadSync(protoPath, { keepCase: true, enums: String, defaults: true })
+  const method = (definition['grpc.health.v1.Health'] as Record<string, MethodDefinition<object, { status: string }>>)[
+    'Check'
+  ]
+  if (method === undefined) throw new Error('the health proto has no Check')
+  const channel = new Client(address, credentials.createInsecure())
+  return {
+    check: () =>
+      new Promise((resolve, reject) =>
+        channel.makeUnaryRequest(
+          method.path,
+          method.requestSerialize,
+          method.responseDeserialize,
+          { service: 'evidence.search.v1.SearchNode' },
+          { deadline: Date.now() + 2_000 },
+          (error, reply) => (error === null ? resolve(reply?.status ?? '') : reject(error)),
+        ),
+      ),
+    close: () => channel.close(),
+  }
+}
+
+test('on SIGTERM health fails first, searches are answered through the drain period, then the process ends with 0', async () => {
+  const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '700' }))
+  const [calls, health] = [
+    connectSearchNode(draining.address, credentials.createInsecure()),
+    healthOf(draining.address),
+  ]
+  await prepare(calls)
+  expect(await health.check()).toBe('SERVING')
+  draining.child.kill('SIGTERM')
+  await expect.poll(() => health.check(), { interval: 10 }).toBe('NOT_SERVING')
+  expect((await search(calls)).passages).toHaveLength(5)
+  const inFlight = Array.from({ length: 50 }, () => search(calls))
+  expect((await Promise.all(inFlight)).every(({ passages }) => passages.length === 5)).toBe(true)
+  expect(await draining.ended).toBe(0)
+  await expect(search(calls)).rejects.toMatchObject({ code: status.UNAVAILABLE })
+  calls.close()
+  health.close()
+})
+
+test('searches in flight when the drain period ends are still answered', async () => {
+  const stopping = await startNode(nodeEnvironment(store, keys.publicKeyDer))
+  const calls = connectSearchNode(stopping.address, credentials.createInsecure())
+  await prepare(calls)
+  const inFlight = Array.from({ length: 100 }, () => search(calls))
+  // On the same connection, so its reply means that all searches have arrived.
+  await calls.call('GetStatus', {}, 2_000)
+  stopping.child.kill('SIGTERM')
+  const outcomes = await Promise.allSettled(inFlight)
+  expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled').length).toBe(100)
+  expect(await stopping.ended).toBe(0)
+  calls.close()
+})
+
+test('a node with a faulty configuration names every fault, no value, and does not start', async () => {
+  const refused = spawnNode({ SEARCH_THREADS: 'many', SEARCH_LISTEN: 'nowhere', MANIFEST_PUBLIC_KEY: 'c2VjcmV0' })
+  expect(await refused.ended).toBe(1)
+  for (const name of [
+    'ARTIFACT_STORE is missing',
+    'SEARCH_THREADS is not valid',
+    'SEARCH_LISTEN is not valid',
+    'MANIFEST_PUBLIC_KEY is not valid',
+  ])
+    expect(refused.output()).toContain(name)
+  expect(refused.output()).not.toMatch(/many|nowhere|c2VjcmV0/)
+})
+
+test('a node whose port is taken says so and ends', async () => {
+  const node = await startNode(nodeEnvironment(store, keys.publicKeyDer))
+  try {
+    const refused = spawnNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_LISTEN: node.address }))
+    expect(await refused.ended).toBe(1)
+    expect(refused.output()).toMatch(/cannot start.*EADDRINUSE|cannot start.*No address/)
+  } finally {
+    await node.stop()
+  }
+})
