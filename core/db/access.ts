@@ -87,8 +87,8 @@ const READ_ACCESS = `
   where k.digest = any($1)`
 
 /** Keys that could still be valid; read at most every few seconds, and only while an address floods. */
-const VALID_DIGESTS =
-  'select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() ' + 'limit $2'
+const VALID_DIGESTS = `
+  select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2`
 
 /** The triggers of the access tables notify on this channel; it carries no payload. */
 const LISTEN = 'listen access_changed'

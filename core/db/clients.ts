@@ -20,8 +20,8 @@ const INSERT =
   'insert into clients (id, organization_id, name) values ($1, $2, $3) on conflict (organization_id, name) do nothing'
 const LIST = `${CLIENTS} where ($1::uuid is null or c.organization_id = $1) order by o.name, c.name limit $2`
 /** By UUID, `organization/client`, or the bare name, which may belong to clients of several organizations. */
-const FIND =
-  `${CLIENTS} where c.id::text = lower($1) or c.name = $1 or o.name || '/' || c.name = $1 order by ` + 'o.name limit 2'
+const FIND = `${CLIENTS}
+  where c.id::text = lower($1) or c.name = $1 or o.name || '/' || c.name = $1 order by o.name limit 2`
 const SET_ACTIVE = 'update clients set active = $2 where id = $1 and active <> $2'
 
 /** @returns false when the organization has a client of that name. */

@@ -67,8 +67,8 @@ const REFUND = `
   where id = $1 and state = 'open'
   returning state, organization_id, client_id, environment, entitlement_id, knowledge_base_id, idempotency_digest`
 
-const FIND_OPEN_PAST_DEADLINE =
-  `select id from reservations where state = 'open' and deadline_at < now() order by deadline_at limit ` + '$1'
+const FIND_OPEN_PAST_DEADLINE = `
+  select id from reservations where state = 'open' and deadline_at < now() order by deadline_at limit $1`
 
 export async function findByIdempotency(
   database: Queryable,

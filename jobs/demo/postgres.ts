@@ -258,7 +258,7 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
   if (status !== 0)
     throw new LocalProcessError(
       `The database cluster could not be created in ${folder}: ` +
-        `${error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')}`,
+        (error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')),
     )
   renameSync(draftFile, passwordFile)
   return password

@@ -189,7 +189,7 @@ function listed<T extends RecordPlace>(
       (record) =>
         '  ' +
         `${shown(record.source)}:${record.line}${record.id === undefined ? '' : ` ${shown(record.id)}`}: ` +
-        `${what(record)}`,
+        what(record),
     )
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
 }

@@ -97,7 +97,7 @@ function parseInput<S extends z.ZodRawShape>(command: Command, schema: z.ZodObje
   const faults = parsed.error.issues.map(
     (issue) =>
       `${labelOf(command, String(issue.path[0] ?? ''))} ` +
-      `${issue.code === 'invalid_type' && issue.input === undefined ? 'is missing' : issue.message}`,
+      (issue.code === 'invalid_type' && issue.input === undefined ? 'is missing' : issue.message),
   )
   throw new UsageError(`${[...new Set(faults)].join('; ')}: see "${INVOCATION} ${pathOf(command)} --help".`)
 }

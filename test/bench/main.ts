@@ -35,7 +35,7 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
     missed.length === 0
       ? 'Every bar is met.'
       : `${missed.length} bar(s) missed: ` +
-          `${missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; ')}`,
+          missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; '),
   )
   return missed.length === 0 ? 0 : 1
 }

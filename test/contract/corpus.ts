@@ -29,8 +29,8 @@ const LONG_SECTIONS = 6
 const PASSAGE_CHARACTERS = 4_000
 
 function longSection(n: number): readonly [string, string] {
-  const sentence =
-    `Rule ${n} on the ${LONG_TOPIC} sets how dredging vessels keep the harbour basins free of silt, ` + `part ${n}.`
+  const rule = `Rule ${n} on the ${LONG_TOPIC}`
+  const sentence = `${rule} sets how dredging vessels keep the harbour basins free of silt, part ${n}.`
   return [`Dredging ${n} {#dredging-${n}}`, `${sentence} ${'€'.repeat(PASSAGE_CHARACTERS - sentence.length - 1)}`]
 }
 
