@@ -1,9 +1,9 @@
 import pg from 'pg'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { listenForAccessChanges, readAccess, readValidDigests } from '#core/db/access.ts'
 import type { Access } from '#core/db/access.ts'
 import type { Database } from '#core/db/pool.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/platform/log.ts'
 
 const RELISTEN_MS = 1_000
 const VALID_DIGESTS_MAX = 100_000

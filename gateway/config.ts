@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
-import { listenAddress, optional, readConfig, wholeNumber } from '#core/config.ts'
-import type { ConfigOf, Variable } from '#core/config.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
+import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
-import { SETTINGS } from '#core/settings.ts'
+import { SETTINGS } from '#core/platform/settings.ts'
 
 const cidrs = z
   .string()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { errorResponseSchema, retrievalRequestSchema, retrievalResponseSchema } from './retrieve/schema.ts'
 
 const ERRORS: Readonly<Record<string, readonly [string, ...string[]]>> = {

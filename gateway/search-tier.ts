@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/bounds.ts'
-import type { Log } from '#core/log.ts'
-import { connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
-import type { SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+import { connectSearchNode, isGrpcError } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 

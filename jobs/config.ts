@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { optional, readConfig, wholeNumber } from '#core/config.ts'
-import type { ConfigOf, Variable, Variables } from '#core/config.ts'
+import { optional, readConfig, wholeNumber } from '#core/platform/config.ts'
+import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
-import { SETTINGS } from '#core/settings.ts'
+import { SETTINGS } from '#core/platform/settings.ts'
 
 /** The job worker. */
 export const JOBS_VARIABLES = {

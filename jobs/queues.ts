@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { BOUNDS } from '#core/bounds.ts'
-import { OperatorError } from '#core/errors.ts'
-import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX } from '#core/ledger-queue.ts'
-import type { JobPayload } from '#core/ledger-queue.ts'
-import type { Log } from '#core/log.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
+import type { JobPayload } from '#core/queues/ledger-queue.ts'
+import type { Log } from '#core/platform/log.ts'
 
 export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as const
 export type QueueName = (typeof QUEUES)[number]

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/bounds.ts'
-import { connectSearchNode, isGrpcError } from '#core/rpc/search-node.ts'
-import type { GetStatusReply, SearchNodeClient } from '#core/rpc/search-node.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { connectSearchNode, isGrpcError } from '#core/rpc/search-client.ts'
+import type { GetStatusReply, SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { listenAddress, readConfig, wholeNumber } from '#core/config.ts'
-import type { ConfigOf, Variable } from '#core/config.ts'
+import { listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
+import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
-import { SETTINGS } from '#core/settings.ts'
+import { SETTINGS } from '#core/platform/settings.ts'
 
 export const SEARCH_NODE_VARIABLES = {
   ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,

@@ -1,7 +1,7 @@
-import { BOUNDS } from '#core/bounds.ts'
-import { ConfigError } from '#core/config.ts'
-import { createLog } from '#core/log.ts'
-import { stopOnSignal } from '#core/shutdown.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { ConfigError } from '#core/platform/config.ts'
+import { createLog } from '#core/platform/log.ts'
+import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { searchNodeConfig } from './config.ts'
 import { startSearchNode } from './node.ts'
 

@@ -1,9 +1,9 @@
-import type { Manifest } from '#core/artifact/manifest.ts'
-import { BOUNDS } from '#core/bounds.ts'
-import type { GetStatusReply } from '#core/rpc/search-node.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { GetStatusReply } from '#core/rpc/search-client.ts'
 import { NodeError } from './node-error.ts'
-import { artifactRef } from './search/mapping.ts'
-import type { ArtifactRef } from './search/mapping.ts'
+import { artifactRef } from '#core/index/format/reader.ts'
+import type { ArtifactRef } from '#core/index/format/reader.ts'
 
 export interface VersionsDependencies {
   readonly artifactFolder: (projectionId: string) => string

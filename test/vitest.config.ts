@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'contract',
           include: ['test/contract/**/*.test.ts'],
-          globalSetup: ['test/support/setup.ts', 'test/contract/setup.ts'],
+          globalSetup: ['test/support/setup.ts', 'test/support/contract/setup.ts'],
         },
       },
     ],

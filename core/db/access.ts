@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { facetsSchema } from '#core/artifact/layout.ts'
-import { embeddingSpaceSchema } from '#core/artifact/manifest.ts'
-import { planLimitsSchema } from '#core/plan.ts'
-import { profileParametersSchema } from '#core/profile.ts'
+import { facetsSchema } from '#core/index/format/layout.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
 
 const profileSchema = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Queryable } from './pool.ts'
 
 export const ACTIVATION_KINDS = ['activate', 'rollback'] as const

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { embeddingSpaceSchema } from '#core/artifact/manifest.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from './reviews.ts'
 import { VERSION_STATES } from './versions.ts'

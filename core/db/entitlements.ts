@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { KeyEnvironment } from '#core/keys.ts'
+import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Queryable } from './pool.ts'
 
 const entitlementRow = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { planLimitsSchema } from '#core/plan.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { Queryable } from './pool.ts'
 
 const exposureRow = z.object({

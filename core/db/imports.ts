@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OperatorError } from '#core/errors.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import type { Queryable } from './pool.ts'
 
 /** The captured bytes of one source; the bytes themselves lie in the artifact store under their SHA-256. */

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import pg from 'pg'
-import { OperatorError } from '#core/errors.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 const LOCK = 7_142_918_221

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { planLimitsSchema } from '#core/plan.ts'
-import type { PlanLimits } from '#core/plan.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { Queryable } from './pool.ts'
 
 const planRow = z.object({ id: z.uuid(), name: z.string(), limits: planLimitsSchema, created_at: z.date() })

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { BOUNDS } from '#core/bounds.ts'
-import type { Log } from '#core/log.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
 
 export type Database = pg.Pool
 /** What a query needs: the pool itself, or one client inside a transaction. */

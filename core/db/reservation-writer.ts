@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/bounds.ts'
-import { gather } from '#core/gather.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { gather } from '#core/platform/group-commit.ts'
 import type { ServedPassage } from '#core/limits/limiter.ts'
 import type { Queryable } from './pool.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'

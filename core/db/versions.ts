@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { facetsSchema } from '#core/artifact/layout.ts'
-import { embeddingSpaceSchema } from '#core/artifact/manifest.ts'
-import type { Facets } from '#core/artifact/layout.ts'
-import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
-import { profileParametersSchema } from '#core/profile.ts'
-import type { ProfileParameters } from '#core/profile.ts'
+import { facetsSchema } from '#core/index/format/layout.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
+import type { Facets } from '#core/index/format/layout.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
 
 const ROWS_PER_STATEMENT = 1_000

@@ -1,4 +1,4 @@
-import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 
 export interface Embeddings {
   /** One vector per text, in order; unit length, finite, `space.dimensions` long. */

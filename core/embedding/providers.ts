@@ -1,8 +1,8 @@
-import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
-import { OperatorError } from '#core/errors.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
-import { localEmbedder } from './local.ts'
+import { localEmbedder } from './local/embedder.ts'
 import { openAiEmbedder } from './openai.ts'
 
 export interface EmbeddingSettings {

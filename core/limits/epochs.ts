@@ -1,9 +1,9 @@
 import { raiseEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { readRecentOrOpen, readServedInWindow, readUsed } from '#core/db/reservations.ts'
-import type { Log } from '#core/log.ts'
-import type { PlanLimits } from '#core/plan.ts'
-import type { LimitScope } from './keys.ts'
+import type { Log } from '#core/platform/log.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import type { LimitScope } from './counter-keys.ts'
 import type { RebuiltCounters } from './install.ts'
 import type { Limiter, ServedPassage } from './limiter.ts'
 

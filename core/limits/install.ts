@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import { BOUNDS } from '#core/bounds.ts'
-import { limitKeys, readyKey } from './keys.ts'
-import type { LimitScope } from './keys.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { limitKeys, readyKey } from './counter-keys.ts'
+import type { LimitScope } from './counter-keys.ts'
 import type { ServedPassage } from './limiter.ts'
 
 const INSTALL_CHUNK = 1_000

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
-import { BOUNDS } from '#core/bounds.ts'
-import type { Log } from '#core/log.ts'
-import type { PlanLimits } from '#core/plan.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { install } from './install.ts'
 import type { RebuiltCounters } from './install.ts'
-import { limitKeys, readyKey } from './keys.ts'
-import type { LimitScope } from './keys.ts'
+import { limitKeys, readyKey } from './counter-keys.ts'
+import type { LimitScope } from './counter-keys.ts'
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 const ADMIT = script('./admit.lua')

@@ -1,10 +1,10 @@
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Access } from '#core/db/access.ts'
-import { ServiceError } from '#core/errors.ts'
-import { RETRIEVAL_SCOPE, keyDigest, keyIsWellFormed } from '#core/keys.ts'
-import type { KeyEnvironment } from '#core/keys.ts'
-import type { Pepper } from '#core/settings.ts'
-import type { AccessCache } from '../access-cache.ts'
+import { ServiceError } from '#core/platform/errors.ts'
+import { RETRIEVAL_SCOPE, keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
+import type { KeyEnvironment } from '#core/credentials/api-key.ts'
+import type { Pepper } from '#core/platform/settings.ts'
+import type { AccessCache } from '#gateway/access-cache.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface AuthenticateDeps {

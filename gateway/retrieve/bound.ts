@@ -1,5 +1,5 @@
-import { ServiceError } from '#core/errors.ts'
-import type { FoundPassage } from '#core/rpc/search-node.ts'
+import { ServiceError } from '#core/platform/errors.ts'
+import type { FoundPassage } from '#core/rpc/search-client.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention, Result, RetrievalResponse } from './schema.ts'

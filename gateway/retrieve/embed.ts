@@ -1,9 +1,9 @@
-import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
-import { ServiceError } from '#core/errors.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 

@@ -1,5 +1,5 @@
 import type { Access, Entitlement, ServingProfile } from '#core/db/access.ts'
-import { ServiceError } from '#core/errors.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import type { RetrievalRequest } from './schema.ts'
 import { countCharacters } from './schema.ts'
 

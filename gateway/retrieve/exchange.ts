@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { newRequestId } from '#core/ids.ts'
-import type { RequestId } from '#core/ids.ts'
+import { newRequestId } from '#core/platform/ids.ts'
+import type { RequestId } from '#core/platform/ids.ts'
 
 /** The stages of a request, in their order. */
 export const STAGES = [

@@ -1,5 +1,5 @@
 import type { ServingProfile } from '#core/db/access.ts'
-import { ServiceError } from '#core/errors.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { RetrievalRequest } from './schema.ts'
 

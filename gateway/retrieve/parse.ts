@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BOUNDS } from '#core/bounds.ts'
-import { ServiceError } from '#core/errors.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import type { Exchange } from './exchange.ts'
 import { detailsOf, retrievalRequestSchema } from './schema.ts'
 import type { RetrievalRequest } from './schema.ts'

@@ -1,6 +1,6 @@
 import type { Access, ServingProfile } from '#core/db/access.ts'
-import type { PlanLimits } from '#core/plan.ts'
-import type { Filters } from '#core/rpc/search-node.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import type { Filters } from '#core/rpc/search-client.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { Narrowed, Values } from './narrow.ts'
 import type { RetrievalRequest } from './schema.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
-import { ServiceError } from '#core/errors.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
 import type { Admission } from './admit.ts'
 import type { BoundedReply } from './bound.ts'

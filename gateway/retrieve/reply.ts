@@ -1,5 +1,5 @@
 import type { AdmissionDecision } from '#core/limits/limiter.ts'
-import type { ServiceError } from '#core/errors.ts'
+import type { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 
 /** Everything an HTTP reply consists of. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
-import type { ErrorDetail } from '#core/errors.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { ErrorDetail } from '#core/platform/errors.ts'
 
 /** Unicode code points, as the contract counts characters. */
 export function countCharacters(text: string): number {

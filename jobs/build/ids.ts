@@ -1,4 +1,4 @@
-import { derivedUuid } from '#core/ids.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
 
 /** Ids that follow from the build, so that a run that starts over makes the same version. */
 export function versionIdOf(buildId: string): string {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
-import { profileParametersSchema, rerankerSchema } from '#core/profile.ts'
-import type { ProfileParameters } from '#core/profile.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { profileParametersSchema, rerankerSchema } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 
 /** What a build was asked to do; stored with its row. */
 export const buildParametersSchema = z.strictObject({

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { recordProgress } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'

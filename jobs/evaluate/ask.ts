@@ -1,11 +1,11 @@
-import type { Facets } from '#core/artifact/layout.ts'
-import { BOUNDS } from '#core/bounds.ts'
+import type { Facets } from '#core/index/format/layout.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { rankingOf } from '#core/profile.ts'
-import type { ProfileParameters } from '#core/profile.ts'
-import { reordered, rerankedText } from '#core/rerank/order.ts'
-import type { Reranker } from '#core/rerank/reranker.ts'
-import type { Filters, SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { rankingOf } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { reordered, rerankedText } from '#core/reranking/order.ts'
+import type { Reranker } from '#core/reranking/reranker.ts'
+import type { Filters, SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
 import type { Question } from './questions.ts'
 
 const ASK_CONCURRENCY = 4

@@ -1,4 +1,4 @@
-import type { EmbeddingSpace } from '#core/artifact/manifest.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { findRows } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { measureFilteredRecall } from './filtered-recall.ts'

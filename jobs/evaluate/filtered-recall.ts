@@ -1,9 +1,9 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { dotAt } from '#core/artifact/dot.ts'
-import { openSized, readFully } from '#core/artifact/read-file.ts'
-import { mulberry32 } from './metrics/random.ts'
+import { dotAt } from '#core/index/vectors/inner-product.ts'
+import { openSized, readFully } from '#core/index/format/file-reader.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
 
 /** Shares of the passages that a filter allows, in percent. */
 export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const

@@ -1,6 +1,6 @@
-import type { ProfileParameters } from '#core/profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { AskContext } from './ask.ts'
-import type { JudgedQuestion } from './judged-question.ts'
+import type { JudgedQuestion } from './query-with-qrels.ts'
 import { compareRankings } from './metrics/comparison.ts'
 import { rankingUnder, sampleJudged } from './ranking-under.ts'
 

@@ -1,6 +1,6 @@
-import type { PassageRecord } from '#core/artifact/passage.ts'
-import { BOUNDS } from '#core/bounds.ts'
-import type { JudgedQuestion } from './judged-question.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { JudgedQuestion } from './query-with-qrels.ts'
 
 const EXTRACT_CHARACTERS_MIN = 40
 const EXTRACT_CHARACTERS_MAX = 300

@@ -1,7 +1,7 @@
-import { REPORT_MISSES_MAX } from '#jobs/evaluate/page/evaluation-report.ts'
-import type { Miss } from '#jobs/evaluate/page/evaluation-report.ts'
+import { REPORT_MISSES_MAX } from './page/evaluation-report.ts'
+import type { Miss } from './page/evaluation-report.ts'
 import type { Outcome } from './outcomes.ts'
-import type { JudgedQuestion } from './judged-question.ts'
+import type { JudgedQuestion } from './query-with-qrels.ts'
 import { observedValue } from './figures.ts'
 import type { Decision } from './figures.ts'
 

@@ -1,9 +1,9 @@
-import type { SearchReply } from '#core/rpc/search-node.ts'
-import { SYSTEMS, askOne, askSystems } from '#jobs/evaluate/ask.ts'
-import type { AskContext, System } from '#jobs/evaluate/ask.ts'
-import { rankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import type { JudgedQuestion } from './judged-question.ts'
+import type { SearchReply } from '#core/rpc/search-client.ts'
+import { SYSTEMS, askOne, askSystems } from './ask.ts'
+import type { AskContext, System } from './ask.ts'
+import { rankingFigures } from './metrics/ranking.ts'
+import type { RankingFigures } from './metrics/ranking.ts'
+import type { JudgedQuestion } from './query-with-qrels.ts'
 
 const TOP_RECORDS_KEPT = 5
 /** Asked before the clock runs, so that files are mapped and code is compiled. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
-import { OperatorError } from '#core/errors.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 
 const list = z.array(z.string().min(1)).min(1).max(BOUNDS.filterValuesMax)
 

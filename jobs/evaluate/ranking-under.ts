@@ -1,7 +1,7 @@
-import type { ProfileParameters } from '#core/profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { askSystems } from './ask.ts'
 import type { AskContext } from './ask.ts'
-import type { JudgedQuestion } from './judged-question.ts'
+import type { JudgedQuestion } from './query-with-qrels.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
 import { scalarsOf } from './record.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OperatorError } from '#core/errors.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_FORMATS } from '#jobs/sources/list.ts'
 import { DATE_STYLES } from './dates.ts'
 

@@ -1,5 +1,5 @@
-import type { ActEntry } from '#core/artifact/references-layout.ts'
-import { BOUNDS } from '#core/bounds.ts'
+import type { ActEntry } from '#core/index/references/layout.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { CompactCounter } from './compact-counter.ts'
 import { draftPassages } from './draft.ts'
 import type { DraftPassage } from './draft.ts'

@@ -1,6 +1,6 @@
-import type { ActEntry } from '#core/artifact/references-layout.ts'
-import { canonicalReference, createActAliases, parseReference } from '#core/text/references/index.ts'
-import type { ActAliases } from '#core/text/references/index.ts'
+import type { ActEntry } from '#core/index/references/layout.ts'
+import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
+import type { ActAliases } from '#core/index/references/parser/parser.ts'
 import { codePointsOf } from './text.ts'
 
 /** What one alias of an act may be long, and how many one act may have. */

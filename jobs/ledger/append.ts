@@ -1,6 +1,6 @@
 import { appendLedgerEntries } from '#core/db/ledger.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 
 /** Appends entries for many jobs at once: ids are collected for a moment and go into one statement. */
 export interface LedgerAppender {

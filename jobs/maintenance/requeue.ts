@@ -1,8 +1,8 @@
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { finishActivation, queuedActivations } from '#core/db/activations.ts'
 import { unfinishedBuilds } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/platform/log.ts'
 import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
 

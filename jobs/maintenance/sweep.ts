@@ -1,9 +1,9 @@
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { appendLedgerEntries } from '#core/db/ledger.ts'
 import type { Database } from '#core/db/pool.ts'
 import { findOpenPastDeadline } from '#core/db/reservations.ts'
 import { moveWatermark, reservationsWithoutEntry } from '#core/db/sweep.ts'
-import type { Log } from '#core/log.ts'
+import type { Log } from '#core/platform/log.ts'
 
 export interface SweepDeps {
   readonly database: Database

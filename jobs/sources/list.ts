@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs'
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
-import { BOUNDS } from '#core/bounds.ts'
-import { OperatorError } from '#core/errors.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 
 export const SOURCE_FORMATS = ['jsonl', 'markdown'] as const
 export type SourceFormat = (typeof SOURCE_FORMATS)[number]

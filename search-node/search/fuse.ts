@@ -1,4 +1,4 @@
-import type { Ranking } from '#core/rpc/search-node.ts'
+import type { Ranking } from '#core/rpc/search-client.ts'
 
 /** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */
 export interface Candidates {

@@ -1,8 +1,8 @@
-import { tokenHash } from '#core/artifact/forward.ts'
-import type { AnalyzedQuestion } from '#core/text/analyze.ts'
-import type { ForwardIndex } from './forward.ts'
-import { inverseFrequency } from './lexical-query.ts'
-import type { LexicalQuery } from './lexical-query.ts'
+import { tokenHash } from '#core/index/lexical/forward.ts'
+import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
+import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import { inverseFrequency } from './candidates/words/query.ts'
+import type { LexicalQuery } from './candidates/words/query.ts'
 
 /** A word of a question, under the hashes that the forward index knows its terms by: one a language. */
 export interface QuestionWord {

@@ -1,4 +1,4 @@
-import type { ForwardIndex, RowsWords } from './forward.ts'
+import type { ForwardIndex, RowsWords } from '#core/index/lexical/forward-reader.ts'
 import type { Question, QuestionPair } from './question.ts'
 
 /**

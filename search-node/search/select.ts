@@ -1,4 +1,4 @@
-import type { RowTable } from '#core/artifact/row-table.ts'
+import type { RowTable } from '#core/index/passages/row-table.ts'
 
 export interface Scored {
   readonly row: number

@@ -25,8 +25,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gateway: ['core'],
   'search-node': ['core'],
   jobs: ['core'],
-  'jobs/demo': ['core', 'jobs', 'gateway', 'search-node'],
-  test: ['core', 'jobs', 'jobs/demo', 'gateway', 'search-node'],
+  'jobs/cli': ['core', 'jobs'],
+  test: ['core', 'jobs', 'jobs/cli', 'gateway', 'search-node'],
 }
 
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g
@@ -39,7 +39,7 @@ const UNFINISHED =
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function areaOf(path: string): string {
-  if (path.startsWith('jobs/demo/')) return 'jobs/demo'
+  if (path.startsWith('jobs/cli/')) return 'jobs/cli'
   return path.split('/')[0] ?? path
 }
 
@@ -68,7 +68,7 @@ function matches(pattern: RegExp, file: SourceFile, what: string): readonly stri
 
 const inTest = ({ path }: SourceFile): boolean => path.startsWith('test/')
 const isConfig = ({ path }: SourceFile): boolean =>
-  /^(?:gateway|search-node|jobs)\/config\.ts$/.test(path) || path === 'jobs/demo/bootstrap.mjs'
+  /^(?:gateway|search-node|jobs)\/config\.ts$/.test(path) || path === 'jobs/cli/bootstrap.mjs'
 
 export const RULES: readonly Rule[] = [
   {
@@ -78,9 +78,10 @@ export const RULES: readonly Rule[] = [
       { path: 'core/limits.ts', text: "import { gatewayConfig } from '#gateway/config.ts'" },
       { path: 'core/db/pool.ts', text: "import type { Stage } from '../../jobs/build/stage.ts'" },
       { path: 'gateway/app.ts', text: "import {\n  a,\n  b,\n} from '#search-node/versions.ts'" },
-      { path: 'search-node/pool.ts', text: "export { plan } from '#jobs/queues.ts'" },
+      { path: 'search-node/threads/pool.ts', text: "export { plan } from '#jobs/queues.ts'" },
       { path: 'jobs/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
-      { path: 'jobs/build/pipeline.ts', text: "import { startRedis } from '../demo/redis.ts'" },
+      { path: 'jobs/build/pipeline.ts', text: "import { startRedis } from '../cli/local/redis.ts'" },
+      { path: 'jobs/cli/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
       { path: 'gateway/main.ts', text: "import '#test/support/setup.ts'" },
     ],
   },
@@ -110,7 +111,7 @@ export const RULES: readonly Rule[] = [
         : matches(ENVIRONMENT, file, 'reads the environment: take the value from config.ts'),
     bad: [
       { path: 'gateway/app.ts', text: 'const port = process.env.PORT' },
-      { path: 'core/log.ts', text: "const level = process['env']['LOG_LEVEL']" },
+      { path: 'core/platform/log.ts', text: "const level = process['env']['LOG_LEVEL']" },
       { path: 'jobs/build/config.ts', text: "import { env } from 'node:process'" },
     ],
   },
@@ -129,7 +130,7 @@ export const RULES: readonly Rule[] = [
       { path: 'test/core/ids.test.ts', text: "test.skip('ids differ', () => {})" },
       { path: 'test/core/ids.test.ts', text: "describe.concurrent.only('ids', () => {})" },
       { path: 'test/core/ids.test.ts', text: "test.runIf(slow)('ids differ', () => {})" },
-      { path: 'core/ids.ts', text: '// TODO: make them sortable' },
+      { path: 'core/platform/ids.ts', text: '// TODO: make them sortable' },
     ],
   },
   {

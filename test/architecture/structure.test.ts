@@ -22,10 +22,10 @@ const files = sourceFiles()
 test('the scan sees the whole project', () => {
   expect(files.map((file) => file.path)).toEqual(
     expect.arrayContaining([
-      'core/bounds.ts',
+      'core/platform/bounds.ts',
       'gateway/config.ts',
       'search-node/config.ts',
-      'jobs/demo/bootstrap.mjs',
+      'jobs/cli/bootstrap.mjs',
       'test/architecture/rules.ts',
     ]),
   )

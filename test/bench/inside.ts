@@ -1,9 +1,9 @@
-import type { Filters } from '#core/rpc/search-node.ts'
+import type { Filters } from '#core/rpc/search-client.ts'
 import { recallAt } from './exact.ts'
 import type { Exact, Task } from './exact.ts'
 import { percentile } from './load.ts'
 import type { Query } from './queries.ts'
-import type { Mode, RawSearch } from './roads.ts'
+import type { Mode, RawSearch } from './paths.ts'
 import type { NarrowTask, Relation } from './tasks.ts'
 
 /** What a search thread takes while another one searches too. */

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fastify } from 'fastify'
 import { z } from 'zod'
-import { manifestSchema } from '#core/artifact/manifest.ts'
+import { manifestSchema } from '#core/index/format/manifest.ts'
 import { vectorBlocks } from './artifact.ts'
 import { openRows } from './queries.ts'
 

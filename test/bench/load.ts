@@ -1,6 +1,6 @@
 import type { Selectivity } from './corpus.ts'
 import type { Query } from './queries.ts'
-import type { Road } from './roads.ts'
+import type { Road } from './paths.ts'
 
 /** What a number of clients saw that each ask one question after the other without a pause. */
 export interface Load {

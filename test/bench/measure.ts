@@ -8,7 +8,7 @@ import { untilSettled } from './ledger.ts'
 import { drive, during, percentile } from './load.ts'
 import type { Load } from './load.ts'
 import type { Query } from './queries.ts'
-import type { Road, RoadName } from './roads.ts'
+import type { Road, RoadName } from './paths.ts'
 
 const CLIENTS = [1, 8, 32] as const
 

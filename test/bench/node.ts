@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { credentials } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/bounds.ts'
-import { connectSearchNode } from '#core/rpc/search-node.ts'
-import type { LocalSearchNode } from '#jobs/demo/stack.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { connectSearchNode } from '#core/rpc/search-client.ts'
+import type { LocalSearchNode } from '#jobs/cli/local/stack.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import type { Installation } from './installation.ts'
@@ -10,7 +10,7 @@ import { drive, percentile } from './load.ts'
 import type { Base } from './publish.ts'
 import { publishArtifact } from './publish.ts'
 import type { Query } from './queries.ts'
-import type { Road } from './roads.ts'
+import type { Road } from './paths.ts'
 
 /** Has a search node that holds nothing yet verify and open a version. @returns milliseconds. */
 export async function openVersion(

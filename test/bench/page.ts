@@ -1,8 +1,8 @@
-import type { Bar } from './bars.ts'
+import type { Bar } from './thresholds.ts'
 import type { Cell } from './measure.ts'
 import type { BenchResult } from './result.ts'
-import { ROADS } from './roads.ts'
-import type { RoadName } from './roads.ts'
+import { ROADS } from './paths.ts'
+import type { RoadName } from './paths.ts'
 import { CELL_HEAD, rowOf } from './table.ts'
 
 const COLOURS: Readonly<Record<RoadName, string>> = {

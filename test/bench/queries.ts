@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PassageRecord } from '#core/artifact/passage.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { inventedPassages } from './corpus.ts'
 import type { CorpusShape } from './corpus.ts'

@@ -1,5 +1,5 @@
 import type { BuildFigures } from './artifact.ts'
-import type { Bar, FoundBy } from './bars.ts'
+import type { Bar, FoundBy } from './thresholds.ts'
 import type { InsideResult } from './inside.ts'
 import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'

@@ -3,14 +3,14 @@ import { availableParallelism, loadavg } from 'node:os'
 import { join, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { storeUrl } from '#jobs/demo/stack.ts'
-import { readOrCreateState } from '#jobs/demo/state.ts'
-import type { DemoState } from '#jobs/demo/state.ts'
-import type { Steps } from '#jobs/demo/steps.ts'
+import { storeUrl } from '#jobs/cli/local/stack.ts'
+import { readOrCreateState } from '#jobs/cli/demo/state.ts'
+import type { DemoState } from '#jobs/cli/demo/state.ts'
+import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { artifactPlace, diskBytes, openBuilt, readBuildFigures } from './artifact.ts'
 import type { ArtifactSettings, BenchArtifact, BuildFigures } from './artifact.ts'
-import { judgeCells } from './bars.ts'
-import type { Found, FoundBy } from './bars.ts'
+import { judgeCells } from './thresholds.ts'
+import type { Found, FoundBy } from './thresholds.ts'
 import { exactAnswers, recallAt } from './exact.ts'
 import type { Exact } from './exact.ts'
 import type { BenchFlags } from './flags.ts'
@@ -23,13 +23,13 @@ import { measureAll, warmUp } from './measure.ts'
 import { openVersion, ownMegabytes, swapUnderLoad } from './node.ts'
 import { admitCaller, createBase, publishArtifact } from './publish.ts'
 import type { BenchResult } from './result.ts'
-import { openFull, openGrpc, openRaw, openRawSearch } from './roads.ts'
-import type { RawSearch, Road } from './roads.ts'
+import { openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
+import type { RawSearch, Road } from './paths.ts'
 import { judgeScale } from './scale.ts'
 import { renderCell } from './table.ts'
 import { compared, inventTasks } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
-import { twinOf } from './twin.ts'
+import { twinOf } from './clone.ts'
 
 const MEGABYTE = 1_048_576
 
@@ -145,7 +145,7 @@ async function built(settings: ArtifactSettings, state: DemoState): Promise<Buil
   const place = artifactPlace(settings)
   const before = readBuildFigures(place)
   if (before !== undefined) return before
-  const script = fileURLToPath(new URL('build.ts', import.meta.url))
+  const script = fileURLToPath(new URL('./build.ts', import.meta.url))
   const { passages, dimensions, seed } = settings
   const child = spawn(
     process.execPath,

@@ -1,5 +1,5 @@
-import { atLeast, atMost } from './bars.ts'
-import type { Bar } from './bars.ts'
+import { atLeast, atMost } from './thresholds.ts'
+import type { Bar } from './thresholds.ts'
 import type { NarrowResult } from './inside.ts'
 import type { BenchResult } from './result.ts'
 import { aligned } from './table.ts'

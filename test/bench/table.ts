@@ -1,4 +1,4 @@
-import type { Bar, FoundBy } from './bars.ts'
+import type { Bar, FoundBy } from './thresholds.ts'
 import type { Cell } from './measure.ts'
 
 const OTHERS_CORES_MAX = 0.1

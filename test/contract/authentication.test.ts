@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { expireKey } from '#core/db/keys.ts'
-import { issueKey } from '#core/keys.ts'
-import { parsePeppers } from '#core/settings.ts'
-import { revokeKeyNow } from '#jobs/operator/actions/keys.ts'
+import { expireKey } from '#core/db/api-keys.ts'
+import { issueKey } from '#core/credentials/api-key.ts'
+import { parsePeppers } from '#core/platform/settings.ts'
+import { revokeKeyNow } from '#jobs/cli/operator/actions/api-keys.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
-import { newCaller, service } from './service.ts'
-import { withoutIds } from './without-ids.ts'
+import { newCaller, service } from '#test/support/contract/service.ts'
+import { withoutIds } from '#test/support/contract/without-ids.ts'
 
 /** Every way in which a key can be no good; the refusals must be the same to the byte, apart from ids. */
 const FAULTY: Readonly<Record<string, AskOptions>> = {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
-import { issueKey } from '#core/keys.ts'
-import { startGateway } from '#jobs/demo/stack.ts'
-import type { LocalGateway } from '#jobs/demo/stack.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { issueKey } from '#core/credentials/api-key.ts'
+import { startGateway } from '#jobs/cli/local/stack.ts'
+import type { LocalGateway } from '#jobs/cli/local/stack.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 import type { FaultProxy } from '#test/support/proxy.ts'
-import { newCaller, service } from './service.ts'
-import { outcomeOf, windowsOf } from './windows.ts'
+import { newCaller, service } from '#test/support/contract/service.ts'
+import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const PARTIES = ['postgres', 'redis', 'search'] as const
 type Party = (typeof PARTIES)[number]

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { addEntitledProfile } from '#jobs/operator/actions/entitlements.ts'
-import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { addEntitledProfile } from '#jobs/cli/operator/actions/entitlements.ts'
+import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import type { Result } from '#gateway/retrieve/schema.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -14,10 +14,10 @@ import {
   PROVISIONAL_QUERY,
   SUPERSEDED_QUERY,
   WITHDRAWN_QUERY,
-} from './corpus.ts'
-import { addProfile, showingProfile } from './profiles.ts'
-import { newCaller, service } from './service.ts'
-import { withoutIds } from './without-ids.ts'
+} from '#test/support/contract/corpus.ts'
+import { addProfile, showingProfile } from '#test/support/contract/profiles.ts'
+import { newCaller, service } from '#test/support/contract/service.ts'
+import { withoutIds } from '#test/support/contract/without-ids.ts'
 
 function outcome(answer: Answer): readonly [number, string] {
   return [answer.status, answer.status === 200 ? answer.retrieved().abstention.decision : answer.error().error.code]

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parsePeppers } from '#core/settings.ts'
-import { startGateway } from '#jobs/demo/stack.ts'
-import type { LocalGateway } from '#jobs/demo/stack.ts'
-import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
-import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
+import { parsePeppers } from '#core/platform/settings.ts'
+import { startGateway } from '#jobs/cli/local/stack.ts'
+import type { LocalGateway } from '#jobs/cli/local/stack.ts'
+import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
+import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { newCaller, service } from './service.ts'
-import { outcomeOf } from './windows.ts'
+import { newCaller, service } from '#test/support/contract/service.ts'
+import { outcomeOf } from '#test/support/contract/windows.ts'
 
 let runtime: LocalGateway
 beforeAll(async () => {

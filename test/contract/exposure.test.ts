@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
+import { releaseExposure } from '#jobs/cli/operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller, service } from './service.ts'
-import { outcomeOf, windowsOf } from './windows.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { newCaller, service } from '#test/support/contract/service.ts'
+import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const RATE_LIMITED = [429, 'RATE_LIMITED']
 const MANY = 1_000_000

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
-import { issueKey } from '#core/keys.ts'
-import { newCaller } from './service.ts'
-import { withoutIds } from './without-ids.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { issueKey } from '#core/credentials/api-key.ts'
+import { newCaller } from '#test/support/contract/service.ts'
+import { withoutIds } from '#test/support/contract/without-ids.ts'
 
 /** An address of this file's own, so that no other test's failures count here, nor these there. */
 const FLOODING = '127.0.0.77'

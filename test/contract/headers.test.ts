@@ -4,8 +4,8 @@ import { z } from 'zod'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller, service } from './service.ts'
+import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { newCaller, service } from '#test/support/contract/service.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const replies = new Map<number | string, Answer>()

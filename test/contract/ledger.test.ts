@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { eraseFingerprints, rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
+import { eraseFingerprints, rotateFingerprints } from '#jobs/cli/operator/actions/fingerprints.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller, providerTokens, service } from './service.ts'
+import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { newCaller, providerTokens, service } from '#test/support/contract/service.ts'
 
 const entrySchema = z.object({
   reservation_id: z.string(),

@@ -4,8 +4,8 @@ import type { Caller } from '#test/support/caller.ts'
 import { ask } from '#test/support/http.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { baseUrl, newCaller } from './service.ts'
+import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { baseUrl, newCaller } from '#test/support/contract/service.ts'
 
 interface Draft {
   key: string

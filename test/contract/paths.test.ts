@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { readRaw, sendRaw } from '#test/support/http.ts'
-import { baseUrl, internalUrl, newCaller } from './service.ts'
+import { baseUrl, internalUrl, newCaller } from '#test/support/contract/service.ts'
 
 const BODY = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
 

@@ -6,9 +6,9 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { showingProfile } from './profiles.ts'
-import { baseUrl, internalUrl, newCaller, service } from './service.ts'
+import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { showingProfile } from '#test/support/contract/profiles.ts'
+import { baseUrl, internalUrl, newCaller, service } from '#test/support/contract/service.ts'
 
 /** Words that nothing else holds. They come in a query, in an Idempotency-Key and in an API key. */
 const MARKER = `quuxmarker${randomBytes(8).toString('hex')}`

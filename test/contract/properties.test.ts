@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { retrievalRequestSchema } from '#gateway/retrieve/schema.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller } from './service.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { newCaller } from '#test/support/contract/service.ts'
 
 // A failure prints its seed and path; FC_SEED=<seed> repeats the run.
 const RUNS = 60

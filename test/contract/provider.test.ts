@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import type { ProviderBehaviour } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller, providerTokens, providerUrl, service } from './service.ts'
-import { outcomeOf, windowsOf } from './windows.ts'
+import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { newCaller, providerTokens, providerUrl, service } from '#test/support/contract/service.ts'
+import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const QUERY = 'How many ravens live in the keep of the customs tower?'

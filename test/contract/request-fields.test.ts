@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { newCaller } from './service.ts'
+import { newCaller } from '#test/support/contract/service.ts'
 
 let caller: Caller
 beforeAll(async () => {

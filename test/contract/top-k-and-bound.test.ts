@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './corpus.ts'
-import { newCaller } from './service.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { newCaller } from '#test/support/contract/service.ts'
 
 const RESPONSE_BYTES_MAX = 50_000
 

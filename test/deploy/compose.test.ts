@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { migrate } from '#core/db/migrate.ts'
-import { startPostgres } from '#jobs/demo/postgres.ts'
+import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
-import { composeFaults, parseCompose } from './compose-rules.ts'
-import type { Compose } from './compose-rules.ts'
+import { composeFaults, parseCompose } from '#test/support/deploy/compose-rules.ts'
+import type { Compose } from '#test/support/deploy/compose-rules.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')

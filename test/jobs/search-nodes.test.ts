@@ -1,9 +1,9 @@
 import { credentials, status } from '@grpc/grpc-js'
 import { afterEach, expect, test } from 'vitest'
-import { connectSearchNode } from '#core/rpc/search-node.ts'
-import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { connectSearchNode } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
-import { startFakeNode } from './fake-node.ts'
+import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 
 const PROJECTION = { projectionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) }
 const closings: (() => void)[] = []

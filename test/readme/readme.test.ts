@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { configurationTable } from './configuration-table.ts'
+import { configurationTable } from '#test/support/readme/configuration-table.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')

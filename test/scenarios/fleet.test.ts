@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { parsePeppers } from '#core/settings.ts'
-import { issueKeyFor } from '#jobs/operator/actions/keys.ts'
+import { parsePeppers } from '#core/platform/settings.ts'
+import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
 import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
-import { remaining, settledBooks } from './books.ts'
-import type { Book } from './books.ts'
-import { startTestProvider } from './provider.ts'
-import type { TestProvider } from './provider.ts'
-import { until } from './until.ts'
+import { remaining, settledBooks } from '#test/support/scenarios/ledger.ts'
+import type { Book } from '#test/support/scenarios/ledger.ts'
+import { startTestProvider } from '#test/support/scenarios/provider.ts'
+import type { TestProvider } from '#test/support/scenarios/provider.ts'
+import { until } from '#test/support/until.ts'
 
 const REQUESTS = 200
 const CONCURRENCY = 2

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, Metadata, credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { manifestSchema, sha256 } from '#core/artifact/manifest.ts'
-import type { Manifest } from '#core/artifact/manifest.ts'
-import { BOUNDS } from '#core/bounds.ts'
-import { searchNodeService } from '#core/rpc/search-node.ts'
-import type { Filters, SearchRequest } from '#core/rpc/search-node.ts'
-import { EVERYTHING, RANKING, bytesOf, requestOf } from '#test/search-node/asked.ts'
-import { nodeEnvironment, startNode } from '#test/search-node/node-process.ts'
-import type { NodeProcess } from '#test/search-node/node-process.ts'
-import { ownWord, questionOn, wordedRows } from '#test/search-node/worded-corpus.ts'
+import { manifestSchema, sha256 } from '#core/index/format/manifest.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { searchNodeService } from '#core/rpc/search-client.ts'
+import type { Filters, SearchRequest } from '#core/rpc/search-client.ts'
+import { EVERYTHING, RANKING, bytesOf, requestOf } from '#test/support/search-node/asked.ts'
+import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
+import type { NodeProcess } from '#test/support/search-node/node-process.ts'
+import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { withSearchNode } from './nodes.ts'
+import { withSearchNode } from '#test/support/scenarios/nodes.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 console.log(`TEST_SEED=${seed}`)
@@ -161,7 +161,7 @@ async function builtElsewhere(
   folder: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<Manifest> {
-  const script = fileURLToPath(new URL('build-version.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../support/scenarios/build-version.ts', import.meta.url))
   const child = spawn(process.execPath, [script, corpus, folder], {
     env: { PATH: '/usr/bin:/bin', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ServerCredentials, credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { createLog } from '#core/log.ts'
-import { connectSearchNode } from '#core/rpc/search-node.ts'
-import type { SearchNodeClient } from '#core/rpc/search-node.ts'
-import { SearchPool } from '#search-node/pool.ts'
+import { createLog } from '#core/platform/log.ts'
+import { connectSearchNode } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { SearchPool } from '#search-node/threads/pool.ts'
 import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
-import { heldLane } from './held-lane.ts'
+import { heldLane } from '#test/support/search-node/held-worker.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
-vi.mock('#core/bounds.ts', async (original) => {
+vi.mock('#core/platform/bounds.ts', async (original) => {
   const { BOUNDS } = await original<{ readonly BOUNDS: Readonly<Record<string, number>> }>()
   return { BOUNDS: { ...BOUNDS, grpcConnectionAgeMs: 200, hardDeadlineMs: 200 } }
 })

@@ -21,14 +21,14 @@ import {
   canonicalJson,
   sha256,
   signManifest,
-} from '#core/artifact/manifest.ts'
-import { BOUNDS } from '#core/bounds.ts'
-import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
-import { connectSearchNode } from '#core/rpc/search-node.ts'
-import type { Filters, SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
-import { RANKING, bytesOf, requestOf } from './asked.ts'
-import { nodeEnvironment, startNode } from './node-process.ts'
-import type { NodeProcess } from './node-process.ts'
+} from '#core/index/format/manifest.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
+import { connectSearchNode } from '#core/rpc/search-client.ts'
+import type { Filters, SearchNodeClient, SearchRequest } from '#core/rpc/search-client.ts'
+import { RANKING, bytesOf, requestOf } from '#test/support/search-node/asked.ts'
+import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
+import type { NodeProcess } from '#test/support/search-node/node-process.ts'
 import {
   bruteForce,
   buildTestArtifact,

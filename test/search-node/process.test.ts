@@ -6,12 +6,12 @@ import type { MethodDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { protoPath } from 'grpc-health-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectSearchNode } from '#core/rpc/search-node.ts'
-import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import { connectSearchNode } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { bytesOf, requestOf } from './asked.ts'
-import { nodeEnvironment, spawnNode, startNode } from './node-process.ts'
+import { bytesOf, requestOf } from '#test/support/search-node/asked.ts'
+import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
 
 const keys = signingKeys()
 const seed = 20_261

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { localEmbedder } from '#core/embedding/local.ts'
+import { localEmbedder } from '#core/embedding/local/embedder.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /**

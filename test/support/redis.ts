@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
-import { startRedis } from '#jobs/demo/redis.ts'
-import type { LocalRedis } from '#jobs/demo/redis.ts'
+import { startRedis } from '#jobs/cli/local/redis.ts'
+import type { LocalRedis } from '#jobs/cli/local/redis.ts'
 import type { RunServers } from './setup.ts'
 
 const DATABASES = 64

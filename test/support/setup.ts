@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '#core/db/migrate.ts'
 import { provisionLogins } from '#core/db/provision.ts'
-import { startPostgres } from '#jobs/demo/postgres.ts'
-import { startRedis } from '#jobs/demo/redis.ts'
+import { startPostgres } from '#jobs/cli/local/postgres.ts'
+import { startRedis } from '#jobs/cli/local/redis.ts'
 
 /** What the run's one Postgres and one Redis are reached by, in every test process. */
 export interface RunServers {

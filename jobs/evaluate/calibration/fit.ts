@@ -1,5 +1,5 @@
-import { CALIBRATION_CURVE_POINTS_MAX } from '#core/calibration.ts'
-import type { Calibration } from '#core/calibration.ts'
+import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
 import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluate/metrics/abstention.ts'
 import type { ScoredQuestion } from '#jobs/evaluate/metrics/abstention.ts'
 import { dealFolds, outOfFoldProbabilities } from './folds.ts'

@@ -1,5 +1,5 @@
-import { logistic, modelProbability } from '#core/calibration.ts'
-import type { LogisticModel } from '#core/calibration.ts'
+import { logistic, modelProbability } from '#core/domain/calibration.ts'
+import type { LogisticModel } from '#core/domain/calibration.ts'
 
 const ITERATIONS_MAX = 50
 const HALVINGS_MAX = 30

@@ -1,4 +1,4 @@
-import { CALIBRATION_CURVE_POINTS_MAX } from '#core/calibration.ts'
+import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import {
   aurc,
   auroc,

@@ -1,4 +1,4 @@
-import { mulberry32 } from './random.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
 
 /** Resamples of a bootstrap. */
 const RESAMPLES = 1_000

@@ -12,7 +12,7 @@ import { verdictOf } from './verdict.ts'
 /** Browsers then load nothing and run nothing, whatever a text brought in. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-const STYLE = styleSheet(readFileSync(new URL('style.css', import.meta.url), 'utf8'))
+const STYLE = styleSheet(readFileSync(new URL('./style.css', import.meta.url), 'utf8'))
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { holdOffReleases } from '#core/db/activations.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { createLog } from '#core/log.ts'
+import { createLog } from '#core/platform/log.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { newFailureBudget } from '#gateway/retrieve/authenticate.ts'
 
 const MAX = BOUNDS.failedKeysPerAddressPerMinute

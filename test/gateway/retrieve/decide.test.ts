@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Calibration } from '#core/calibration.ts'
-import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
-import { EVIDENCE_FEATURES } from '#core/evidence/features.ts'
-import type { EvidenceFeature } from '#core/evidence/features.ts'
-import type { UnsupportedReference } from '#core/rpc/search-node.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
+import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import type { UnsupportedReference } from '#core/rpc/search-client.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
-import { foundPassage, pinnedRequest } from './pinned.ts'
+import { foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 
 /** 4 × (rank_overlap − 0.5): a half at an overlap of a half. */
 const calibration: Calibration = {

@@ -1,10 +1,10 @@
 import { expect, expectTypeOf, it } from 'vitest'
-import { planLimitsSchema } from '#core/plan.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { search } from '#gateway/retrieve/search.ts'
-import { activeEntitlement } from './entitlement.ts'
-import { accessTo, pinnedRequest } from './pinned.ts'
+import { activeEntitlement } from '#test/support/gateway/entitlement.ts'
+import { accessTo, pinnedRequest } from '#test/support/gateway/pinned.ts'
 
 const entitlement = activeEntitlement()
 const access = accessTo(entitlement)

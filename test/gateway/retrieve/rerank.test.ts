@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { rerankedText } from '#core/rerank/order.ts'
-import type { Reranker } from '#core/rerank/reranker.ts'
+import { rerankedText } from '#core/reranking/order.ts'
+import type { Reranker } from '#core/reranking/reranker.ts'
 import { rerank, rerankerOf } from '#gateway/retrieve/rerank.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
-import { exchange, foundPassage, pinnedRequest } from './pinned.ts'
+import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 
 type Scored = Parameters<Reranker['score']>
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
-import type { FoundPassage, SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { FoundPassage, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
-import { exchange, foundPassage, pinnedRequest } from './pinned.ts'
-import type { PinnedTraits } from './pinned.ts'
+import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
+import type { PinnedTraits } from '#test/support/gateway/pinned.ts'
 
 const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
 

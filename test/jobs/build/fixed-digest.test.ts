@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { openArtifactStore } from '#core/artifact/store.ts'
-import { localEmbedder } from '#core/embedding/local.ts'
-import { derivedUuid } from '#core/ids.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import { buildProjection } from '#jobs/build/pipeline.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
@@ -13,7 +13,7 @@ import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSourceFiles } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
 
-const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
+const rulebook = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
 const buildId = derivedUuid('build', 'fixed digest')
 

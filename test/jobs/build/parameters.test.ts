@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
-import { profileParametersSchema } from '#core/profile.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { buildParametersSchema, defaultProfile } from '#jobs/build/parameters.ts'
 
 describe('what a build is asked to do', () => {

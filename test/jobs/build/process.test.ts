@@ -5,8 +5,8 @@ import { beginAttempt, noteFailedRun, readBuild } from '#core/db/builds.ts'
 import { projectionIdOf } from '#jobs/build/ids.ts'
 import { abandonBuild } from '#jobs/build/process.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
-import { createJobsWorld, demoCorpus, silent } from '#test/jobs/world.ts'
-import type { JobsWorld } from '#test/jobs/world.ts'
+import { createJobsWorld, demoCorpus, silent } from '#test/support/jobs/harness.ts'
+import type { JobsWorld } from '#test/support/jobs/harness.ts'
 
 let world: JobsWorld
 let knowledgeBaseId: string

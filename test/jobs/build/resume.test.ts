@@ -2,16 +2,16 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { digestFile } from '#core/artifact/hashed-file.ts'
-import { ARTIFACT_FILES } from '#core/artifact/manifest.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import { ARTIFACT_FILES } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/context.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
 import type { BuildOutcome } from '#jobs/build/run-child.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
-import { createJobsWorld, demoCorpus } from '#test/jobs/world.ts'
-import type { JobsWorld } from '#test/jobs/world.ts'
+import { createJobsWorld, demoCorpus } from '#test/support/jobs/harness.ts'
+import type { JobsWorld } from '#test/support/jobs/harness.ts'
 
 // A build asks its question set several thousand times, and some tests build twice.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { profileParametersSchema } from '#core/profile.ts'
-import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-node.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-client.ts'
 import { compareWithActive } from '#jobs/evaluate/active.ts'
 import type { ActiveVersion } from '#jobs/evaluate/active.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
-import { asking, judged, replyWith } from './asking.ts'
+import { asking, judged, replyWith } from '#test/support/jobs/asking.ts'
 
 const QUESTIONS = Array.from({ length: 60 }, (_, at) => judged(`q${at}`))
 const LIMIT = 200

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
-import type { Calibration } from '#core/calibration.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
 import { fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluate/figures.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import type { Outcome } from '#jobs/evaluate/outcomes.ts'
-import { judged, measured, replyWith } from './asking.ts'
+import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
 
 /** The logistic of the window's coverage. */
 const calibration: Calibration = {

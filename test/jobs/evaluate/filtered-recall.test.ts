@@ -6,7 +6,7 @@ import { FILTER_KINDS, SELECTIVITIES, leastRecall, measureFilteredRecall } from 
 import type { FilterKind, FilteredRecall, FilteredRecallInput } from '#jobs/evaluate/filtered-recall.ts'
 import { filteredRecallOf } from '#jobs/evaluate/filtered-questions.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
-import { asking, found } from './asking.ts'
+import { asking, found } from '#test/support/jobs/asking.ts'
 
 const DIMENSIONS = 8
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { profileParametersSchema } from '#core/profile.ts'
-import type { Reranker } from '#core/rerank/reranker.ts'
-import type { SearchReply, SearchRequest } from '#core/rpc/search-node.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import type { Reranker } from '#core/reranking/reranker.ts'
+import type { SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
 import { fitFusion, tryReranker } from '#jobs/evaluate/fusion.ts'
 import { rankingUnder, sampleJudged } from '#jobs/evaluate/ranking-under.ts'
-import { asking, found, judged, replyWith } from './asking.ts'
+import { asking, found, judged, replyWith } from '#test/support/jobs/asking.ts'
 
 const questions = (count: number): ReturnType<typeof judged>[] =>
   Array.from({ length: count }, (_, at) => judged(`q${at}`))

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
-import type { Calibration } from '#core/calibration.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/judged-question.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
 import { missesOf } from '#jobs/evaluate/misses.ts'
 import type { Misses } from '#jobs/evaluate/misses.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import { REPORT_MISSES_MAX } from '#jobs/evaluate/page/evaluation-report.ts'
-import { judged, measured, replyWith } from './asking.ts'
+import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
 
 /** Observes the logistic of ten times the window's coverage less a half. */
 const calibration: Calibration = {

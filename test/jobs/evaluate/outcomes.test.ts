@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { askQuestions, outcomeOf, timeSystems } from '#jobs/evaluate/outcomes.ts'
-import { asking, found, judged, measured, replyWith } from './asking.ts'
+import { asking, found, judged, measured, replyWith } from '#test/support/jobs/asking.ts'
 
 const JUDGMENTS = new Map([
   ['b', 1],

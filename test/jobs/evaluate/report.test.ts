@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/evidence/default-calibration.ts'
-import type { Calibration } from '#core/calibration.ts'
-import { renderTable } from '#jobs/evaluate/command/table.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import { renderTable } from '#jobs/cli/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
 import type { Decision } from '#jobs/evaluate/figures.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/judged-question.ts'
+import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import type { Outcome } from '#jobs/evaluate/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import { figuresOf, reportOf } from '#jobs/evaluate/report.ts'
 import type { ReportInput } from '#jobs/evaluate/report.ts'
-import { judged, measured, replyWith } from './asking.ts'
-import { publishedFigures } from './command/published-figures.ts'
+import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }

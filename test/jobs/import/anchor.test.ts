@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sourceAnchor } from '#jobs/import/anchor.ts'
-import { importContents, line, smallMapping } from './run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const URL_ = 'https://law.example/bees'
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
-import { SAMPLES, TEXT, mappingOf } from '#test/support/corpus-samples.ts'
-import { importContents, importFiles } from './run-import.ts'
-import type { Imported } from './run-import.ts'
+import { SAMPLES, TEXT, mappingOf } from '#test/support/jobs/corpus-samples.ts'
+import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
+import type { Imported } from '#test/support/jobs/run-import.ts'
 
 const CORPORA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))
 const present = existsSync(CORPORA)

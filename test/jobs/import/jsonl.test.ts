@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
-import { importContents, line, smallMapping } from './run-import.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'
 const entry = (reason: string, at: number, id?: string): object => ({

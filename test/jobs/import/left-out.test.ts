@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openArtifactStore } from '#core/artifact/store.ts'
-import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
-import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
+import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import { listFilesLeftOut, listSourceFiles } from '#jobs/sources/list.ts'
-import { openRig } from '#test/jobs/operator/rig.ts'
-import type { OperatorRig } from '#test/jobs/operator/rig.ts'
+import { openRig } from '#test/support/operator/harness.ts'
+import type { OperatorRig } from '#test/support/operator/harness.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-left-out-'))
 const source = join(folder, 'source')

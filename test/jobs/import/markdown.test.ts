@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { listSourceFiles } from '#jobs/sources/list.ts'
-import { importContents, importFiles } from './run-import.ts'
+import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
 
 const FRONT = `---
 document: bees
@@ -140,7 +140,7 @@ describe('a Markdown import', () => {
 
 describe('the demo rulebook', () => {
   it('imports without a skip other than headings that have no text', async () => {
-    const folder = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
+    const folder = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
     const files = await listSourceFiles(folder, 'markdown')
     expect(files).toHaveLength((await readdir(folder)).filter((name) => name.endsWith('.md')).length)
     const { passages, report } = await importFiles(files.map((file) => file.path))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ACTS_MAX, ALIASES_PER_ACT_MAX, ALIAS_CHARACTERS_MAX, actIdOf, aliasesOf } from '#jobs/import/references.ts'
 import { ReportLedger } from '#jobs/import/report.ts'
-import { importContents, line, smallMapping } from './run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const GDPR = { act: 'celex:{metadata.celex}', aliases: '{metadata.short}', reference: '{metadata.cited}' }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { CompactCounter } from '#jobs/import/compact-counter.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
-import { importContents, line, smallMapping } from './run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/bounds.ts'
-import { createLedgerQueue } from '#core/ledger-queue.ts'
-import { createLog } from '#core/log.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { createLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { createLog } from '#core/platform/log.ts'
 import { assertNothingEvicted, openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { Redis } from 'ioredis'
-import type { LocalRedis } from '#jobs/demo/redis.ts'
+import type { LocalRedis } from '#jobs/cli/local/redis.ts'
 
 let redis: LocalRedis
 

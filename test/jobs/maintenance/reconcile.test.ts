@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { SearchNodeClient } from '#core/rpc/search-node.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { profileIdOf, projectionIdOf } from '#jobs/build/ids.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
-import { silent } from '#test/jobs/world.ts'
-import type { JobsWorld } from '#test/jobs/world.ts'
-import { openActivationRig, request, review, run } from '#test/support/activation-rig.ts'
-import type { ActivationRig } from '#test/support/activation-rig.ts'
+import { silent } from '#test/support/jobs/harness.ts'
+import type { JobsWorld } from '#test/support/jobs/harness.ts'
+import { openActivationRig, request, review, run } from '#test/support/jobs/activation-harness.ts'
+import type { ActivationRig } from '#test/support/jobs/activation-harness.ts'
 
 let rig: ActivationRig
 let world: JobsWorld

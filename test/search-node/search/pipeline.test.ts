@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ArtifactRow } from '#core/artifact/writer.ts'
-import { BOUNDS } from '#core/bounds.ts'
-import { artifactRef, openMapping } from '#search-node/search/mapping.ts'
-import type { Mapping } from '#search-node/search/mapping.ts'
+import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { artifactRef, openMapping } from '#core/index/format/reader.ts'
+import type { Mapping } from '#core/index/format/reader.ts'
 import { search } from '#search-node/search/pipeline.ts'
-import { EVERYTHING, RANKING, inputOf } from '#test/search-node/asked.ts'
+import { EVERYTHING, RANKING, inputOf } from '#test/support/search-node/asked.ts'
 import {
   allows,
   bruteForce,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tokenHash } from '#core/artifact/forward.ts'
-import { anyCorpus, anyText, said, withForward } from './forward-corpus.ts'
+import { tokenHash } from '#core/index/lexical/forward.ts'
+import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
 const hash = (word: string, language = 'xx'): number => tokenHash(language, word)

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tokenHash } from '#core/artifact/forward.ts'
-import { primaryLanguage } from '#core/text/analyze.ts'
-import type { ForwardIndex } from '#search-node/search/forward.ts'
+import { tokenHash } from '#core/index/lexical/forward.ts'
+import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
 import { RESCORE, greatestScore, rescoreRows } from '#search-node/search/rescore.ts'
 import type { Surroundings } from '#search-node/search/rescore.ts'
-import { anyCorpus, anyText, said, termsOf, withForward } from './forward-corpus.ts'
-import type { ForwardPassage } from './forward-corpus.ts'
+import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
+import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
 function surroundings(corpus: readonly ForwardPassage[], allowed: (row: number) => boolean = () => true): Surroundings {
   return { rows: corpus.length, continues: (row) => corpus[row]?.continues === true, allowed }

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ArtifactRow } from '#core/artifact/writer.ts'
-import type { Filters, SearchReply } from '#core/rpc/search-node.ts'
+import type { ArtifactRow } from '#core/index/format/writer.ts'
+import type { Filters, SearchReply } from '#core/rpc/search-client.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
-import { EVERYTHING, RANKING } from '#test/search-node/asked.ts'
-import { searchable } from '#test/search-node/searchable.ts'
-import type { Searchable } from '#test/search-node/searchable.ts'
+import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
+import { searchable } from '#test/support/search-node/searchable.ts'
+import type { Searchable } from '#test/support/search-node/searchable.ts'
 import { bruteForce, queryNear, seededRandom, testRows, unit } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { calibrationSchema } from '#core/calibration.ts'
+import { calibrationSchema } from '#core/domain/calibration.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from '#jobs/evaluate/calibration/fit.ts'
 import type { CalibrationQuestion } from '#jobs/evaluate/calibration/fit.ts'
 import { thresholdForTarget } from '#jobs/evaluate/calibration/target-threshold.ts'

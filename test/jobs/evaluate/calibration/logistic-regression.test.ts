@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { modelProbability } from '#core/calibration.ts'
+import { modelProbability } from '#core/domain/calibration.ts'
 import { fitLogisticRegression, predict } from '#jobs/evaluate/calibration/logistic-regression.ts'
 import type { LabelledSample } from '#jobs/evaluate/calibration/logistic-regression.ts'
 

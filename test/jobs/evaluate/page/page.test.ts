@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluate/page/page.ts'
-import { BARE_REPORT, FULL_REPORT } from './report.fixture.ts'
+import { BARE_REPORT, FULL_REPORT } from '#test/support/jobs/evaluation-report.ts'
 
 const VOID = new Set(['meta', '!doctype'])
 const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)></style><!-- &lt;`

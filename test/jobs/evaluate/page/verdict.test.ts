@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { verdictOf } from '#jobs/evaluate/page/verdict.ts'
-import { BARE_REPORT, FULL_REPORT } from './report.fixture.ts'
+import { BARE_REPORT, FULL_REPORT } from '#test/support/jobs/evaluation-report.ts'
 
 test('a version that passes is said to pass, and against what it was compared', () => {
   expect(verdictOf(FULL_REPORT)).toEqual({

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import type { KeyEnvironment } from '#core/credentials/api-key.ts'
+import type { Queryable } from './pool.ts'
+
+const keyRow = z.object({
+  id: z.uuid(),
+  prefix: z.string(),
+  organization: z.string(),
+  client_id: z.uuid(),
+  client: z.string(),
+  environment: z.enum(['test', 'live']),
+  scopes: z.array(z.string()),
+  pepper: z.string(),
+  state: z.enum(['valid', 'expired', 'revoked']),
+  created_at: z.date(),
+  expires_at: z.date(),
+  revoked_at: z.date().nullable(),
+})
+/** A key as lists show it: never its digest. */
+export type KeyRow = z.infer<typeof keyRow>
+
+export interface NewKey {
+  readonly id: string
+  readonly clientId: string
+  readonly environment: KeyEnvironment
+  readonly digest: Buffer
+  readonly pepperName: string
+  readonly prefix: string
+  readonly scopes: readonly string[]
+  readonly lifetimeSeconds: number
+}
+
+const expiry = z.object({ expires_at: z.date() })
+
+const KEYS = `
+  select y.id, y.prefix, o.name as organization, y.client_id, c.name as client, y.environment, y.scopes, y.pepper,
+    case when y.revoked_at is not null then 'revoked' when y.expires_at <= now() then 'expired'
+    else 'valid' end as state,
+    y.created_at, y.expires_at, y.revoked_at
+  from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id`
+
+/** The database's clock alone decides when a key ends. */
+const INSERT = `
+  insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
+  returning expires_at`
+const LIST = `${KEYS} where ($1::uuid is null or y.client_id = $1) order by o.name, c.name, y.created_at desc limit $2`
+/** By UUID or display prefix, which is short and may belong to several keys. */
+const FIND = `${KEYS} where y.id::text = lower($1) or y.prefix = $1 limit 2`
+/** Only ever shortens a key's life. */
+const EXPIRE =
+  'update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = ' +
+  '$1 returning expires_at'
+const REVOKE = 'update api_keys set revoked_at = now() where id = $1 and revoked_at is null'
+
+/** @returns when the key expires. */
+export async function insertKey(database: Queryable, key: NewKey): Promise<Date> {
+  const values = [
+    key.id,
+    key.clientId,
+    key.environment,
+    key.digest,
+    key.pepperName,
+    key.prefix,
+    key.scopes,
+    key.lifetimeSeconds,
+  ]
+  return expiry.parse((await database.query(INSERT, values)).rows[0]).expires_at
+}
+
+export async function listKeys(
+  database: Queryable,
+  clientId: string | null,
+  limit: number,
+): Promise<readonly KeyRow[]> {
+  return z.array(keyRow).parse((await database.query(LIST, [clientId, limit])).rows)
+}
+
+/** @returns at most two: more than one means the prefix is ambiguous. */
+export async function findKeys(database: Queryable, prefixOrId: string): Promise<readonly KeyRow[]> {
+  return z.array(keyRow).parse((await database.query(FIND, [prefixOrId])).rows)
+}
+
+/** Ends a key `seconds` from now, or when it would have ended anyway. @returns when that is. */
+export async function expireKey(database: Queryable, id: string, seconds: number): Promise<Date> {
+  return expiry.parse((await database.query(EXPIRE, [id, seconds])).rows[0]).expires_at
+}
+
+/** @returns false when it was revoked before. */
+export async function revokeKey(database: Queryable, id: string): Promise<boolean> {
+  return (await database.query(REVOKE, [id])).rowCount === 1
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+
+const share = z.number().positive().max(1)
+const count = (max: number): z.ZodInt => z.int().positive().max(max)
+
+/**
+ * The limits of a plan. Immutable once stored; the plan attached to an entitlement is authoritative over these
+ * defaults, which are the beta plan of the contract.
+ */
+export const planLimitsSchema = z.strictObject({
+  max_top_k: count(BOUNDS.topKSchemaMax).default(5),
+  /** Unicode code points. */
+  max_query_characters: count(BOUNDS.queryCharactersMax).default(4_000),
+  max_response_bytes: z
+    .int()
+    .min(BOUNDS.passageJsonBytesMax + 2_000)
+    .max(2_000_000)
+    .default(50_000),
+  requests_per_minute: count(1_000_000).default(10),
+  concurrency: count(10_000).default(2),
+  requests_per_day: count(1_000_000_000).default(250),
+  requests_per_month: count(1_000_000_000).default(5_000),
+  /** Distinct passages served per organization and knowledge base over a rolling window. */
+  exposure: z
+    .strictObject({
+      window_days: z.int().min(1).max(366).default(30),
+      /** Share of the corpus past which the rate tightens. */
+      soft_share: share.default(0.1),
+      /** Share of the corpus past which serving stops. */
+      hard_share: share.default(0.2),
+      /** Share of any one document past which serving stops. */
+      document_share: share.default(0.5),
+      /** Neighbouring passages of one revision past which serving stops. */
+      run: count(1_000_000).default(40),
+      /** Each mark is the larger of its share and its floor, in passages. */
+      floors: z
+        .strictObject({
+          corpus: count(1_000_000_000).default(2_000),
+          document: count(1_000_000).default(60),
+          run: count(1_000_000).default(40),
+        })
+        .prefault({}),
+    })
+    .refine((exposure) => exposure.soft_share <= exposure.hard_share, 'soft_share must not exceed hard_share')
+    .prefault({}),
+})
+
+export type PlanLimits = z.infer<typeof planLimitsSchema>

@@ -1,0 +1,41 @@
+import { informativeness } from './static-idf.ts'
+import { stem } from './light-stemmer.ts'
+import { words } from '#core/index/analysis/words.ts'
+
+/** Each word of a heading counts once more: a heading says what the provision is about. */
+const HEADING_EXTRA_COUNT = 1
+
+interface Term {
+  count: number
+  /** Of the most informative word with this stem. */
+  informativeness: number
+}
+
+/**
+ * What a text is about: each stem with informativeness × (1 + ln occurrences).
+ * The first line of several is the heading. No words, no entries.
+ */
+export function termWeights(text: string): Map<string, number> {
+  const counts = new Map<string, number>()
+  const add = (part: string, times: number): void => {
+    for (const word of words(part)) counts.set(word, (counts.get(word) ?? 0) + times)
+  }
+  const headingEnd = text.indexOf('\n')
+  if (headingEnd > 0) add(text.slice(0, headingEnd), 1 + HEADING_EXTRA_COUNT)
+  add(text.slice(headingEnd + 1), 1)
+
+  const terms = new Map<string, Term>()
+  for (const [word, count] of counts) {
+    const wordStem = stem(word)
+    const weight = informativeness(word, wordStem)
+    const term = terms.get(wordStem)
+    if (term === undefined) terms.set(wordStem, { count, informativeness: weight })
+    else {
+      term.count += count
+      term.informativeness = Math.max(term.informativeness, weight)
+    }
+  }
+  const weights = new Map<string, number>()
+  for (const [wordStem, term] of terms) weights.set(wordStem, term.informativeness * (1 + Math.log(term.count)))
+  return weights
+}

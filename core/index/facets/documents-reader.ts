@@ -1,0 +1,34 @@
+import { documentIdBytes } from './documents-writer.ts'
+import { DOCUMENT_ID_BYTES, documentsLayout } from '#core/index/format/layout.ts'
+
+/** Which rows each document has. */
+export interface DocumentTable {
+  /**
+   * First row and row after the last of each run, one after the other; none for a document that the version does not
+   * hold.
+   */
+  runsOf(documentId: string): Uint32Array
+}
+
+/** @param bytes the verified `documents.bin`, aligned. */
+export function readDocuments(bytes: ArrayBuffer, documents: number): DocumentTable {
+  const { firstRunsOffset, runsOffset } = documentsLayout(documents)
+  const ids = Buffer.from(bytes, 0, firstRunsOffset)
+  const firstRuns = new Uint32Array(bytes, firstRunsOffset, documents + 1)
+  const runs = new Uint32Array(bytes, runsOffset)
+  return {
+    runsOf(documentId) {
+      const wanted = documentIdBytes(documentId)
+      if (wanted.length !== DOCUMENT_ID_BYTES) return new Uint32Array()
+      let [low, high] = [0, documents - 1]
+      while (low <= high) {
+        const middle = (low + high) >>> 1
+        const order = wanted.compare(ids, middle * DOCUMENT_ID_BYTES, (middle + 1) * DOCUMENT_ID_BYTES)
+        if (order === 0) return runs.subarray((firstRuns[middle] ?? 0) * 2, (firstRuns[middle + 1] ?? 0) * 2)
+        if (order < 0) high = middle - 1
+        else low = middle + 1
+      }
+      return new Uint32Array()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { DOCUMENT_ID_BYTES, documentsLayout } from '#core/index/format/layout.ts'
+
+/** Collects which rows each document has, as they come, and gives `documents.bin`; see `layout.ts`. */
+export interface DocumentsWriter {
+  readonly count: number
+  add(row: number, documentId: string): void
+  finish(): Uint8Array
+}
+
+export function createDocumentsWriter(): DocumentsWriter {
+  /** Of each document: first row, row after the last, first row, … */
+  const runs = new Map<string, number[]>()
+  return {
+    get count() {
+      return runs.size
+    },
+    add(row, documentId) {
+      const known = runs.get(documentId)
+      if (known === undefined) runs.set(documentId, [row, row + 1])
+      else if (known.at(-1) === row) known[known.length - 1] = row + 1
+      else known.push(row, row + 1)
+    },
+    finish() {
+      const documents = [...runs.entries()]
+        .map(([id, ofDocument]) => ({ id: documentIdBytes(id), ofDocument }))
+        .sort((a, b) => Buffer.compare(a.id, b.id))
+      const { firstRunsOffset, runsOffset } = documentsLayout(documents.length)
+      const bytes = Buffer.alloc(runsOffset + documents.reduce((sum, { ofDocument }) => sum + ofDocument.length, 0) * 4)
+      let run = 0
+      for (const [at, { id, ofDocument }] of documents.entries()) {
+        bytes.set(id, at * DOCUMENT_ID_BYTES)
+        bytes.writeUInt32LE(run, firstRunsOffset + at * 4)
+        for (const [side, row] of ofDocument.entries()) bytes.writeUInt32LE(row, runsOffset + run * 8 + side * 4)
+        run += ofDocument.length / 2
+      }
+      bytes.writeUInt32LE(run, firstRunsOffset + documents.length * 4)
+      return bytes
+    },
+  }
+}
+
+/** The 16 bytes of a UUID in its usual form. */
+export function documentIdBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}

@@ -1,0 +1,66 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { ArtifactError } from './artifact-error.ts'
+import { passageRecordSchema } from '#core/index/passages/record.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { rowOrder } from './row-order.ts'
+
+/** Checks each row once: form, bounds, order, no duplicate. Messages name the passage by its id, never by its text. */
+export function createRowChecks(passages: number, dimensions: number): (record: PassageRecord, row: number) => void {
+  if (!Number.isSafeInteger(passages) || passages < 1 || passages * dimensions > Number.MAX_SAFE_INTEGER)
+    throw new ArtifactError('An artifact needs at least one passage.')
+  const seen = new Set<string>()
+  let previous: PassageRecord | undefined
+  return (record, row) => {
+    if (row >= passages) throw new ArtifactError(`${passages} passages were announced and more came.`)
+    const parsed = passageRecordSchema.safeParse(record)
+    if (!parsed.success)
+      throw new ArtifactError(
+        `Passage ${row} does not match the schema at ` +
+          `${parsed.error.issues.map((issue) => issue.path.join('.')).join(', ')}.`,
+      )
+    if (longerThan(record.text, BOUNDS.passageCharactersMax))
+      throw new ArtifactError(
+        `Passage ${record.chunk_id} is longer than ${BOUNDS.passageCharactersMax} characters; split it at import.`,
+      )
+    if (!record.text.isWellFormed())
+      throw new ArtifactError(`Passage ${record.chunk_id} holds a lone surrogate; repair its source.`)
+    if (replyBytes(record) > BOUNDS.passageJsonBytesMax)
+      throw new ArtifactError(
+        `Passage ${record.chunk_id} takes more than ${BOUNDS.passageJsonBytesMax} bytes in a reply; ` +
+          'shorten its citation fields.',
+      )
+    if (seen.has(record.chunk_id)) throw new ArtifactError(`Passage ${record.chunk_id} comes twice.`)
+    if (previous !== undefined && rowOrder(previous, record) > 0)
+      throw new ArtifactError(`Passage ${record.chunk_id} comes out of row order; sort the rows with rowOrder first.`)
+    seen.add(record.chunk_id)
+    previous = record
+  }
+}
+
+/** Code points, without counting further than needed. */
+function longerThan(text: string, codePointsMax: number): boolean {
+  if (text.length <= codePointsMax) return false
+  let count = 0
+  for (const _ of text) if (++count > codePointsMax) return true
+  return false
+}
+
+/** Upper bound of the bytes that a reply spends on the passage. */
+function replyBytes({ chunk_id, text, document, citation, metadata }: PassageRecord): number {
+  return Buffer.byteLength(
+    JSON.stringify({ chunk_id, text, score: 0.123_456_789_012_345_68, document, citation, metadata }),
+  )
+}
+
+/**
+ * Copies a vector at unit length. @throws ArtifactError unless the vector has the right length, finite values and a
+ * direction.
+ */
+export function copyUnit(vector: Float32Array, target: Float32Array, at: number, dimensions: number): void {
+  let squares = 0
+  for (const value of vector) squares += value * value
+  if (vector.length !== dimensions || !Number.isFinite(squares) || squares === 0)
+    throw new ArtifactError(`A vector does not have ${dimensions} finite values and a length above 0.`)
+  const scale = 1 / Math.sqrt(squares)
+  for (let d = 0; d < dimensions; d++) target[at + d] = (vector[d] ?? 0) * scale
+}

@@ -1,0 +1,184 @@
+import { lstat, readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { z } from 'zod'
+import { ArtifactError } from './artifact-error.ts'
+import { forwardSchema } from '#core/index/lexical/forward.ts'
+import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
+import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
+import { rowTableBytes } from '#core/index/passages/row-table.ts'
+import { digestFiles } from './hash-threads.ts'
+import { facetsLayout, facetsSchema } from './layout.ts'
+import { cellsFault, documentsFault } from './layout-checks.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  manifestSchema,
+  manifestSignatureHolds,
+  sha256,
+} from './manifest.ts'
+import type { ArtifactFile, Manifest } from './manifest.ts'
+
+const MANIFEST_BYTES_MAX = 64 * 1024
+
+export interface SignedManifest {
+  readonly manifest: Manifest
+  /** SHA-256 of manifest.json. */
+  readonly digest: Buffer
+}
+
+/**
+ * Checks an artifact before anything of it is mapped: signature, digest asked for, no other files, sizes, SHA-256 of
+ * every file, and that the files fit each other and the manifest.
+ * @param expectedDigest SHA-256 of manifest.json as the database holds it.
+ * @throws ArtifactError one sentence on the first thing that does not hold.
+ */
+export async function verifyArtifact(
+  folder: string,
+  publicKeyDer: Buffer,
+  expectedDigest?: Uint8Array,
+): Promise<Manifest> {
+  const { manifest } = await readSignedManifest(folder, publicKeyDer, expectedDigest)
+  await verifyNames(folder)
+  for (const name of ARTIFACT_FILES) await verifySize(folder, name, manifest)
+  await verifyHashes(folder, manifest)
+  await verifyShapes(folder, manifest)
+  await verifyOffsets(folder, manifest)
+  await verifyTables(folder, manifest)
+  await verifyWords(folder, manifest)
+  return manifest
+}
+
+/** The manifest alone: its signature, its digest and its form; the files are not looked at. */
+export async function readSignedManifest(
+  folder: string,
+  publicKeyDer: Buffer,
+  expectedDigest?: Uint8Array,
+): Promise<SignedManifest> {
+  const bytes = await readSmall(folder, MANIFEST_FILE)
+  const digest = sha256(bytes)
+  if (expectedDigest !== undefined && !digest.equals(expectedDigest))
+    throw new ArtifactError('The manifest has another digest than the one asked for.')
+  if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeyDer))
+    throw new ArtifactError('The signature of the manifest does not hold under the configured public key.')
+  const parsed = manifestSchema.safeParse(parseJson(bytes))
+  if (!parsed.success || canonicalJson(parsed.data) !== bytes.toString('utf8'))
+    throw new ArtifactError(
+      'The manifest does not have the form that this version of the service reads; build the artifact again.',
+    )
+  return { manifest: parsed.data, digest }
+}
+
+async function readSmall(folder: string, name: string): Promise<Buffer> {
+  try {
+    const { size } = await lstat(join(folder, name))
+    if (size > MANIFEST_BYTES_MAX) throw new ArtifactError(`${name} is larger than ${MANIFEST_BYTES_MAX} bytes.`)
+    return await readFile(join(folder, name))
+  } catch (error) {
+    if (error instanceof ArtifactError) throw error
+    throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, {
+      cause: error,
+    })
+  }
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+async function verifyNames(folder: string): Promise<void> {
+  const expected: ReadonlySet<string> = new Set([...ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE])
+  const present = await readdir(folder)
+  if (present.some((name) => !expected.has(name)))
+    throw new ArtifactError('The artifact holds a file that its manifest does not name.')
+}
+
+async function verifySize(folder: string, name: ArtifactFile, manifest: Manifest): Promise<void> {
+  const found = await lstat(join(folder, name)).catch(() => undefined)
+  if (found === undefined || !found.isFile()) throw new ArtifactError(`The artifact lacks its file ${name}.`)
+  if (found.size !== manifest.files[name].bytes)
+    throw new ArtifactError(`${name} has ${found.size} bytes instead of ${manifest.files[name].bytes}.`)
+}
+
+async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
+  const found = await digestFiles(
+    ARTIFACT_FILES.map((name) => ({ path: join(folder, name), bytes: manifest.files[name].bytes })),
+  )
+  for (const [at, name] of ARTIFACT_FILES.entries()) {
+    if (found[at]?.bytes !== manifest.files[name].bytes || found[at].sha256 !== manifest.files[name].sha256)
+      throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
+  }
+}
+
+async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
+  const { passages, embedding, files } = manifest
+  if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4)
+    throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
+  if (files['vectors.i8'].bytes !== passages * manifest.index.head)
+    throw new ArtifactError('vectors.i8 does not hold one head a passage.')
+  const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
+  if (!facets.success)
+    throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
+  for (const values of Object.values(facets.data)) {
+    if (values.some((value, index) => index > 0 && value <= (values[index - 1] ?? '')))
+      throw new ArtifactError('A dictionary of facets.json is not sorted.')
+  }
+  if (files['facets.bin'].bytes !== facetsLayout(passages, facets.data).bytes)
+    throw new ArtifactError('facets.bin does not fit facets.json.')
+}
+
+async function verifyOffsets(folder: string, manifest: Manifest): Promise<void> {
+  const bytes = await readFile(join(folder, 'passages.offsets'))
+  if (bytes.length !== (manifest.passages + 1) * 8)
+    throw new ArtifactError('passages.offsets does not hold one offset a passage and the end.')
+  let previous = -1
+  for (let at = 0; at < bytes.length; at += 8) {
+    const offset = bytes.readDoubleLE(at)
+    if (!Number.isSafeInteger(offset) || offset <= previous)
+      throw new ArtifactError('passages.offsets does not increase.')
+    previous = offset
+  }
+  if (bytes.readDoubleLE(0) !== 0 || previous !== manifest.files['passages.jsonl'].bytes)
+    throw new ArtifactError('passages.offsets does not span passages.jsonl.')
+}
+
+/** The tables that a search trusts without looking: a row or slot out of range would read another's bytes. */
+async function verifyTables(folder: string, { passages, documents, embedding, index }: Manifest): Promise<void> {
+  const fault =
+    cellsFault(await readFile(join(folder, 'cells.bin')), passages, embedding.dimensions, index) ??
+    documentsFault(await readFile(join(folder, 'documents.bin')), passages, documents)
+  if (fault !== undefined) throw new ArtifactError(fault)
+}
+
+/** What the words, their order and the references say of themselves, against the sizes of their files. */
+async function verifyWords(folder: string, { passages, files }: Manifest): Promise<void> {
+  const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
+    const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))
+    if (!parsed.success)
+      throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
+    return parsed.data
+  }
+  const lexical = await read('lexical.json', lexicalSchema)
+  const forward = await read('forward.json', forwardSchema)
+  const references = await read('references.json', referencesSchema)
+  if (lexical.rows !== passages || forward.rows !== passages)
+    throw new ArtifactError('The words were indexed for another number of passages.')
+  const expected: Partial<Record<ArtifactFile, number>> = {
+    'rows.bin': rowTableBytes(passages),
+    'lexical.terms': lexicalTermsLayout(lexical).bytes,
+    'lexical.postings': lexical.postings_bytes,
+    'forward.tokens': forward.uint32s * 4,
+    'forward.offsets': (passages + 1) * 4,
+    'forward.pairs': 2 ** forward.pair_bits * 4,
+    'references.bin': referencesLayout(references).bytes,
+  }
+  for (const name of ARTIFACT_FILES) {
+    if (expected[name] !== undefined && files[name].bytes !== expected[name])
+      throw new ArtifactError(`${name} is not as long as its description says.`)
+  }
+}

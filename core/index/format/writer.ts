@@ -1,0 +1,289 @@
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import { access, mkdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
+import { ArtifactError } from './artifact-error.ts'
+import { buildCells } from '#core/index/vectors/cells-writer.ts'
+import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
+import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
+import { createFacetsWriter } from '#core/index/facets/writer.ts'
+import type { FacetsWriter } from '#core/index/facets/writer.ts'
+import { createHashedFile, syncPath } from '#core/platform/hashed-file.ts'
+import type { FileDigest, HashedFile } from '#core/platform/hashed-file.ts'
+import {
+  ARTIFACT_FORMAT,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  manifestSchema,
+  sha256,
+  signManifest,
+} from './manifest.ts'
+import type { EmbeddingSpace, Manifest } from './manifest.ts'
+import type { QuantizedVectors } from '#core/index/vectors/nearest.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { createForwardWriter } from '#core/index/lexical/forward.ts'
+import type { ForwardWriter } from '#core/index/lexical/forward.ts'
+import { createLexicalWriter } from '#core/index/lexical/writer.ts'
+import type { LexicalWriter } from '#core/index/lexical/writer.ts'
+import type { ActEntry } from '#core/index/references/layout.ts'
+import { createReferencesWriter } from '#core/index/references/writer.ts'
+import type { ReferencesWriter } from '#core/index/references/writer.ts'
+import { createRowTableWriter } from '#core/index/passages/row-table.ts'
+import type { RowTableWriter } from '#core/index/passages/row-table.ts'
+import { quantize } from '#core/index/vectors/quantize.ts'
+import { copyUnit, createRowChecks } from './row-checks.ts'
+import { renameDurably } from './store.ts'
+import { readSignedManifest, verifyArtifact } from './verify.ts'
+
+export interface ArtifactRow {
+  readonly record: PassageRecord
+  /** Any positive length; stored at unit length. */
+  readonly vector: Float32Array
+}
+
+export interface ArtifactInput {
+  /** The final folder, `ArtifactStore.artifactFolder(projectionId)`. */
+  readonly artifactFolder: string
+  readonly projectionId: string
+  readonly versionId: string
+  readonly embedding: EmbeddingSpace
+  readonly snapshotsDigest: string
+  /** Number of rows that will come. */
+  readonly passages: number
+  /** In `rowOrder`. */
+  readonly rows: AsyncIterable<ArtifactRow> | Iterable<ArtifactRow>
+  /** What the corpus calls its acts. */
+  readonly acts: readonly ActEntry[]
+  /** Ed25519, PKCS #8. */
+  readonly privateKeyDer: Buffer
+  /** Rows from which vectors are divided into cells, if not as many as usual. */
+  readonly dividedFrom?: number
+  /** Threads that divide the vectors into cells; all cores if absent. The artifact does not depend on it. */
+  readonly threads?: number
+  readonly onProgress?: (done: number, total: number) => void
+  /** Looked at between batches. */
+  readonly signal?: AbortSignal
+}
+
+export interface WrittenArtifact {
+  readonly manifest: Manifest
+  /** SHA-256 of manifest.json. */
+  readonly manifestDigest: Buffer
+}
+
+const BATCH_ROWS = 1_000
+
+/**
+ * Writes an artifact under a temporary name, makes it durable and renames it into place: a reader sees all of it or
+ * nothing. An artifact that is already in place and holds is kept as it is.
+ * @throws ArtifactError a row that may not be in an artifact, a wrong count, or a damaged artifact already in place.
+ */
+export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
+  if (await exists(input.artifactFolder)) return keepExisting(input)
+  const folder = `${input.artifactFolder}.${randomBytes(6).toString('hex')}.tmp`
+  await mkdir(folder, { recursive: true })
+  try {
+    const written = await writeFolder(input, folder)
+    await syncPath(folder)
+    await renameDurably(folder, input.artifactFolder)
+    return written
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    if (await finishedElsewhere(error, input.artifactFolder)) return keepExisting(input)
+    throw error
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Two builds of one projection may race; the second finds a folder that is not empty in its place. */
+async function finishedElsewhere(error: unknown, folder: string): Promise<boolean> {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'ENOTEMPTY' || error.code === 'EEXIST') &&
+    (await exists(folder))
+  )
+}
+
+async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
+  const publicKeyDer = createPublicKey(
+    createPrivateKey({ key: input.privateKeyDer, format: 'der', type: 'pkcs8' }),
+  ).export({ format: 'der', type: 'spki' })
+  const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeyDer)
+  await verifyArtifact(input.artifactFolder, publicKeyDer, digest)
+  if (manifest.projection_id !== input.projectionId || manifest.version_id !== input.versionId)
+    throw new ArtifactError(
+      'The folder of this projection holds the artifact of another; move it away before building again.',
+    )
+  return { manifest, manifestDigest: digest }
+}
+
+async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
+  const vectors = await createHashedFile(join(folder, 'vectors.f32'))
+  const passages = await createHashedFile(join(folder, 'passages.jsonl'))
+  const tokens = await createHashedFile(join(folder, 'forward.tokens'))
+  try {
+    const { quantized, offsets, facets, documents, table, lexical, forward, references } = await writeRows(input, {
+      vectors,
+      passages,
+      tokens,
+    })
+    const cells = await buildCells(quantized, input.dividedFrom)
+    const { facets: dictionaries, bytes } = facets.finish()
+    const words = lexical.finish()
+    const order = forward.finish()
+    const named = references.finish(input.acts)
+    const files = {
+      'vectors.f32': await vectors.finish(),
+      'vectors.i8': await writeWhole(join(folder, 'vectors.i8'), cells.slots()),
+      'cells.bin': await writeWhole(join(folder, 'cells.bin'), [cells.table]),
+      'passages.jsonl': await passages.finish(),
+      'passages.offsets': await writeWhole(join(folder, 'passages.offsets'), [new Uint8Array(offsets.buffer)]),
+      'facets.json': await writeWhole(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
+      'facets.bin': await writeWhole(join(folder, 'facets.bin'), [bytes]),
+      'documents.bin': await writeWhole(join(folder, 'documents.bin'), [documents.finish()]),
+      'rows.bin': await writeWhole(join(folder, 'rows.bin'), [table.finish()]),
+      'lexical.json': await writeWhole(join(folder, 'lexical.json'), [Buffer.from(canonicalJson(words.description))]),
+      'lexical.terms': await writeWhole(join(folder, 'lexical.terms'), [words.terms]),
+      'lexical.postings': await writeWhole(join(folder, 'lexical.postings'), words.postings),
+      'forward.json': await writeWhole(join(folder, 'forward.json'), [Buffer.from(canonicalJson(order.description))]),
+      'forward.tokens': await tokens.finish(),
+      'forward.offsets': await writeWhole(join(folder, 'forward.offsets'), [order.offsets]),
+      'forward.pairs': await writeWhole(join(folder, 'forward.pairs'), [order.pairs]),
+      'references.json': await writeWhole(join(folder, 'references.json'), [
+        Buffer.from(canonicalJson(named.references)),
+      ]),
+      'references.bin': await writeWhole(join(folder, 'references.bin'), [named.bytes]),
+    }
+    return await writeManifest(input, folder, {
+      documents: documents.count,
+      index: { metric: 'cos', scalar: 'i8', head: cells.head, cells: cells.cells, reach: cells.reach },
+      files,
+    })
+  } finally {
+    for (const file of [vectors, passages, tokens]) await file.abandon()
+  }
+}
+
+async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<FileDigest> {
+  const file = await createHashedFile(path)
+  try {
+    for (const piece of pieces) await file.write(piece)
+    return await file.finish()
+  } finally {
+    await file.abandon()
+  }
+}
+
+interface Measured {
+  readonly documents: number
+  readonly index: Manifest['index']
+  readonly files: Manifest['files']
+}
+
+async function writeManifest(
+  input: ArtifactInput,
+  folder: string,
+  { documents, index, files }: Measured,
+): Promise<WrittenArtifact> {
+  const manifest = manifestSchema.parse({
+    format: ARTIFACT_FORMAT,
+    projection_id: input.projectionId,
+    version_id: input.versionId,
+    passages: input.passages,
+    documents,
+    embedding: input.embedding,
+    index,
+    snapshots_digest: input.snapshotsDigest,
+    files,
+  })
+  const bytes = Buffer.from(canonicalJson(manifest))
+  await writeWhole(join(folder, MANIFEST_FILE), [bytes])
+  await writeWhole(join(folder, SIGNATURE_FILE), [signManifest(bytes, input.privateKeyDer)])
+  return { manifest, manifestDigest: sha256(bytes) }
+}
+
+interface RowFiles {
+  readonly vectors: HashedFile
+  readonly passages: HashedFile
+  readonly tokens: HashedFile
+}
+
+interface WrittenRows {
+  readonly quantized: QuantizedVectors
+  readonly offsets: Float64Array
+  readonly facets: FacetsWriter
+  readonly documents: DocumentsWriter
+  readonly table: RowTableWriter
+  readonly lexical: LexicalWriter
+  readonly forward: ForwardWriter
+  readonly references: ReferencesWriter
+}
+
+async function writeRows(input: ArtifactInput, files: RowFiles): Promise<WrittenRows> {
+  const { dimensions } = input.embedding
+  const check = createRowChecks(input.passages, dimensions)
+  const quantized = new Int8Array(input.passages * dimensions)
+  const offsets = new Float64Array(input.passages + 1)
+  const facets = createFacetsWriter(input.passages)
+  const documents = createDocumentsWriter()
+  const table = createRowTableWriter(input.passages)
+  const analyze = createAnalyzer()
+  const lexical = createLexicalWriter(input.passages)
+  const forward = createForwardWriter(input.passages)
+  const references = createReferencesWriter(input.passages)
+  const batch = new Float32Array(BATCH_ROWS * dimensions)
+  let done = 0
+  let batched = 0
+
+  async function pause(): Promise<void> {
+    input.signal?.throwIfAborted()
+    await nextTurn()
+  }
+  async function flush(): Promise<void> {
+    const filled = batch.slice(0, batched * dimensions)
+    await files.vectors.write(new Uint8Array(filled.buffer))
+    quantized.set(quantize(filled, dimensions), (done - batched) * dimensions)
+    batched = 0
+    input.onProgress?.(done, input.passages)
+    await pause()
+  }
+  for await (const { record, vector } of input.rows) {
+    check(record, done)
+    copyUnit(vector, batch, batched * dimensions, dimensions)
+    const line = Buffer.from(`${JSON.stringify(record)}\n`)
+    await files.passages.write(line)
+    offsets[done + 1] = (offsets[done] ?? 0) + line.length
+    facets.add(done, record)
+    documents.add(done, record.document.id)
+    const { language } = record.metadata
+    const terms = { language, heading: analyze(record.heading, language), text: analyze(record.text, language) }
+    lexical.add(done, terms)
+    await files.tokens.write(forward.add(terms, table.add(done, record)))
+    references.add(done, record)
+    done += 1
+    batched += 1
+    if (batched === BATCH_ROWS) await flush()
+  }
+  if (batched > 0) await flush()
+  if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
+  return {
+    quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause },
+    offsets,
+    facets,
+    documents,
+    table,
+    lexical,
+    forward,
+    references,
+  }
+}

@@ -1,0 +1,73 @@
+import { closeSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { forwardSchema, pairSlot } from './forward.ts'
+import type { ForwardDescription } from './forward.ts'
+import { openSized, ownBytes, readFully } from '#core/index/format/file-reader.ts'
+
+/** The words of rows; see `core/index/lexical/forward.ts`. */
+export interface ForwardIndex {
+  readonly description: ForwardDescription
+  /** In how many rows two words stand side by side, or more. */
+  readonly pairFrequency: (first: number, second: number) => number
+  /**
+   * Reads neighbouring rows at once.
+   * @param from first row. @param to last row. @returns their words, valid until the next call.
+   */
+  readonly read: (from: number, to: number) => RowsWords
+  readonly close: () => void
+}
+
+/**
+ * Rows `from` to `to` of the index. A view of a row costs more than to look through it: loops take the places instead.
+ */
+export interface RowsWords {
+  /** Word hashes, and what lies between them. */
+  readonly tokens: Uint32Array
+  /** Place of a row's first word in `tokens`, heading first. */
+  readonly start: (row: number) => number
+  /** Place of the first word of its text. */
+  readonly textStart: (row: number) => number
+  /** Place after its last word. */
+  readonly end: (row: number) => number
+  /** Word hashes of a row, heading first. */
+  readonly words: (row: number) => Uint32Array
+}
+
+/** @throws Error if a file is not as long as the description says. */
+export function openForward(folder: string, rows: number): ForwardIndex {
+  const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
+  const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
+  const pairs = openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)
+  const count = new Uint32Array(1)
+  if (description.rows !== rows || offsets[rows] !== description.uint32s)
+    throw new Error('the forward index contradicts the manifest')
+  const file = openSized(join(folder, 'forward.tokens'), description.uint32s * 4)
+  let buffer = new Uint32Array(4_096)
+  return {
+    description,
+    // Read as asked for: a question has some ten pairs, the table of a million passages 64 MB.
+    pairFrequency(first, second) {
+      readFully(pairs, new Uint8Array(count.buffer), pairSlot(first, second, description.pair_bits) * 4)
+      return count[0] ?? 0
+    },
+    read(from, to) {
+      const [first, end] = [offsets[from] ?? 0, offsets[to + 1] ?? 0]
+      if (buffer.length < end - first) buffer = new Uint32Array((end - first) * 2)
+      readFully(file, new Uint8Array(buffer.buffer, 0, (end - first) * 4), first * 4)
+      const tokens = buffer
+      const startOf = (row: number): number => (offsets[row] ?? 0) - first + 1
+      const endOf = (row: number): number => (offsets[row + 1] ?? 0) - first
+      return {
+        tokens,
+        start: startOf,
+        textStart: (row) => startOf(row) + (tokens[startOf(row) - 1] ?? 0),
+        end: endOf,
+        words: (row) => tokens.subarray(startOf(row), endOf(row)),
+      }
+    },
+    close() {
+      closeSync(file)
+      closeSync(pairs)
+    },
+  }
+}

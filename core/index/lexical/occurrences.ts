@@ -1,0 +1,77 @@
+import { LEXICAL_FIELDS } from './layout.ts'
+
+/**
+ * How often each term occurs in each field of each row, in flat arrays: at a million passages objects would take
+ * gigabytes.
+ */
+export interface Occurrences {
+  /** One occurrence of a term in the row that is being collected. */
+  count(term: number, field: number): void
+  endRow(): void
+  readonly postings: number
+  readonly rowEnds: Float64Array
+  /** Term of a posting; postings are numbered in order of rows. */
+  term(posting: number): number
+  /** At most FREQUENCY_MAX. */
+  frequency(posting: number, field: number): number
+  /** Terms of a row's field. */
+  length(row: number, field: number): number
+  totalLength(field: number): number
+}
+
+/** Saturation leaves nothing to tell beyond. */
+const FREQUENCY_MAX = 255
+const BLOCK = 1_048_576
+const FIELDS = LEXICAL_FIELDS.length
+
+export function createOccurrences(rows: number): Occurrences {
+  const terms: Uint32Array[] = []
+  const frequencies: Uint8Array[] = []
+  const rowEnds = new Float64Array(rows)
+  const lengths = new Uint32Array(rows * FIELDS)
+  const totals = new Float64Array(FIELDS)
+  /** Of each term the posting of its last row: this row's if it lies at or after `rowStart`. */
+  let lastPosting = new Float64Array(BLOCK).fill(-1)
+  let [row, rowStart, postings] = [0, 0, 0]
+
+  function postingOf(term: number): number {
+    if (term >= lastPosting.length) {
+      const grown = new Float64Array(Math.max(term + 1, lastPosting.length * 2)).fill(-1)
+      grown.set(lastPosting)
+      lastPosting = grown
+    }
+    const known = lastPosting[term] ?? -1
+    if (known >= rowStart) return known
+    if (postings % BLOCK === 0) {
+      terms.push(new Uint32Array(BLOCK))
+      frequencies.push(new Uint8Array(BLOCK * FIELDS))
+    }
+    lastPosting[term] = postings
+    const block = terms.at(-1)
+    if (block !== undefined) block[postings % BLOCK] = term
+    return postings++
+  }
+  return {
+    count(term, field) {
+      const posting = postingOf(term)
+      const block = frequencies[Math.floor(posting / BLOCK)]
+      const at = (posting % BLOCK) * FIELDS + field
+      if (block !== undefined && (block[at] ?? 0) < FREQUENCY_MAX) block[at] = (block[at] ?? 0) + 1
+      lengths[row * FIELDS + field] = (lengths[row * FIELDS + field] ?? 0) + 1
+      totals[field] = (totals[field] ?? 0) + 1
+    },
+    endRow() {
+      rowEnds[row] = postings
+      row += 1
+      rowStart = postings
+    },
+    get postings() {
+      return postings
+    },
+    rowEnds,
+    term: (posting) => terms[Math.floor(posting / BLOCK)]?.[posting % BLOCK] ?? 0,
+    frequency: (posting, field) => frequencies[Math.floor(posting / BLOCK)]?.[(posting % BLOCK) * FIELDS + field] ?? 0,
+    length: (ofRow, field) => lengths[ofRow * FIELDS + field] ?? 0,
+    totalLength: (field) => totals[field] ?? 0,
+  }
+}

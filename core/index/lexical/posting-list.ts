@@ -1,0 +1,82 @@
+import { DIRECTORY_BYTES, chunkBytes } from './layout.ts'
+import { readFully } from '#core/index/format/file-reader.ts'
+
+/** Where the postings of a term lie; see `core/index/lexical/layout.ts`. */
+export interface TermEntry {
+  /** Rows that hold the term. */
+  readonly frequency: number
+  readonly offset: number
+  readonly chunks: number
+  readonly impactMax: number
+}
+
+/**
+ * Lists up to this size are read at once, longer ones chunk by chunk: a system call costs as much as copying about so
+ * many bytes.
+ */
+const WHOLE_BYTES_MAX = 16_384
+
+/**
+ * The postings of one term: in memory their directory, and a short list's rows and impacts; a long one's stay in the
+ * file.
+ */
+export class PostingList {
+  /** Rows in the chunk that was sought. */
+  count = 0
+  readonly #file: number
+  readonly #chunks: number
+  /** The directory, and the postings if they are few. */
+  readonly #bytes: Buffer
+  readonly #whole: boolean
+  /** Where in the file the postings of the first chunk start. */
+  readonly #position: number
+  #place = 0
+  /** Bytes of the chunks before `#place`. */
+  #skipped = 0
+
+  /** @param fileBytes size of the file of all postings. */
+  constructor(file: number, { offset, chunks, frequency }: TermEntry, fileBytes: number) {
+    const directoryBytes = chunks * DIRECTORY_BYTES
+    const bytesMax = Math.min(directoryBytes + frequency * 3 + chunks, fileBytes - offset)
+    this.#file = file
+    this.#chunks = chunks
+    this.#whole = bytesMax <= WHOLE_BYTES_MAX
+    this.#bytes = Buffer.allocUnsafe(this.#whole ? bytesMax : directoryBytes)
+    this.#position = offset + directoryBytes
+    readFully(file, this.#bytes, offset)
+  }
+
+  /** Starts over. */
+  rewind(): void {
+    this.#place = 0
+    this.#skipped = 0
+  }
+
+  /** @param chunk not below the one sought before. @returns the largest impact in it; 0 if the term is not in it. */
+  seek(chunk: number): number {
+    for (; this.#place < this.#chunks; this.#place++) {
+      const at = this.#place * DIRECTORY_BYTES
+      const found = this.#bytes.readUInt16LE(at)
+      const count = this.#bytes.readUInt16LE(at + 2) + 1
+      if (found > chunk) break
+      if (found === chunk) {
+        this.count = count
+        return this.#bytes.readUInt16LE(at + 4)
+      }
+      this.#skipped += chunkBytes(count)
+    }
+    this.count = 0
+    return 0
+  }
+
+  /**
+   * Copies what was sought to the front of the target: `count` uint16 rows without their chunk, then as many uint8
+   * impacts.
+   */
+  read(target: Uint8Array): void {
+    const length = this.count * 3
+    if (!this.#whole) return readFully(this.#file, target.subarray(0, length), this.#position + this.#skipped)
+    const from = this.#chunks * DIRECTORY_BYTES + this.#skipped
+    target.set(this.#bytes.subarray(from, from + length))
+  }
+}

@@ -1,0 +1,79 @@
+import { closeSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
+import type { LexicalDescription } from './layout.ts'
+import { openSized, readFully } from '#core/index/format/file-reader.ts'
+import { PostingList } from './posting-list.ts'
+import type { TermEntry } from './posting-list.ts'
+
+/**
+ * One thread's view of a lexical index. In memory stays only the first term of every block of the dictionary, some 20
+ * bytes for 32 terms; everything else is read from the page cache, which all threads share.
+ */
+export interface LexicalIndex {
+  readonly description: LexicalDescription
+  find(language: string, term: string): TermEntry | undefined
+  list(entry: TermEntry): PostingList
+  close(): void
+}
+
+/**
+ * @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says, or
+ * describes another number of rows.
+ */
+export function openLexical(folder: string, rows: number): LexicalIndex {
+  const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
+  if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
+  const layout = lexicalTermsLayout(description)
+  const terms = openSized(join(folder, 'lexical.terms'), layout.bytes)
+  const postings = openSized(join(folder, 'lexical.postings'), description.postings_bytes)
+  const firstTerms = Buffer.alloc(description.first_terms_bytes)
+  readFully(terms, firstTerms, layout.firstTermsOffset)
+  /** Pairs: start of the block, start of its first term. */
+  const table = new Uint32Array((layout.blocks + 1) * 2)
+  readFully(terms, new Uint8Array(table.buffer), layout.tableOffset)
+  let block = Buffer.alloc(0)
+
+  /** The last block whose first term is not above the wanted one; -1 if there is none. */
+  function blockOf(wanted: Buffer): number {
+    let [low, high] = [0, layout.blocks]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (wanted.compare(firstTerms, table[middle * 2 + 1], table[middle * 2 + 3]) < 0) high = middle
+      else low = middle + 1
+    }
+    return low - 1
+  }
+  return {
+    description,
+    find(language, term) {
+      const wanted = storedTerm(language, term)
+      const number = blockOf(wanted)
+      if (number < 0) return undefined
+      const [from = 0, , to = 0] = table.subarray(number * 2, number * 2 + 3)
+      if (block.length < to - from) block = Buffer.alloc(to - from)
+      readFully(terms, block.subarray(0, to - from), from)
+      return findInBlock(block, to - from, wanted)
+    },
+    list: (entry) => new PostingList(postings, entry, description.postings_bytes),
+    close() {
+      closeSync(terms)
+      closeSync(postings)
+    },
+  }
+}
+
+function findInBlock(block: Buffer, length: number, wanted: Buffer): TermEntry | undefined {
+  for (let at = 0; at < length;) {
+    const entryAt = at + 1 + (block[at] ?? 0)
+    if (entryAt - at - 1 === wanted.length && wanted.compare(block, at + 1, entryAt) === 0)
+      return {
+        frequency: block.readUInt32LE(entryAt),
+        offset: 2 * (block.readUInt32LE(entryAt + 4) + block.readUInt16LE(entryAt + 8) * 2 ** 32),
+        chunks: block.readUInt16LE(entryAt + 10),
+        impactMax: block.readUInt8(entryAt + 12),
+      }
+    at = entryAt + ENTRY_BYTES
+  }
+  return undefined
+}

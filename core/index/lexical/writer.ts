@@ -1,0 +1,158 @@
+import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
+import type { LexicalDescription, LexicalField } from './layout.ts'
+import { createOccurrences } from './occurrences.ts'
+import type { Occurrences } from './occurrences.ts'
+import { invert, packPostings, packTerms } from './pack.ts'
+
+/**
+ * BM25F: how soon repetition saturates, and of each field how much an occurrence counts and how far its length is
+ * evened out.
+ */
+export const LEXICAL_PARAMETERS = {
+  k1: 0.9,
+  fields: { heading: { weight: 1, b: 0.7 }, text: { weight: 1, b: 0.7 } },
+} as const
+
+/** What a passage is indexed under: the terms of its fields (`createAnalyzer`), in its language. */
+export interface LexicalTerms extends Readonly<Record<LexicalField, readonly string[]>> {
+  /** BCP 47. */
+  readonly language: string
+}
+
+/**
+ * Collects the terms of rows as they come, in ascending order, and gives the three files' content; see
+ * `lexical-layout.ts`.
+ */
+export interface LexicalWriter {
+  /** @throws ArtifactError unless rows come as 0, 1, 2 … */
+  add(row: number, terms: LexicalTerms): void
+  /**
+   * @throws ArtifactError when fewer rows came than were announced, or terms do not fit the format's 32-bit offsets.
+   */
+  finish(): LexicalFiles
+}
+
+export interface LexicalFiles {
+  readonly description: LexicalDescription
+  readonly terms: Uint8Array
+  /** In pieces; can be gone through once. */
+  readonly postings: Iterable<Uint8Array>
+}
+
+/** @param rows that will come. Memory: about twelve bytes a posting, and the distinct terms. */
+export function createLexicalWriter(rows: number, parameters: LexicalParameters = LEXICAL_PARAMETERS): LexicalWriter {
+  const vocabulary = createVocabulary()
+  const occurrences = createOccurrences(rows)
+  let done = 0
+  return {
+    add(row, { language, ...fields }) {
+      if (row !== done || row >= rows)
+        throw new ArtifactError(`Row ${row} came to the lexical index after ${done} of ${rows} rows.`)
+      done += 1
+      const numberOf = vocabulary.of(primaryLanguage(language))
+      for (const [field, name] of LEXICAL_FIELDS.entries())
+        for (const term of fields[name]) occurrences.count(numberOf(term), field)
+      occurrences.endRow()
+    },
+    finish() {
+      if (done !== rows) throw new ArtifactError(`${rows} rows were announced to the lexical index and ${done} came.`)
+      return packed(vocabulary, occurrences, rows, parameters)
+    },
+  }
+}
+
+export interface LexicalParameters {
+  readonly k1: number
+  readonly fields: Readonly<Record<LexicalField, { readonly weight: number; readonly b: number }>>
+}
+
+interface Vocabulary {
+  /** Numbers terms in order of first appearance, all languages together. */
+  of(language: string): (term: string) => number
+  languages(): string[]
+  /**
+   * Stored form of each term by its number; a string whose units are the bytes, so that the order of strings is the
+   * order of bytes.
+   */
+  stored(): string[]
+}
+
+function createVocabulary(): Vocabulary {
+  const byLanguage = new Map<string, Map<string, number>>()
+  let next = 0
+  return {
+    of(language) {
+      const numbers = byLanguage.get(language) ?? new Map<string, number>()
+      byLanguage.set(language, numbers)
+      return (term) => {
+        const known = numbers.get(term)
+        if (known !== undefined) return known
+        numbers.set(term, next)
+        return next++
+      }
+    },
+    languages: () => [...byLanguage.keys()].sort(),
+    stored() {
+      const stored: string[] = []
+      for (const [language, numbers] of byLanguage)
+        for (const [term, number] of numbers) stored[number] = storedTerm(language, term).toString('latin1')
+      return stored
+    },
+  }
+}
+
+function packed(
+  vocabulary: Vocabulary,
+  occurrences: Occurrences,
+  rows: number,
+  { k1, fields }: LexicalParameters,
+): LexicalFiles {
+  const stored = vocabulary.stored()
+  const described = LEXICAL_FIELDS.map((name, field) => ({
+    ...fields[name],
+    average_length: occurrences.totalLength(field) / rows,
+  }))
+  const frequency = weightedFrequency(occurrences, described)
+  const inverted = invert(occurrences, stored.length, (row, posting) => {
+    const tf = frequency(row, posting)
+    return Math.max(1, Math.round((IMPACT_MAX * tf) / (k1 + tf)))
+  })
+  const order = Uint32Array.from(stored.keys()).sort((a, b) => ((stored[a] ?? '') < (stored[b] ?? '') ? -1 : 1))
+  const { bytes, ...sizes } = packTerms(stored, order, inverted)
+  return {
+    description: lexicalSchema.parse({
+      rows,
+      languages: vocabulary.languages(),
+      k1,
+      fields: Object.fromEntries(LEXICAL_FIELDS.map((name, field) => [name, described[field]])),
+      terms: stored.length,
+      postings: inverted.rows.length,
+      ...sizes,
+    }),
+    terms: bytes,
+    postings: packPostings(order, inverted),
+  }
+}
+
+/**
+ * BM25F's frequency of a posting's term: the sum over fields of weight × occurrences, each evened out by the length of
+ * the row's field.
+ */
+function weightedFrequency(
+  occurrences: Occurrences,
+  fields: readonly { readonly weight: number; readonly b: number; readonly average_length: number }[],
+): (row: number, posting: number) => number {
+  return (row, posting) => {
+    let sum = 0
+    for (let field = 0; field < fields.length; field++) {
+      const times = occurrences.frequency(posting, field)
+      const parameters = fields[field]
+      if (times === 0 || parameters === undefined) continue
+      const { weight, b, average_length: average } = parameters
+      sum += (weight * times) / (1 - b + (b * occurrences.length(row, field)) / average)
+    }
+    return sum
+  }
+}

@@ -1,0 +1,69 @@
+import type { PassageRecord } from './record.ts'
+
+/**
+ * `rows.bin`: what a search must know of every row before it reads any passage. Three columns of uint32, one after the
+ * other: the document (numbered in order of first appearance), the provision (likewise; revisions of one provision
+ * share it), and the place of the row's chunk id among all chunk ids in order of code units, by which ties are broken.
+ * Then a column of bytes: 1 where the row before is of the same revision.
+ */
+export interface RowTable {
+  readonly documents: Uint32Array
+  readonly provisions: Uint32Array
+  readonly chunkRanks: Uint32Array
+  readonly continues: Uint8Array
+}
+
+export function rowTableBytes(rows: number): number {
+  return rows * (3 * Uint32Array.BYTES_PER_ELEMENT + 1)
+}
+
+/** @param bytes of `rows.bin`, aligned. @throws RangeError if it is not as long as the rows need. */
+export function readRowTable(bytes: ArrayBuffer, rows: number): RowTable {
+  if (bytes.byteLength !== rowTableBytes(rows)) throw new RangeError('rows.bin does not fit the number of passages')
+  return {
+    documents: new Uint32Array(bytes, 0, rows),
+    provisions: new Uint32Array(bytes, rows * 4, rows),
+    chunkRanks: new Uint32Array(bytes, rows * 8, rows),
+    continues: new Uint8Array(bytes, rows * 12, rows),
+  }
+}
+
+export interface RowTableWriter {
+  /** @returns whether the row before is of the same revision. */
+  add(row: number, record: PassageRecord): boolean
+  finish(): Uint8Array
+}
+
+export function createRowTableWriter(rows: number): RowTableWriter {
+  const bytes = new ArrayBuffer(rowTableBytes(rows))
+  const table = readRowTable(bytes, rows)
+  const documents = new Map<string, number>()
+  const provisions = new Map<string, number>()
+  const chunkIds: string[] = []
+  let revision = ''
+  return {
+    add(row, record) {
+      table.documents[row] = numberOf(documents, record.document.id)
+      table.provisions[row] = numberOf(provisions, record.provision)
+      chunkIds[row] = record.chunk_id
+      const continues = row > 0 && record.document.revision_id === revision
+      revision = record.document.revision_id
+      table.continues[row] = Number(continues)
+      return continues
+    },
+    finish() {
+      const order = Uint32Array.from(chunkIds.keys()).sort((a, b) =>
+        (chunkIds[a] ?? '') < (chunkIds[b] ?? '') ? -1 : 1,
+      )
+      for (const [rank, row] of order.entries()) table.chunkRanks[row] = rank
+      return new Uint8Array(bytes)
+    },
+  }
+}
+
+function numberOf(numbers: Map<string, number>, key: string): number {
+  const known = numbers.get(key)
+  if (known !== undefined) return known
+  numbers.set(key, numbers.size)
+  return numbers.size - 1
+}

@@ -1,0 +1,204 @@
+import type { Head } from './designators.ts'
+import { isContainer } from './designators.ts'
+import {
+  type Designation,
+  isRoman,
+  type Part,
+  readBrackets,
+  readDesignation,
+  readHyphenated,
+  readNumeral,
+} from './numbers.ts'
+import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
+import { afterAbbreviation, reads, type Token } from './tokens.ts'
+
+/** More elements of one list are not read. */
+const LIST_ELEMENTS_MAX = 64
+
+export interface Element {
+  readonly parts: readonly Part[]
+  /** Places of the first token and after the last. */
+  readonly from: number
+  readonly to: number
+  readonly hyphen: boolean
+  /**
+   * Stands as a number of its own, so that without an act it may as well be something else (`Article 5(1) and 10
+   * days`).
+   */
+  readonly bare: boolean
+}
+
+const CONNECTORS = new Set([
+  ',',
+  ';',
+  'and',
+  'or',
+  'und',
+  'oder',
+  'sowie',
+  'et',
+  'ou',
+  '&',
+  'to',
+  'bis',
+  'through',
+  'until',
+  '–',
+  '-',
+])
+
+/**
+ * The numbers after a head: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`: both ends of a range, each
+ * element of a list.
+ */
+export function readList(tokens: readonly Token[], head: Head): Element[] {
+  const first = readFirst(tokens, head)
+  if (first === undefined) return []
+  const elements: Element[] = [first]
+  let last = first
+  while (elements.length < LIST_ELEMENTS_MAX) {
+    const next = readNext(tokens, head, last)
+    if (next === undefined) break
+    elements.push(next)
+    last = next
+  }
+  return elements
+}
+
+function readFirst(tokens: readonly Token[], head: Head): Element | undefined {
+  const designation = readNumber(tokens, head.end, head)
+  return designation === undefined || startsCitation(tokens, designation.end)
+    ? undefined
+    : qualified(tokens, head, head.end, designation, false)
+}
+
+/** Annexes and chapters may have Roman numbers, annexes and appendices letters. */
+function readNumber(tokens: readonly Token[], at: number, head: Head): Designation | undefined {
+  const designation = readDesignation(tokens, at)
+  if (designation !== undefined)
+    return head.kind === 'section' || head.kind === 'sign' ? readHyphenated(tokens, designation) : designation
+  if (!isContainer(head.kind) && head.kind !== 'article') return undefined
+  return (
+    readNumeral(tokens, at, head.kind === 'appendix' || head.kind === 'supplement') ?? readPremier(tokens, at, head)
+  )
+}
+
+function readPremier(tokens: readonly Token[], at: number, head: Head): Designation | undefined {
+  if (head.kind !== 'article' || !reads(tokens, at, 'premier')) return undefined
+  return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
+}
+
+function qualified(
+  tokens: readonly Token[],
+  head: Head,
+  from: number,
+  designation: Designation,
+  bare: boolean,
+): Element {
+  const more = readQualifiers(tokens, designation.end, head.kind === 'schedule')
+  return {
+    parts: [...designation.parts, ...more.parts],
+    from,
+    to: more.end,
+    hyphen: designation.hyphen && more.parts.length === 0,
+    bare,
+  }
+}
+
+function readNext(tokens: readonly Token[], head: Head, last: Element): Element | undefined {
+  const at = afterConnector(tokens, last.to)
+  if (at === undefined) return undefined
+  const brackets = readBrackets(tokens, at)
+  if (brackets.parts.length > 0) return withBrackets(tokens, at, last, brackets.parts, brackets.end)
+  const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
+  const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
+  if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
+  if (lastKeyword !== undefined && (!head.plural || isPart(tokens, at, last))) {
+    const sibling = readSibling(tokens, at, lastKeyword)
+    if (sibling !== undefined && !startsCitation(tokens, sibling.end))
+      return inherited(tokens, at, last, sibling.parts, sibling.end)
+  }
+  const designation = readNumber(tokens, at, head)
+  const isWord = tokens[at]?.kind === 'word'
+  if (designation === undefined || startsCitation(tokens, designation.end)) return undefined
+  // A capital behind a comma is a numeral only where numerals are usual: chapters, annexes.
+  if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
+  if (isWord && !isContainer(head.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
+  return qualified(tokens, head, at, designation, designation.parts.length === 1)
+}
+
+/**
+ * Lists ascend: in `§§ 280 Abs. 1, 3, 281` the 3 is another Absatz, and 281 another section, as is a number with an
+ * Absatz of its own.
+ */
+function isPart(tokens: readonly Token[], at: number, { parts }: Element): boolean {
+  const isLess = Number.parseInt(tokens[at]?.text ?? '', 10) < Number.parseInt(parts[0]?.text ?? '', 10)
+  return isLess && readQualifier(tokens, at + 1) === undefined
+}
+
+/** The element before with the keyword's part, and all below, replaced: `Abs. 1 und 2`. */
+function inherited(
+  tokens: readonly Token[],
+  from: number,
+  last: Element,
+  parts: readonly Part[],
+  end: number,
+): Element {
+  const replaced = last.parts.findLastIndex((part) => part.keyword !== '' && part.keyword === parts[0]?.keyword)
+  return continued(tokens, from, replaced > 0 ? last.parts.slice(0, replaced) : last.parts, parts, end)
+}
+
+/**
+ * `6(1)(a)` and `(f)` is `6(1)(f)`; `20(e)(3)(ii)` and `(f)(2)` is `20(f)(2)`. Undefined where the brackets continue
+ * nothing: they count something else.
+ */
+function withBrackets(
+  tokens: readonly Token[],
+  from: number,
+  last: Element,
+  parts: readonly Part[],
+  end: number,
+): Element | undefined {
+  let replaced = -1
+  let best = 0
+  for (let place = 1; place < last.parts.length; place += 1) {
+    let length = 0
+    while (length < parts.length && isSameKind(last.parts[place + length], parts[length])) length += 1
+    if (length > 0 && length >= best) [replaced, best] = [place, length]
+  }
+  return replaced < 0 ? undefined : continued(tokens, from, last.parts.slice(0, replaced), parts, end)
+}
+
+/** Digits, letters or Roman numerals; `i`, `v` and `x` are both of the latter. */
+function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
+  if (old === undefined || part === undefined || old.kind !== part.kind) return false
+  if (part.kind === 'digit' || /^[ivx]$/.test(old.text) || /^[ivx]$/.test(part.text)) return true
+  return isRoman(old.text) === isRoman(part.text)
+}
+
+function continued(
+  tokens: readonly Token[],
+  from: number,
+  kept: readonly Part[],
+  parts: readonly Part[],
+  end: number,
+): Element {
+  const more = readQualifiers(tokens, end)
+  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, bare: false }
+}
+
+/** The place after `,`, `and`, `–` or two of them (`, and`); undefined where no list goes on. */
+function afterConnector(tokens: readonly Token[], at: number): number | undefined {
+  let place = at
+  while (place < at + 2) {
+    const token = tokens[place]
+    if (token === undefined || !(CONNECTORS.has(token.text) || (token.text === 'a' && token.raw === 'à'))) break
+    place += 1
+  }
+  return place === at ? undefined : place
+}
+
+/** A number before `CFR` or `U.S.C.` begins another citation. */
+function startsCitation(tokens: readonly Token[], at: number): boolean {
+  return afterAbbreviation(tokens, at, 'cfr') !== undefined || afterAbbreviation(tokens, at, 'usc') !== undefined
+}

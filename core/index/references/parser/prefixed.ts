@@ -1,0 +1,103 @@
+import { type Head, readHead } from './designators.ts'
+import { type Element, readList } from './list.ts'
+import type { Part } from './numbers.ts'
+import { type Qualified, readQualifier, readSibling } from './qualifiers.ts'
+import { reads, type Token } from './tokens.ts'
+
+const OF = new Set([
+  'of',
+  'the',
+  'in',
+  'to',
+  'des',
+  'der',
+  'de',
+  'du',
+  'l',
+  "'",
+  'first',
+  'second',
+  'third',
+  'subparagraph',
+])
+const OF_MAX = 6
+const LEVELS_MAX = 3
+const INNERMOST_MAX = 16
+
+export interface Prefixed {
+  readonly head: Head
+  readonly elements: readonly Element[]
+}
+
+interface Innermost {
+  readonly from: number
+  readonly to: number
+  readonly parts: readonly Part[]
+}
+
+/**
+ * A provision named from the inside out: `points (a) and (f) of Article 6(1)`, `point (f) of paragraph 1 of Article 6`,
+ * `Absatz 1 des § 433`.
+ */
+export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | undefined {
+  const innermost = readInnermost(tokens, at)
+  const [first] = innermost
+  let place = innermost.at(-1)?.to
+  if (first === undefined || place === undefined) return undefined
+  const outer: Part[] = []
+  for (let level = 0; level < LEVELS_MAX; level += 1) {
+    const next = afterOf(tokens, place)
+    if (next === undefined) return undefined
+    const qualifier: Qualified | undefined = readQualifier(tokens, next)
+    if (qualifier === undefined) return withHead(tokens, next, innermost, outer)
+    outer.unshift(...qualifier.parts)
+    place = qualifier.end
+  }
+  return undefined
+}
+
+function readInnermost(tokens: readonly Token[], at: number): Innermost[] {
+  const first = readQualifier(tokens, at)
+  if (first === undefined) return []
+  const found: Innermost[] = [{ from: at, to: first.end, parts: first.parts }]
+  const keyword = first.parts[0]?.keyword ?? ''
+  let place = first.end
+  while (found.length < INNERMOST_MAX && reads(tokens, place, ',', 'and', 'or', 'und', 'oder', 'et', 'ou', 'to', '–')) {
+    const connected =
+      reads(tokens, place, ',') && reads(tokens, place + 1, 'and', 'or', 'und', 'oder') ? place + 2 : place + 1
+    const sibling = readSibling(tokens, connected, keyword)
+    if (sibling === undefined) break
+    found.push({ from: connected, to: sibling.end, parts: sibling.parts })
+    place = sibling.end
+  }
+  return found
+}
+
+function withHead(
+  tokens: readonly Token[],
+  at: number,
+  innermost: readonly Innermost[],
+  outer: readonly Part[],
+): Prefixed | undefined {
+  const head = readHead(tokens, at)
+  const provision = head === undefined ? undefined : readList(tokens, head)[0]
+  if (head === undefined || provision === undefined || head.kind === 'paragraph') return undefined
+  const elements = innermost.map((part, index): Element => {
+    const isLast = index === innermost.length - 1
+    return {
+      parts: [...provision.parts, ...outer, ...part.parts],
+      from: part.from,
+      to: isLast ? provision.to : part.to,
+      hyphen: false,
+      bare: false,
+    }
+  })
+  return { head: { ...head, plural: true, named: true }, elements }
+}
+
+/** The place after `of the`, `des`, `de l'`; undefined where no such word stands. */
+function afterOf(tokens: readonly Token[], at: number): number | undefined {
+  let place = at
+  while (place < at + OF_MAX && OF.has(tokens[place]?.text ?? '')) place += 1
+  return place === at ? undefined : place
+}

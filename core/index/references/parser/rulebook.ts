@@ -1,0 +1,102 @@
+import type { Part } from './numbers.ts'
+import { reads, skip, type Token } from './tokens.ts'
+import type { Head } from './designators.ts'
+
+const RULEBOOK_WORDS = ['rulebook', 'rulebooks', 'module', 'sourcebook', 'handbook']
+/** Parts of a rulebook's own numbering that group provisions and are no part of their number. */
+const GROUPS = new Set(['part', 'chapter'])
+/** Words before a provision's own number. */
+const HEADS = new Set(['rule', 'rules', 'section', 'article', 'paragraph', 'regulation'])
+const LABEL_WORDS = new Set([
+  ...GROUPS,
+  ...HEADS,
+  'guidance',
+  'definitions',
+  'disclaimer',
+  'annex',
+  'schedule',
+  'app',
+  'appendix',
+])
+
+/** The place after `Rulebook` or `module`, which makes a short code (`AML`) the name of an act. */
+export function afterRulebookWord(tokens: readonly Token[], at: number): number | undefined {
+  return reads(tokens, at, ...RULEBOOK_WORDS) ? at + 1 : undefined
+}
+
+/**
+ * The path of a rule: chapters are numbered like the rules they hold (`Chapter 9` is the parent of `9.1`), and what is
+ * numbered `A4.10.1` stands in appendix 4. The letter of a rule's status (`3.4.1R`: rule, guidance, evidential) is no
+ * part of its number.
+ */
+export function underRulebook(path: readonly string[]): readonly string[] {
+  const [first, ...rest] = path
+  if (first === undefined) return path
+  const chapter = /^chapter-(\d.*)$/.exec(first)?.[1]
+  if (chapter !== undefined) return [chapter, ...rest]
+  const appendix = /^(?:a|appendix-)(\d+[a-z]?)$/.exec(first)?.[1]
+  if (appendix === undefined)
+    return path.map((part, index) => (index === 2 ? part.replace(/^(\d+)[rge]$/, '$1') : part))
+  const [second, ...below] = rest
+  return [`app${appendix}`, ...(second === `a${appendix}` ? below : rest)]
+}
+
+/**
+ * May a rule be named by this alone? Three numbers in any case, two with `Rule` in capitals or with a bracket; one
+ * never.
+ */
+export function isRuleNumber(head: Head, parts: readonly Part[], capital: boolean): boolean {
+  if (head.kind !== 'rule') return false
+  return parts.length >= 3 || (parts.length === 2 && capital)
+}
+
+/**
+ * What a publisher's label has behind the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part 15.192.(1)`,
+ * `PART 5.14.1`, `7.1.2.(1)`. Every number and word in order; groups fall away where a number follows them.
+ */
+export function readRulebookLabel(tokens: readonly Token[], at: number): string[] {
+  const pieces: string[] = []
+  let place = skip(tokens, at, ',', ':')
+  while (place < tokens.length && pieces.length < 16) {
+    const token = tokens[place]
+    if (token === undefined) break
+    if (token.kind === 'sign') {
+      if (!['.', '(', ')', ',', '-', '–'].includes(token.text)) break
+      place += 1
+      continue
+    }
+    const joined = readJoined(tokens, place)
+    if (!LABEL_WORDS.has(joined.text) && !/^(?:[a-z]{0,3}\d{1,4}[a-z]{0,3}|[a-z]|[ivxl]{2,6})$/.test(joined.text)) break
+    pieces.push(joined.text)
+    place = joined.end
+  }
+  return grouped(pieces)
+}
+
+function readJoined(tokens: readonly Token[], at: number): { text: string; end: number } {
+  let text = tokens[at]?.text ?? ''
+  let end = at + 1
+  while (tokens[end]?.glued === true && tokens[end]?.kind !== 'sign' && text.length < 32) {
+    text += tokens[end]?.text ?? ''
+    end += 1
+  }
+  return { text, end }
+}
+
+/**
+ * `schedule 1` and `app 7` as one part; groups with their number away where more follows, words before a number away.
+ */
+function grouped(pieces: readonly string[]): string[] {
+  const path: string[] = []
+  for (let index = 0; index < pieces.length; index += 1) {
+    const piece = pieces[index] ?? ''
+    const number = pieces[index + 1]
+    if (number !== undefined && HEADS.has(piece)) continue
+    const kind = piece === 'app' ? 'appendix' : piece
+    const isJoined = number !== undefined && (kind === 'schedule' || kind === 'appendix' || GROUPS.has(kind))
+    if (isJoined) index += 1
+    if (!isJoined) path.push(/^app\d/.test(piece) ? `appendix-${piece.slice(3)}` : piece)
+    else if (!GROUPS.has(kind) || index + 1 >= pieces.length) path.push(`${kind}-${number}`)
+  }
+  return path
+}

@@ -1,0 +1,87 @@
+import { fold } from '#core/index/analysis/words.ts'
+
+/** A run of letters, a run of digits, or one other visible character (`§§` is one). */
+export interface Token {
+  readonly kind: 'word' | 'number' | 'sign'
+  /** Folded: lower case, without diacritics; dashes and apostrophes unified. */
+  readonly text: string
+  /** As written, in compatibility form: tells capitals. */
+  readonly raw: string
+  /** Offsets in the query, in UTF-16 units. */
+  readonly start: number
+  readonly end: number
+  /** Nothing stands between this token and the one before it. */
+  readonly glued: boolean
+}
+
+const TOKEN = /[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[^\s]/gu
+/** Soft hyphens, joiners and marks of direction, which editors leave before numbers. */
+const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
+const ASCII_ONLY = /^[\0-\x7f]*$/
+const SIGNS: ReadonlyMap<string, string> = new Map([
+  ['‐', '-'],
+  ['‑', '-'],
+  ['–', '–'],
+  ['—', '–'],
+  ['−', '–'],
+  ['’', "'"],
+  ['‘', "'"],
+  ['ʼ', "'"],
+])
+
+/** The tokens of a text in order, in time linear in its length. */
+export function tokenise(text: string): Token[] {
+  const tokens: Token[] = []
+  let previousEnd = -1
+  for (const match of text.matchAll(TOKEN)) {
+    const start = match.index
+    const end = start + match[0].length
+    const raw = ASCII_ONLY.test(match[0]) ? match[0] : match[0].normalize('NFKC').replace(INVISIBLE, '')
+    const folded = SIGNS.get(raw) ?? fold(raw)
+    if (folded !== '')
+      tokens.push({ kind: kindOf(folded), text: folded, raw, start, end, glued: start === previousEnd })
+    if (folded !== '' || start === previousEnd) previousEnd = end
+  }
+  return tokens
+}
+
+function kindOf(folded: string): Token['kind'] {
+  if (/^[0-9]+$/.test(folded)) return 'number'
+  return /^\p{L}/u.test(folded) ? 'word' : 'sign'
+}
+
+/** Does the token at this place read so? */
+export function reads(tokens: readonly Token[], at: number, ...texts: readonly string[]): boolean {
+  const text = tokens[at]?.text
+  return text !== undefined && texts.includes(text)
+}
+
+/** The number at this place, when it has between so many digits. */
+export function digitsAt(tokens: readonly Token[], at: number, least: number, most: number): string | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'number' || token.text.length < least || token.text.length > most) return undefined
+  return token.text
+}
+
+/** The place after one of these signs or words where it stands here, else the same place. */
+export function skip(tokens: readonly Token[], at: number, ...texts: readonly string[]): number {
+  return reads(tokens, at, ...texts) ? at + 1 : at
+}
+
+/**
+ * The place after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`); undefined when another
+ * word stands here.
+ */
+export function afterAbbreviation(tokens: readonly Token[], at: number, letters: string): number | undefined {
+  if (reads(tokens, at, letters)) return skip(tokens, at + 1, '.')
+  let place = at
+  for (const letter of letters) {
+    if (!reads(tokens, place, letter)) return undefined
+    place = skip(tokens, place + 1, '.')
+  }
+  return place
+}
+
+export function isCapitalised(token: Token | undefined): boolean {
+  return token !== undefined && /^\p{Lu}/u.test(token.raw)
+}

@@ -1,0 +1,78 @@
+import { closeSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createActAliases } from './parser/parser.ts'
+import type { ActAliases } from './parser/parser.ts'
+import { openSized, readFully } from '#core/index/format/file-reader.ts'
+import { referencesLayout, referencesSchema } from './layout.ts'
+
+/**
+ * Finds the rows of a provision by binary search in the file: nothing of it stays in memory but what the acts are
+ * called. A look-up reads some forty short pieces from the page cache at a million terms.
+ */
+export interface ReferencesIndex {
+  readonly aliases: ActAliases
+  /** Rows of passages that are the text of this very provision, or of parts of it cut for length; ascending. */
+  rowsOf(canonical: string): Uint32Array
+  /** Rows of passages that are the text of a part of the provision; by part, so a row may come twice. */
+  rowsWithin(canonical: string): Uint32Array
+  /** Is there a passage whose reference begins so? */
+  holds(beginning: string): boolean
+  close(): void
+}
+
+/** @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says. */
+export function openReferences(folder: string): ReferencesIndex {
+  const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
+  const layout = referencesLayout(counts)
+  const file = openSized(join(folder, 'references.bin'), layout.bytes)
+
+  /** Text and row offsets of a term and of the next one. */
+  const offsetsAt = (position: number): Uint32Array => new Uint32Array(readBytes(file, position * 8, 16))
+  const termAt = (position: number): string => {
+    const [from = 0, , to = 0] = offsetsAt(position)
+    return Buffer.from(readBytes(file, layout.textOffset + from, to - from)).toString('utf8')
+  }
+  /** Position of the first term that is not below `wanted`. */
+  const lowerBound = (wanted: string): number => {
+    let [low, high] = [0, counts.terms]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (termAt(middle) < wanted) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+  /** Rows of the terms from one position up to another. */
+  const rowsBetween = (first: number, end: number): Uint32Array => {
+    if (first >= end) return new Uint32Array(0)
+    const [, from = 0] = offsetsAt(first)
+    const [, , , to = 0] = offsetsAt(end - 1)
+    return new Uint32Array(readBytes(file, layout.rowsOffset + from * 4, (to - from) * 4))
+  }
+  return {
+    aliases: createActAliases(acts.flatMap(({ id, aliases }) => [id, ...aliases].map((alias) => [alias, id] as const))),
+    rowsOf(canonical) {
+      const position = lowerBound(canonical)
+      return position < counts.terms && termAt(position) === canonical
+        ? rowsBetween(position, position + 1)
+        : new Uint32Array(0)
+    },
+    rowsWithin(canonical) {
+      // What comes between a provision and a part of it: the mark of an act's path, or of a path's next part; the end
+      // is the mark's successor.
+      const [mark, successor] = canonical.includes('#') ? ['/', '0'] : ['#', '$']
+      return rowsBetween(lowerBound(canonical + mark), lowerBound(canonical + successor))
+    },
+    holds(beginning) {
+      const position = lowerBound(beginning)
+      return position < counts.terms && termAt(position).startsWith(beginning)
+    },
+    close: () => closeSync(file),
+  }
+}
+
+function readBytes(file: number, position: number, length: number): ArrayBuffer {
+  const bytes = new Uint8Array(length)
+  readFully(file, bytes, position)
+  return bytes.buffer
+}

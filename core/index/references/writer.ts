@@ -1,0 +1,77 @@
+import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { referencesLayout, referencesSchema } from './layout.ts'
+import type { ActEntry } from './layout.ts'
+
+/** Collects the references of rows as they come and gives the two files' content; see `references-layout.ts`. */
+export interface ReferencesWriter {
+  add(row: number, record: Pick<PassageRecord, 'references'>): void
+  /** @throws ArtifactError when the terms do not fit the format's 32-bit offsets. */
+  finish(acts: readonly ActEntry[]): {
+    readonly references: ReturnType<typeof referencesSchema.parse>
+    readonly bytes: Buffer
+  }
+}
+
+const OFFSET_MAX = 0xffff_ffff
+
+/** @param rows how many will come: their numbers must be below it. */
+export function createReferencesWriter(rows: number): ReferencesWriter {
+  const postings = new Map<string, number[]>()
+
+  function post(term: string, row: number): void {
+    const known = postings.get(term)
+    if (known === undefined) postings.set(term, [row])
+    else if (known.at(-1) !== row) known.push(row)
+  }
+  return {
+    add(row, { references }) {
+      if (row >= rows) throw new ArtifactError(`${rows} passages were announced and more came.`)
+      for (const reference of references) for (const term of termsOf(reference)) post(term, row)
+    },
+    finish(acts) {
+      const sorted = [...postings].sort(([a], [b]) => (a < b ? -1 : 1))
+      const text = Buffer.from(sorted.map(([term]) => term).join(''))
+      const counts = {
+        terms: sorted.length,
+        postings: sorted.reduce((sum, [, held]) => sum + held.length, 0),
+        text_bytes: text.length,
+      }
+      if (Math.max(counts.postings, counts.text_bytes) > OFFSET_MAX)
+        throw new ArtifactError('The references of the version do not fit 32-bit offsets.')
+      const references = referencesSchema.parse({ acts: sortedActs(acts), ...counts })
+      return { references, bytes: packed(sorted, text, referencesLayout(counts)) }
+    },
+  }
+}
+
+/** The reference, and its path under any act. An act alone has no path to look for. */
+function termsOf(reference: string): readonly string[] {
+  const path = reference.indexOf('#')
+  return path === -1 || reference.startsWith('*') ? [reference] : [reference, `*${reference.slice(path)}`]
+}
+
+function packed(
+  sorted: readonly (readonly [string, readonly number[]])[],
+  text: Buffer,
+  layout: ReturnType<typeof referencesLayout>,
+): Buffer {
+  const bytes = Buffer.alloc(layout.bytes)
+  let [textAt, rowsAt] = [0, 0]
+  for (const [position, [term, held]] of sorted.entries()) {
+    bytes.writeUInt32LE(textAt, position * 8)
+    bytes.writeUInt32LE(rowsAt, position * 8 + 4)
+    for (const row of held) bytes.writeUInt32LE(row, layout.rowsOffset + rowsAt++ * 4)
+    textAt += Buffer.byteLength(term)
+  }
+  bytes.writeUInt32LE(textAt, sorted.length * 8)
+  bytes.writeUInt32LE(rowsAt, sorted.length * 8 + 4)
+  bytes.set(text, layout.textOffset)
+  return bytes
+}
+
+function sortedActs(acts: readonly ActEntry[]): ActEntry[] {
+  return acts
+    .map(({ id, aliases }) => ({ id, aliases: [...new Set(aliases)].sort() }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Queue } from 'bullmq'
+import { Redis } from 'ioredis'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+
+/** Keys of all queues share one hash tag, so that the queue scripts also run on a Redis Cluster. */
+export const QUEUE_PREFIX = '{jobs}'
+export const LEDGER_QUEUE = 'ledger'
+/** All that a job ever carries: the id of a row in Postgres. */
+export interface JobPayload {
+  readonly id: string
+}
+
+export const LEDGER_JOB_OPTIONS = {
+  attempts: BOUNDS.jobAttemptsMax,
+  backoff: { type: 'exponential', delay: 500 },
+  removeOnComplete: true,
+  removeOnFail: { count: 1_000 },
+  stackTraceLimit: 1,
+  keepLogs: 0,
+}
+
+/**
+ * Tells the ledger's job that a reservation is finished. Losing one costs nothing but a few seconds: the sweeper
+ * appends what is missing.
+ */
+export interface LedgerQueue {
+  /** Returns at once and never throws. */
+  settled(requestId: string): void
+  /** Sends what is collected, then closes the connection. */
+  close(): Promise<void>
+}
+
+/**
+ * Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a
+ * batch.
+ */
+export function createLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
+  const link = openLink(redisUrl, log)
+  let waiting: string[] = []
+  let timer: NodeJS.Timeout | undefined
+  let sending: Promise<void> | undefined
+  let dropped = 0
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BOUNDS.ledgerBatchMax)
+      waiting = waiting.slice(BOUNDS.ledgerBatchMax)
+      await link.add(batch).catch((error: unknown) => {
+        log.warn('ledger jobs dropped; the sweeper will append the entries', { jobs: batch.length + dropped }, error)
+        dropped = 0
+      })
+    }
+  }
+
+  function send(): void {
+    clearTimeout(timer)
+    timer = undefined
+    sending ??= drain().finally(() => (sending = undefined))
+  }
+
+  return {
+    settled(requestId) {
+      if (waiting.length >= BOUNDS.ledgerWaitingMax) {
+        dropped++
+        return
+      }
+      waiting.push(requestId)
+      if (waiting.length >= BOUNDS.ledgerBatchMax) send()
+      else timer ??= setTimeout(send, BOUNDS.ledgerCollectMs)
+    },
+    async close() {
+      send()
+      await sending
+      await link.close()
+    },
+  }
+}
+
+/** The connection to the queue: fails at once while Redis is away, and after a second when it hangs. */
+function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
+  const redis = new Redis(redisUrl, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    connectTimeout: BOUNDS.redisCommandTimeoutMs,
+    socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
+    retryStrategy: (times) => Math.min(times * 100, 2_000),
+  })
+  const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
+    connection: redis,
+    prefix: QUEUE_PREFIX,
+    skipVersionCheck: true,
+    skipMetasUpdate: true,
+    defaultJobOptions: LEDGER_JOB_OPTIONS,
+  })
+  const away = (error: Error): void => log.debug('ledger queue connection', { reason: error.message })
+  redis.on('error', away)
+  queue.on('error', away)
+  return {
+    async add(ids) {
+      if (redis.status !== 'ready') throw new Error(`the connection is ${redis.status}`)
+      const added = queue.addBulk(ids.map((id) => ({ name: 'append', data: { id }, opts: { jobId: id } })))
+      const inTime = new AbortController()
+      const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() =>
+        Promise.reject(new Error('Redis took too long')),
+      )
+      await Promise.race([added, tooLate]).finally(() => inTime.abort())
+    },
+    async close() {
+      await queue.close().catch(away)
+      redis.disconnect()
+    },
+  }
+}

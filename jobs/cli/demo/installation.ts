@@ -1,0 +1,87 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrate } from '#core/db/migrate.ts'
+import { provisionLogins } from '#core/db/provision.ts'
+import { startPostgres } from '#jobs/cli/local/postgres.ts'
+import { startRedis } from '#jobs/cli/local/redis.ts'
+import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/cli/local/stack.ts'
+import type { LocalGateway, StackSettings } from '#jobs/cli/local/stack.ts'
+import { writePrivately } from './state.ts'
+import type { DemoState } from './state.ts'
+import type { Steps } from './steps.ts'
+import type { OnSpawn } from '#jobs/cli/local/supervised-process.ts'
+
+const DATABASE = 'evidence'
+
+/** Everything that runs on this machine, ready to be operated. */
+export interface Installation {
+  readonly settings: StackSettings
+  readonly operatorUrl: string
+  readonly gateway: LocalGateway
+}
+
+export interface InstallationOptions {
+  readonly folder: string
+  readonly secrets: DemoState['secrets']
+  /** undefined: a free one. */
+  readonly port: number | undefined
+  readonly actor: string
+  /**
+   * Files that tell of an earlier run: removed once the folder is this run's own, never while another still works on
+   * it.
+   */
+  readonly stale: readonly string[]
+}
+
+/**
+ * Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one,
+ * each from its very start on.
+ */
+export async function startInstallation(
+  { folder, secrets, port, actor, stale }: InstallationOptions,
+  steps: Steps,
+): Promise<Installation> {
+  const onLog = (line: string): void => steps.note(line)
+  const onSpawn: OnSpawn = (stop) => steps.onStop(stop)
+  const postgres = await steps.run('Postgres', () =>
+    startPostgres({ folder: join(folder, 'postgres'), onLog, onSpawn }),
+  )
+  for (const file of stale) rmSync(file, { force: true })
+  const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
+  const logins = await steps.run('schema', async () => {
+    await postgres.createDatabase(DATABASE)
+    await migrate(postgres.adminUrl(DATABASE))
+    return provisionLogins(postgres.adminUrl(DATABASE))
+  })
+  const settings: StackSettings = {
+    folder,
+    serviceUrl: logins.serviceUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets,
+    onSpawn,
+  }
+  writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
+  const searchNode = await steps.run('search node', () => startSearchNode(settings))
+  steps.watch(searchNode)
+  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
+  const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', port))
+  steps.watch(gateway)
+  return { settings, operatorUrl: logins.operatorUrl, gateway }
+}
+
+/** What `npm run operator` needs to work on this installation, for a shell to read. */
+function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor: string): string {
+  const { KEY_PEPPERS, SERVICE_SECRET } = settings.secrets
+  const variables = {
+    DATABASE_URL: operatorUrl,
+    REDIS_URL: settings.redisUrl,
+    ARTIFACT_STORE: storeUrl(settings),
+    KEY_PEPPERS,
+    SERVICE_SECRET,
+    OPERATOR_ACTOR: actor,
+  }
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'`)
+    .join('\n')
+}

@@ -1,0 +1,74 @@
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
+import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
+import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
+import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import type { Progress } from '#jobs/cli/progress.ts'
+import { withQueues } from '#jobs/cli/operator/queues.ts'
+import { waitForActivation, waitForBuild } from '#jobs/cli/operator/wait.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
+
+export interface PublishDeps {
+  readonly operator: Operator
+  readonly store: ArtifactStore
+  readonly redisUrl: string
+}
+
+export interface Publication {
+  readonly knowledgeBase: string
+  readonly source: string
+  /** undefined: Markdown with the built-in mapping. */
+  readonly mappingFile: string | undefined
+  /** undefined: the candidate is evaluated on its own passages as known items. */
+  readonly questionsFile: string | undefined
+  readonly embedding: 'local' | 'openai'
+}
+
+const WAIT_SECONDS = 1_800
+
+/**
+ * Import → build → evaluate → review → activate: the road of a corpus version, walked over the queues as an operator
+ * would.
+ */
+export async function publish(
+  { operator, store, redisUrl }: PublishDeps,
+  publication: Publication,
+  progress: Progress,
+): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
+  const { knowledgeBase, source, mappingFile, questionsFile, embedding } = publication
+  const imported = await importCorpus(operator, {
+    knowledgeBase,
+    source,
+    mapping: mappingFile,
+    store,
+    onProgress: (stage, done, total) => progress.update(stage, done, total),
+  })
+  return withQueues(redisUrl, async (open) => {
+    const started = await startBuild(
+      operator,
+      { import: imported.id, questions: questionsFile, embedding, store },
+      (id) => enqueueBuild(open('build'), id),
+    )
+    const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)
+    const { version_id: versionId } = built
+    if (versionId === null || built.passed !== true)
+      throw new OperatorError(
+        'The candidate did not pass its evaluation, so it was not activated: see "operator review ' +
+          `show ${versionId ?? ''}".`,
+      )
+    await reviewVersion(operator, {
+      version: versionId,
+      verdict: 'approved',
+      reviewer: operator.actor,
+      note: 'The evaluation passed; approved for local use.',
+    })
+    const asked = await requestActivation(operator, { version: versionId }, (id) =>
+      enqueueActivation(open('activate'), id),
+    )
+    await waitForActivation(operator.database, asked.id, WAIT_SECONDS, progress)
+    return { versionId, report: imported.report }
+  })
+}

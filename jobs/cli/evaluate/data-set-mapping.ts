@@ -1,0 +1,92 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { jsonlRecords } from '#jobs/import/jsonl.ts'
+
+/** Marks what an evaluation fills in; nothing that holds it is ever served. */
+const FILLED_IN = 'evaluation only: a research corpus does not state it'
+
+/** The value of every record, marked as filled in. */
+function constant(value: string): object {
+  return { from: '{id}', match: '^[\\s\\S]', as: value, derived: FILLED_IN }
+}
+
+export interface MappingChoices {
+  /** Metadata field that questions are confined by, and the subject that stands for each of its values. */
+  readonly limit: { readonly field: string; readonly subjectOf: ReadonlyMap<string, string> } | undefined
+  /** Whether the records' own dates of effect count: the questions ask as of a day. */
+  readonly dated: boolean
+}
+
+/**
+ * The mapping under which any BEIR-style corpus becomes a version that is asked and thrown away. A record's id is its
+ * citation label, by which found passages are judged; its title is the heading; rows of one document keep their order.
+ */
+export function evaluationMapping({ limit, dated }: MappingChoices): object {
+  const effective = dated ? ['{metadata.effective_from}'] : []
+  return {
+    format: 'jsonl',
+    about: 'A research corpus while it is evaluated.',
+    tables: limit === undefined ? {} : { limit_to: Object.fromEntries(limit.subjectOf) },
+    fields: {
+      document_key: [
+        ...['document_id', 'document', 'contract', 'celex', 'act', 'part'].map((field) => `{metadata.${field}}`),
+        '{id}',
+      ],
+      // A dash stands for no title: it has no words to rank by.
+      title: [{ from: '{title}', match: '^[\\s\\S]{1,1000}' }, '–'],
+      heading: [{ from: '{title}', match: '^[\\s\\S]{1,2000}' }, '–'],
+      authority: FILLED_IN,
+      canonical_url: constant('https://evaluation.invalid/'),
+      published_at: constant('2000-01-01'),
+      effective_at: [...effective, constant('2000-01-01')],
+      ...(dated ? { effective_to: '{metadata.effective_to}' } : {}),
+      citation_label: '{id}',
+      // What a record is cited as, where the corpus says so; an id is never read as a citation.
+      reference: ['{metadata.reference}', '{metadata.citation}'],
+      language: [
+        ...['lang', 'language'].map((field) => ({
+          from: `{metadata.${field}}`,
+          match: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}$',
+        })),
+        { from: 'en', derived: FILLED_IN },
+      ],
+      jurisdiction: constant('ZZ'),
+      verification_status: 'verified',
+      ...(limit === undefined ? {} : { subjects: { from: `{metadata.${limit.field}}`, lookup: 'limit_to' } }),
+    },
+  }
+}
+
+/** The record that a passage was cut from, by its citation label. */
+export function recordOf(label: string): string {
+  return label.replace(/ \(part \d+ of \d+\)$/, '')
+}
+
+/**
+ * A subject for every value of a metadata field in the corpus; a value itself might be too long for one, or hold the
+ * comma that separates them.
+ * @throws OperatorError when the values are more than the subjects of a version, or there are none.
+ */
+export async function limitSubjects(
+  corpus: string,
+  field: string,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const subjects = new Map<string, string>()
+  for await (const item of jsonlRecords(corpus, signal)) {
+    const value = item.kind === 'record' ? item.values.get(`metadata.${field}`) : undefined
+    if (value === undefined || subjects.has(value)) continue
+    if (subjects.size === BOUNDS.facetValuesMax)
+      throw new OperatorError(
+        `--limit-to ${field} tells more than ${BOUNDS.facetValuesMax} groups of records apart: ` +
+          'evaluate a part of the corpus.',
+      )
+    subjects.set(value, `group ${subjects.size}`)
+  }
+  if (subjects.size === 0)
+    throw new OperatorError(
+      `No record of the corpus has the metadata field ${field}: name one that records and questions ` +
+        'share with --limit-to.',
+    )
+  return subjects
+}

@@ -1,0 +1,167 @@
+import { basename, resolve } from 'node:path'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
+import type { AskContext } from '#jobs/evaluate/ask.ts'
+import { decisionOf } from '#jobs/evaluate/figures.ts'
+import { filteredRecallOf } from '#jobs/evaluate/filtered-questions.ts'
+import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
+import { askQuestions, timeSystems } from '#jobs/evaluate/outcomes.ts'
+import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import { reportOf } from '#jobs/evaluate/report.ts'
+import type { EvaluateFlags } from './flags.ts'
+import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
+import { renderTable } from './table.ts'
+import { readTask } from './task.ts'
+import type { TaskQuestion } from './task.ts'
+import { findTaskFiles } from './text-lines.ts'
+import { withThrowAwayVersion } from './temporary-version.ts'
+import type { ThrowAwayVersion } from './temporary-version.ts'
+
+/** For recall@100, and one more where a record has the question's own id. */
+const RECORDS_WANTED = 101
+
+export interface EvaluationOutput {
+  /** For people: what is going on. */
+  progress(stage: string, done: number, total: number): void
+  /** For people: what they should know, one sentence. */
+  note(sentence: string): void
+}
+
+export interface Evaluated {
+  readonly report: EvaluationReport
+  /** The figures for a terminal. */
+  readonly table: string
+}
+
+/**
+ * Evaluates a data set from its files: read → build → load → ask → time → judge. The build is the real one, the search
+ * node a real one behind gRPC; nothing of the version is left afterwards.
+ * @throws OperatorError for each fault of the data set.
+ */
+export async function evaluateDataSet(
+  flags: EvaluateFlags,
+  output: EvaluationOutput,
+  signal: AbortSignal,
+): Promise<Evaluated> {
+  const files = await findTaskFiles(flags)
+  output.progress('questions', 0, 0)
+  const task = await readTask(files, flags.limitTo, signal)
+  for (const note of task.notes) output.note(note)
+  const subjectOf =
+    flags.limitTo === undefined ? new Map<string, string>() : await limitSubjects(files.corpus, flags.limitTo, signal)
+  const limit = flags.limitTo === undefined ? undefined : { field: flags.limitTo, subjectOf }
+  const version = {
+    corpus: files.corpus,
+    mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
+    embedder: localEmbedder(),
+    judged: new Set(task.questions.flatMap(({ judgments }) => relevantIn(judgments))),
+    dataDir: flags.dataDir,
+    signal,
+    onProgress: output.progress.bind(output),
+  }
+  return await withThrowAwayVersion(version, async (built) => {
+    tellOfCorpus(built, version.judged.size, output)
+    const { embedder } = version
+    const asked = {
+      questions: confined(task.questions, subjectOf),
+      questionSet: (await digestFile(files.queries)).sha256,
+    }
+    return await askBuilt(flags, asked, built, { embedder, output, signal })
+  })
+}
+
+function relevantIn(judgments: TaskQuestion['judgments']): readonly string[] {
+  return [...judgments].filter(([, score]) => score > 0).map(([record]) => record)
+}
+
+/** A value that no record has confines its question to nothing. */
+function confined(
+  questions: readonly TaskQuestion[],
+  subjectOf: ReadonlyMap<string, string>,
+): readonly JudgedQuestion[] {
+  return questions.map(({ id, text, judgments, answerable, limitedTo, asOf }) => ({
+    id,
+    text,
+    judgments,
+    answerable,
+    group: limitedTo,
+    quoted: false,
+    filters: {
+      ...(limitedTo === undefined ? {} : { subject: [subjectOf.get(limitedTo) ?? 'no group'] }),
+      ...(asOf === undefined ? {} : { in_force_on: asOf }),
+    },
+  }))
+}
+
+/** What of the corpus is not as one would expect. */
+function tellOfCorpus({ report, missing }: ThrowAwayVersion, judged: number, output: EvaluationOutput): void {
+  const [first] = report.entries
+  const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
+  if (first !== undefined)
+    output.note(
+      `records of corpus.jsonl skipped: ${report.skipped} (${reasons.slice(0, 5).join('; ')}; the ` +
+        `first in line ${first.line})`,
+    )
+  if (report.split > 0)
+    output.note(`records cut into several passages, each judged once at its best place: ${report.split}`)
+  if (missing.length > 0)
+    output.note(`relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${judged}`)
+}
+
+interface Asked {
+  readonly questions: readonly JudgedQuestion[]
+  /** SHA-256 (hex) of their file. */
+  readonly questionSet: string
+}
+
+interface AskingTools {
+  readonly embedder: AskContext['embedder']
+  readonly output: EvaluationOutput
+  readonly signal: AbortSignal
+}
+
+async function askBuilt(
+  flags: EvaluateFlags,
+  asked: Asked,
+  version: ThrowAwayVersion,
+  { embedder, output, signal }: AskingTools,
+): Promise<Evaluated> {
+  const { artifact, facets, node, report: imported, missing } = version
+  const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
+  const context: AskContext = {
+    projectionId: artifact.projectionId,
+    facets,
+    profile: defaultProfile({ embedding: embedder.space.provider }),
+    embedder,
+    nodes: [node.client],
+    day: new Date().toISOString().slice(0, 10),
+    signal: AbortSignal.any([signal, node.ended]),
+    onProgress: telling('ask'),
+  }
+  const outcomes = await askQuestions(
+    asked.questions,
+    imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax,
+    context,
+  )
+  const report = reportOf({
+    kind: 'data set',
+    dataset: basename(resolve(flags.folder)),
+    versionId: null,
+    questionSet: asked.questionSet,
+    passages: artifact.manifest.passages,
+    questions: asked.questions,
+    outcomes,
+    decision: decisionOf(asked.questions, outcomes.hybrid, flags.targetRisk),
+    latency: await timeSystems(asked.questions, { ...context, onProgress: telling('time') }),
+    filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
+      ...context,
+      onProgress: telling('filters'),
+    }),
+    comparison: null,
+    missing,
+  })
+  const ranked = outcomes.hybrid.filter(({ figures }) => figures !== undefined).length
+  return { report, table: renderTable(report, artifact.manifest.documents, ranked) }
+}

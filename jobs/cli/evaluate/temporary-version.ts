@@ -1,0 +1,187 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Facets } from '#core/index/format/layout.ts'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { ImportRow } from '#core/db/imports.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import type { BuildContext, BuildStage } from '#jobs/build/context.ts'
+import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import { buildProjection } from '#jobs/build/pipeline.ts'
+import type { BuiltArtifact } from '#jobs/build/artifact.ts'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import { importSnapshots } from '#jobs/import/pipeline.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { prepareOn } from '#jobs/search-nodes.ts'
+import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import { startNodeProcess } from './search-node-process.ts'
+import type { NodeProcess } from './search-node-process.ts'
+
+/** Ids follow from names, so that the same corpus gives the same version on every machine. */
+const KNOWLEDGE_BASE_ID = derivedUuid('knowledge base', 'evaluation')
+const BUILD_ID = derivedUuid('build', 'evaluation')
+
+export interface VersionInput {
+  /** `corpus.jsonl`. */
+  readonly corpus: string
+  readonly mapping: object
+  readonly embedder: Embedder
+  /** Record ids that judgments name. */
+  readonly judged: ReadonlySet<string>
+  /** Where the folder of temporary files is made. */
+  readonly dataDir: string | undefined
+  readonly signal: AbortSignal
+  readonly onProgress: (stage: BuildStage | 'read', done: number, total: number) => void
+}
+
+/** A version that is built, loaded and asked like any other, and gone without a trace afterwards. */
+export interface ThrowAwayVersion {
+  readonly artifact: BuiltArtifact
+  readonly facets: Facets
+  readonly report: ImportReport
+  /** Judged records of which the version holds no passage, sorted. */
+  readonly missing: readonly string[]
+  readonly node: NodeProcess
+}
+
+/**
+ * Builds the version, loads it on a search node of its own, hands it to `use`, and removes everything whatever happens.
+ */
+export async function withThrowAwayVersion<T>(
+  input: VersionInput,
+  use: (version: ThrowAwayVersion) => Promise<T>,
+): Promise<T> {
+  const folder = await temporaryFolder(input.dataDir)
+  try {
+    const storeUrl = pathToFileURL(folder).href
+    const keys = signingKeys()
+    const { corpus, artifact, report, missing } = await build(input, openArtifactStore(storeUrl), keys)
+    const node = await startNodeProcess(storeUrl, keys.publicKeyDer)
+    try {
+      await prepareOn(node.client, artifact, input.signal)
+      return await use({ artifact, facets: corpus.facets, report, missing, node })
+    } finally {
+      await node.stop()
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+async function temporaryFolder(dataDir: string | undefined): Promise<string> {
+  const parent = dataDir ?? tmpdir()
+  try {
+    await mkdir(parent, { recursive: true })
+    return await mkdtemp(join(await realpath(parent), 'evaluate-'))
+  } catch (cause) {
+    throw new OperatorError(
+      `${parent} cannot hold the temporary files: name a folder that this account may write to with --data-dir.`,
+      { cause },
+    )
+  }
+}
+
+interface SigningKeys {
+  readonly privateKeyDer: Buffer
+  readonly publicKeyDer: Buffer
+}
+
+function signingKeys(): SigningKeys {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  return {
+    privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
+    publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }),
+  }
+}
+
+interface Built {
+  readonly corpus: { readonly facets: Facets }
+  readonly artifact: BuiltArtifact
+  readonly report: ImportReport
+  readonly missing: readonly string[]
+}
+
+async function build(input: VersionInput, store: ArtifactStore, keys: SigningKeys): Promise<Built> {
+  const source = await snapshot(input, store)
+  const { report, missing } = await inspect(input, source, store)
+  let stage: BuildStage = 'import'
+  const context: BuildContext = {
+    fence: { buildId: BUILD_ID, attempt: 1 },
+    knowledgeBaseId: KNOWLEDGE_BASE_ID,
+    parameters: buildParametersSchema.parse({ embedding: input.embedder.space.provider }),
+    source,
+    store,
+    workFolder: store.workFolder(BUILD_ID),
+    ...keys,
+    progress: {
+      begin(next, total) {
+        input.signal.throwIfAborted()
+        stage = next
+        input.onProgress(stage, 0, total)
+        return Promise.resolve()
+      },
+      at: (done, total) => input.onProgress(stage, done, total),
+    },
+    signal: input.signal,
+  }
+  const { corpus, artifact } = await buildProjection(context, input.embedder)
+  await rm(context.workFolder, { recursive: true, force: true })
+  return { corpus, artifact, report, missing }
+}
+
+/** The import as its row would hold it, with the corpus's exact bytes in the store. */
+async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore): Promise<ImportRow> {
+  const path = await realpath(corpus)
+  const captured = await captureSources(store, [
+    { root: dirname(path), path, sourceName: 'corpus.jsonl', mediaType: 'application/x-ndjson' },
+  ])
+  const snapshots = captured.map(({ sha256Hex, ...source }) => ({
+    ...source,
+    id: snapshotId(KNOWLEDGE_BASE_ID, source.sourceName, sha256Hex),
+    sha256: sha256Hex,
+  }))
+  return { id: derivedUuid('import', 'evaluation'), knowledgeBaseId: KNOWLEDGE_BASE_ID, mapping, snapshots }
+}
+
+/**
+ * One pass over the corpus before anything is built: what the import makes of it, and which judged records it does not
+ * hold.
+ * @throws OperatorError when it holds no passage.
+ */
+async function inspect(
+  input: VersionInput,
+  { mapping, snapshots }: ImportRow,
+  store: ArtifactStore,
+): Promise<{ report: ImportReport; missing: readonly string[] }> {
+  const sources = snapshots.map(({ id, sourceName, mediaType, sha256 }) => ({
+    id,
+    sourceName,
+    mediaType,
+    path: store.snapshotFile(sha256),
+  }))
+  const drafts = importSnapshots({
+    knowledgeBaseId: KNOWLEDGE_BASE_ID,
+    mapping: parseMapping(mapping),
+    snapshots: sources,
+    signal: input.signal,
+  })
+  const missing = new Set(input.judged)
+  let passages = 0
+  let step = await drafts.next()
+  for (; step.done !== true; step = await drafts.next()) {
+    missing.delete(step.value.source_id)
+    passages++
+    if (passages % 1_000 === 0) input.onProgress('read', passages, 0)
+  }
+  if (passages > 0) return { report: step.value, missing: [...missing].sort() }
+  const [reason] = Object.keys(step.value.reasons)
+  throw new OperatorError(
+    'corpus.jsonl holds no record that can be asked ' +
+      `for${reason === undefined ? '' : ` (${reason})`}: correct it and evaluate again.`,
+  )
+}

@@ -1,0 +1,90 @@
+import { access } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { linesOf } from '#jobs/import/lines.ts'
+
+export interface TextLine {
+  readonly text: string
+  /** From 1. */
+  readonly number: number
+}
+
+/** The files of one evaluation; each exists. */
+export interface TaskFiles {
+  readonly corpus: string
+  readonly queries: string
+  readonly qrels: string
+  /** Undefined: abstention is not measured. */
+  readonly answerability: string | undefined
+}
+
+export interface NamedFiles {
+  readonly folder: string
+  readonly queries: string | undefined
+  readonly qrels: string | undefined
+  readonly answerability: string | undefined
+}
+
+/**
+ * The named files, else those of the folder under their usual names.
+ * @throws OperatorError naming the first one that is missing.
+ */
+export async function findTaskFiles({ folder, queries, qrels, answerability }: NamedFiles): Promise<TaskFiles> {
+  const labels = join(folder, 'answerability.tsv')
+  return {
+    corpus: await firstReadable([join(folder, 'corpus.jsonl')], 'name a folder that holds a data set'),
+    queries: await firstReadable(
+      [queries ?? join(folder, 'queries.jsonl')],
+      'name the file of questions with --queries',
+    ),
+    qrels: await firstReadable(
+      qrels === undefined ? [join(folder, 'qrels.tsv'), join(folder, 'qrels', 'test.tsv')] : [qrels],
+      'name the judgments with --qrels',
+    ),
+    answerability:
+      answerability === undefined
+        ? await ifReadable(labels)
+        : await firstReadable([answerability], 'name the labels with --answerability'),
+  }
+}
+
+async function firstReadable(paths: readonly string[], remedy: string): Promise<string> {
+  for (const path of paths) if ((await ifReadable(path)) !== undefined) return path
+  throw new OperatorError(`${paths.join(' and ')} cannot be read: ${remedy}.`)
+}
+
+async function ifReadable(path: string): Promise<string | undefined> {
+  return access(path).then(
+    () => path,
+    () => undefined,
+  )
+}
+
+/** A fault of one line: its file, its number, what is wrong and what to do; never what it says. */
+export function lineFault(path: string, line: number, fault: string): OperatorError {
+  return new OperatorError(`${basename(path)}, line ${line}, ${fault}: correct it and evaluate again.`)
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The lines of a file that are not blank.
+ * @throws OperatorError for a line that is too long or no UTF-8.
+ */
+export async function* textLines(path: string, signal?: AbortSignal): AsyncGenerator<TextLine> {
+  for await (const { number, bytes } of linesOf(path, BOUNDS.lineBytesMax, signal)) {
+    if (bytes === undefined) throw lineFault(path, number, `is longer than ${BOUNDS.lineBytesMax} bytes`)
+    const text = decoded(bytes)
+    if (text === undefined) throw lineFault(path, number, 'is not valid UTF-8')
+    if (text.trim() !== '') yield { text, number }
+  }
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}

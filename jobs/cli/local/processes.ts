@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { killGroup, lastLines, LocalProcessError, untilReady, within } from './supervised-process.ts'
+import type { OnSpawn } from './supervised-process.ts'
+
+const START_TIMEOUT_MS = 30_000
+const STOP_TIMEOUT_MS = 20_000
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
+export interface ServiceOptions {
+  readonly name: string
+  /** Entry point relative to the root of the repository, e.g. `gateway/main.ts`. */
+  readonly script: string
+  readonly args?: readonly string[]
+  /** The whole environment of the process, but for the PATH. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly logFile: string
+  /** Asked again and again until it holds; a rejection counts as not yet. */
+  readonly ready: () => Promise<boolean>
+  readonly startTimeoutMs?: number
+  /** Called as soon as the process runs, before it is ready, with what stops it. */
+  readonly onSpawn?: OnSpawn | undefined
+}
+
+export interface LocalService {
+  readonly name: string
+  readonly pid: number
+  readonly logFile: string
+  /** Rejects with the last lines of the log once the process has ended, for whatever reason; never resolves. */
+  readonly ended: Promise<never>
+  running(): boolean
+  /** SIGTERM, then SIGKILL after `timeoutMs`. Resolves with the exit code, or null when it had to be killed. */
+  stop(timeoutMs?: number): Promise<number | null>
+  signal(name: NodeJS.Signals): void
+}
+
+/**
+ * Starts one service as production does: its `main.ts` under this Node, with only the given environment. It has a
+ * session of its own, so that Ctrl-C reaches the parent alone, which stops its services in order; and an IPC channel
+ * whose end tells the service that its parent is gone.
+ * @throws LocalProcessError with the last lines of its log when it ends early or is not ready in time.
+ */
+export async function startService(options: ServiceOptions): Promise<LocalService> {
+  const service = spawnService(options)
+  options.onSpawn?.(() => service.stop())
+  try {
+    await untilReady(options.name, service, options.startTimeoutMs ?? START_TIMEOUT_MS, options.logFile, options.ready)
+    return service
+  } catch (error) {
+    await service.stop()
+    throw error
+  }
+}
+
+function spawnService({ name, script, args = [], environment, logFile }: ServiceOptions): LocalService {
+  mkdirSync(dirname(logFile), { recursive: true })
+  const log = openSync(logFile, 'a', 0o600)
+  const logStart = statSync(logFile).size
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: ROOT,
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...environment },
+    stdio: ['ignore', log, log, 'ipc'],
+    detached: true,
+  })
+  closeSync(log)
+  child.on('error', () => undefined)
+  const { pid } = child
+  if (pid === undefined)
+    throw new LocalProcessError(`${name} could not be started: Node is missing at ${process.execPath}.`)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const ended = exited.then((): never => {
+    throw new LocalProcessError(
+      `${name} ended unexpectedly (${child.signalCode ?? `code ${child.exitCode}`}). Its last ` +
+        `lines:\n${lastLines(logFile, logStart)}`,
+    )
+  })
+  ended.catch(() => undefined)
+  return {
+    name,
+    pid,
+    logFile,
+    ended,
+    running: () => child.exitCode === null && child.signalCode === null,
+    signal: (signal) => void child.kill(signal),
+    stop: async (timeoutMs = STOP_TIMEOUT_MS) => {
+      child.kill('SIGTERM')
+      if ((await within(exited, timeoutMs)) === 'late') await killGroup(pid, exited)
+      return child.exitCode
+    },
+  }
+}

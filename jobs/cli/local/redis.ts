@@ -1,0 +1,191 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort, LocalProcessError, outputOf, startTethered, untilReady } from './supervised-process.ts'
+import type { OnSpawn, Tethered } from './supervised-process.ts'
+
+const START_TIMEOUT_MS = 20_000
+const STOP_TIMEOUT_MS = 10_000
+const INSTALL_TIMEOUT_MS = 600_000
+const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+const FALLBACK_PACKAGE = 'redis-memory-server@0.17.1'
+/** Debian's switch: exit code 101 keeps a package from starting the service that it brings. */
+const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
+
+export interface RedisOptions {
+  readonly folder: string
+  readonly onLog?: (line: string) => void
+  /** Called as soon as a server runs, before it is ready, with what stops it; again after `restart`. */
+  readonly onSpawn?: OnSpawn
+}
+
+export interface LocalRedis {
+  /** Of database 0; `urlOf` names another of the 64. */
+  readonly url: string
+  readonly port: number
+  readonly logFile: string
+  urlOf(database: number): string
+  stop(): Promise<void>
+  /** Stops cleanly and starts again on the same port with the same files. */
+  restart(): Promise<void>
+  /** SIGKILL: whatever was not yet written is lost, as in a crash. `restart` brings it back. */
+  kill(): Promise<void>
+}
+
+/**
+ * Starts Redis or Valkey on a free port of 127.0.0.1 with its append-only file in `folder`, installing it where it is
+ * missing. The settings are those production needs: nothing is evicted, and at most one second of writes is lost in a
+ * crash.
+ * @throws LocalProcessError naming what to install.
+ */
+export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
+  const folder = resolve(options.folder)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const program = findRedis() ?? installDebianPackage(options.onLog) ?? installFallback(folder, options.onLog)
+  const port = await freePort()
+  const logFile = join(folder, 'redis.log')
+  const launch = (): Promise<Tethered> => launchRedis(program, folder, port, logFile, options.onSpawn)
+  let server = await launch()
+  return {
+    url: urlOf(port, 0),
+    port,
+    logFile,
+    urlOf: (database) => urlOf(port, database),
+    stop: () => server.stop(STOP_TIMEOUT_MS),
+    restart: async () => {
+      await server.stop(STOP_TIMEOUT_MS)
+      server = await launch()
+    },
+    kill: () => server.kill(),
+  }
+}
+
+function urlOf(port: number, database: number): string {
+  return `redis://127.0.0.1:${port}/${database}`
+}
+
+async function launchRedis(
+  program: string,
+  folder: string,
+  port: number,
+  logFile: string,
+  onSpawn: OnSpawn | undefined,
+): Promise<Tethered> {
+  const settings = {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir: folder,
+    databases: '64',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+    save: '',
+    'maxmemory-policy': 'noeviction',
+    daemonize: 'no',
+  }
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  const server = startTethered({
+    name: 'Redis',
+    command: [program, ...flags],
+    environment: ENVIRONMENT,
+    folder,
+    logFile,
+    stopSignal: 'TERM',
+  })
+  onSpawn?.(() => server.stop(STOP_TIMEOUT_MS))
+  try {
+    await untilReady('Redis', server, START_TIMEOUT_MS, logFile, () => pings(urlOf(port, 0)))
+    return server
+  } catch (error) {
+    await server.kill()
+    throw error
+  }
+}
+
+async function pings(url: string): Promise<boolean> {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1_000,
+    commandTimeout: 1_000,
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    return (await client.ping()) === 'PONG'
+  } finally {
+    client.disconnect()
+  }
+}
+
+function findRedis(): string | undefined {
+  return ['redis-server', 'valkey-server']
+    .map((name) => outputOf('/bin/sh', ['-c', 'command -v "$1"', 'find', name]))
+    .find((path) => path !== undefined && path !== '')
+}
+
+/** Root on Debian or Ubuntu may install the distribution's own package; its service is kept from starting. */
+function installDebianPackage(say?: (line: string) => void): string | undefined {
+  if (process.getuid?.() !== 0 || outputOf('/bin/sh', ['-c', 'command -v apt-get']) === undefined) return undefined
+  say?.("Redis is missing: installing Debian's package redis-server.")
+  const ownPolicy = !existsSync(SERVICE_POLICY)
+  if (ownPolicy) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n')
+  if (ownPolicy) chmodSync(SERVICE_POLICY, 0o755)
+  try {
+    const quiet = ['-qq', '-o', 'DPkg::Lock::Timeout=120']
+    const run = (...args: readonly string[]): void => {
+      spawnSync('apt-get', [...quiet, ...args], {
+        stdio: 'ignore',
+        timeout: INSTALL_TIMEOUT_MS,
+        env: { ...ENVIRONMENT, PATH: `${ENVIRONMENT.PATH}:/usr/sbin:/sbin`, DEBIAN_FRONTEND: 'noninteractive' },
+      })
+    }
+    run('update')
+    run('install', '--yes', '--no-install-recommends', 'redis-server')
+  } finally {
+    if (ownPolicy) rmSync(SERVICE_POLICY, { force: true })
+  }
+  return findRedis()
+}
+
+/** Compiles Redis from source below the data folder, which needs the internet, a C compiler and make. */
+function installFallback(folder: string, say?: (line: string) => void): string {
+  const home = join(folder, 'server')
+  say?.(`Redis is missing: building it with ${FALLBACK_PACKAGE} (several minutes).`)
+  mkdirSync(home, { recursive: true })
+  spawnSync(
+    'npm',
+    [
+      'install',
+      '--prefix',
+      home,
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      '--loglevel=error',
+      FALLBACK_PACKAGE,
+    ],
+    {
+      stdio: 'ignore',
+      timeout: INSTALL_TIMEOUT_MS,
+    },
+  )
+  const script =
+    "const { RedisBinary } = require('redis-memory-server'); RedisBinary.getPath({ downloadDir: " +
+    'process.argv[1] }).then((path) => console.log(path), () => process.exit(1))'
+  const { status, stdout } = spawnSync(process.execPath, ['-e', script, join(home, 'binaries')], {
+    cwd: home,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: INSTALL_TIMEOUT_MS,
+  })
+  const program = stdout?.trim().split('\n').at(-1) ?? ''
+  if (status !== 0 || !existsSync(program))
+    throw new LocalProcessError(
+      'Redis is missing and could not be installed: install redis-server or valkey-server (version 7 ' +
+        'or newer) so that it is in the PATH, and run the command again.',
+    )
+  return program
+}

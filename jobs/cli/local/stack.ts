@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { credentials } from '@grpc/grpc-js'
+import { startService } from './processes.ts'
+import type { LocalService } from './processes.ts'
+import { freePort } from './supervised-process.ts'
+import type { OnSpawn } from './supervised-process.ts'
+
+/** What every service of one local installation has in common. */
+export interface StackSettings {
+  /** Logs go to `<folder>/logs`, artifacts and snapshots to `<folder>/store`. */
+  readonly folder: string
+  readonly serviceUrl: string
+  readonly redisUrl: string
+  readonly keyEnvironment: 'test' | 'live'
+  readonly secrets: {
+    readonly KEY_PEPPERS: string
+    readonly SERVICE_SECRET: string
+    readonly MANIFEST_PUBLIC_KEY: string
+    readonly MANIFEST_PRIVATE_KEY: string
+  }
+  /** Further variables, for every service. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** Called for each service as soon as it runs, before it is ready. */
+  readonly onSpawn?: OnSpawn
+}
+
+export interface LocalSearchNode extends LocalService {
+  readonly address: string
+}
+
+export interface LocalGateway extends LocalService {
+  readonly baseUrl: string
+  readonly internalUrl: string
+}
+
+const STATUS_TIMEOUT_MS = 1_000
+
+export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
+  return pathToFileURL(join(settings.folder, 'store')).href
+}
+
+function logFileOf(settings: StackSettings, name: string): string {
+  return join(settings.folder, 'logs', `${name}.log`)
+}
+
+/** A search node on a free port of loopback, or on the given one. */
+export async function startSearchNode(
+  settings: StackSettings,
+  name = 'search-node',
+  port?: number,
+): Promise<LocalSearchNode> {
+  const address = `127.0.0.1:${port ?? (await freePort())}`
+  const client = connectSearchNode(address, credentials.createInsecure())
+  try {
+    const service = await startService({
+      name,
+      script: 'search-node/main.ts',
+      environment: {
+        ...settings.environment,
+        ARTIFACT_STORE: storeUrl(settings),
+        MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+        SEARCH_LISTEN: address,
+        DRAIN_MS: '200',
+      },
+      logFile: logFileOf(settings, name),
+      onSpawn: settings.onSpawn,
+      ready: async () => (await client.call('GetStatus', {}, STATUS_TIMEOUT_MS)).threads > 0,
+    })
+    return { ...service, address }
+  } finally {
+    client.close()
+  }
+}
+
+/** A job worker; ready once it said so in its log. */
+export async function startJobs(
+  settings: StackSettings,
+  searchNodes: readonly string[],
+  name = 'jobs',
+): Promise<LocalService> {
+  const logFile = logFileOf(settings, name)
+  const linesBefore = readyLines(logFile)
+  return startService({
+    name,
+    script: 'jobs/main.ts',
+    environment: {
+      ...settings.environment,
+      DATABASE_URL: settings.serviceUrl,
+      REDIS_URL: settings.redisUrl,
+      ARTIFACT_STORE: storeUrl(settings),
+      SEARCH_NODES: searchNodes.join(','),
+      MANIFEST_PRIVATE_KEY: settings.secrets.MANIFEST_PRIVATE_KEY,
+      MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+    },
+    logFile,
+    onSpawn: settings.onSpawn,
+    ready: async () => readyLines(logFile) > linesBefore,
+  })
+}
+
+function readyLines(logFile: string): number {
+  try {
+    return readFileSync(logFile, 'utf8').split('"event":"ready"').length - 1
+  } catch {
+    return 0
+  }
+}
+
+/** A gateway on free ports of loopback, or with its public side on the given one. */
+export async function startGateway(
+  settings: StackSettings,
+  searchNodes: readonly string[],
+  name = 'gateway',
+  port?: number,
+): Promise<LocalGateway> {
+  const listen = `127.0.0.1:${port ?? (await freePort())}`
+  const internalListen = `127.0.0.1:${await freePort()}`
+  const service = await startService({
+    name,
+    script: 'gateway/main.ts',
+    environment: {
+      DRAIN_MS: '500',
+      ...settings.environment,
+      DATABASE_URL: settings.serviceUrl,
+      REDIS_URL: settings.redisUrl,
+      SEARCH_NODES: searchNodes.join(','),
+      KEY_ENVIRONMENT: settings.keyEnvironment,
+      KEY_PEPPERS: settings.secrets.KEY_PEPPERS,
+      SERVICE_SECRET: settings.secrets.SERVICE_SECRET,
+      GATEWAY_LISTEN: listen,
+      GATEWAY_INTERNAL_LISTEN: internalListen,
+    },
+    logFile: logFileOf(settings, name),
+    onSpawn: settings.onSpawn,
+    ready: async () =>
+      (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status ===
+      200,
+  })
+  return { ...service, baseUrl: `http://${listen}`, internalUrl: `http://${internalListen}` }
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { OperatorError } from '#core/platform/errors.ts'
+import { earlierVersion, insertActivation } from '#core/db/activations.ts'
+import type { ActivationRow } from '#core/db/activations.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { readVersion } from '#core/db/versions.ts'
+import { ActivationRefused, assertActivatable } from '#jobs/activate/check.ts'
+import { knowledgeBaseNamed, versionNamed } from './names.ts'
+import { handOver, recorded } from './operator.ts'
+import type { Enqueue, Operator } from './operator.ts'
+
+export interface ActivationAsked {
+  readonly id: string
+  readonly kind: 'activate' | 'rollback'
+  readonly version_id: string
+  readonly knowledge_base: string
+  readonly replaces: string | null
+}
+
+/**
+ * Asks for a reviewed candidate to become active, against the version that is active now.
+ * @param input.override why, although the evaluation found it worse than the active version.
+ */
+export async function requestActivation(
+  operator: Operator,
+  input: { readonly version: string; readonly override?: string | undefined },
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
+  const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, input.version)
+  const expectedVersionId = await activeVersion(operator, knowledge_base_id)
+  const asked = {
+    kind: 'activate',
+    versionId: id,
+    knowledgeBaseId: knowledge_base_id,
+    expectedVersionId,
+    overrideReason: input.override ?? null,
+  } as const
+  return ask(operator, asked, knowledge_base, enqueue)
+}
+
+/** @param input.to the version to return to; by default see `earlierVersion`. */
+export async function requestRollback(
+  operator: Operator,
+  input: { readonly knowledgeBase: string; readonly to?: string | undefined },
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
+  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
+  // Read once: the version chosen is earlier than this one, and the worker refuses when another became active
+  // meanwhile.
+  const expectedVersionId = await activeVersion(operator, base.id)
+  const wanted =
+    input.to ?? (expectedVersionId === null ? undefined : await earlierVersion(operator.database, expectedVersionId))
+  if (wanted === undefined)
+    throw new OperatorError(
+      `"${base.slug}" has no earlier version to return to: choose one from "operator versions list ` +
+        `--knowledge-base ${base.slug}" and name it with --to.`,
+    )
+  const { id } = await versionNamed(operator.database, wanted)
+  return ask(
+    operator,
+    { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, expectedVersionId, overrideReason: null },
+    base.slug,
+    enqueue,
+  )
+}
+
+async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
+  return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
+}
+
+interface Asked {
+  readonly kind: ActivationAsked['kind']
+  readonly versionId: string
+  readonly knowledgeBaseId: string
+  /** Active when this was asked. */
+  readonly expectedVersionId: string | null
+  readonly overrideReason: string | null
+}
+
+/** The worker checks the same again under its locks; what is plain now is refused now. */
+async function ask(
+  operator: Operator,
+  asked: Asked,
+  knowledgeBase: string,
+  enqueue: Enqueue,
+): Promise<ActivationAsked> {
+  const { kind, versionId, knowledgeBaseId, expectedVersionId: expected, overrideReason } = asked
+  const id = randomUUID()
+  const result = await recorded(operator, async (client) => {
+    const row: ActivationRow = {
+      id,
+      kind,
+      knowledge_base_id: knowledgeBaseId,
+      version_id: versionId,
+      expected_version_id: expected,
+      actor: operator.actor,
+      override_reason: overrideReason,
+      state: 'queued',
+      message: null,
+    }
+    await assertWorthAsking(client, row)
+    await insertActivation(client, { ...asked, id, actor: operator.actor })
+    const told: ActivationAsked = { id, kind, version_id: versionId, knowledge_base: knowledgeBase, replaces: expected }
+    const audit = {
+      action: `version.request-${kind}`,
+      subject: `version:${versionId}`,
+      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected, override_reason: overrideReason },
+    }
+    return { result: told, audit }
+  })
+  await handOver(enqueue, id, 'versions list')
+  return result
+}
+
+async function assertWorthAsking(client: Queryable, row: ActivationRow): Promise<void> {
+  try {
+    assertActivatable(row, await readVersion(client, row.version_id))
+  } catch (error) {
+    if (error instanceof ActivationRefused) throw new OperatorError(error.message, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,80 @@
+import { OperatorError } from '#core/platform/errors.ts'
+import { newFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
+import { eraseFingerprintKeys, insertFingerprintKey, newestFingerprintEpoch } from '#core/db/fingerprint-keys.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { organizationNamed } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+/** Gives an organization a fresh key under the next epoch; from then on it is the one in use. @returns the epoch. */
+export async function openFingerprintEpoch(
+  client: Queryable,
+  organizationId: string,
+  serviceSecret: Buffer,
+): Promise<number> {
+  const epoch = (await newestFingerprintEpoch(client, organizationId)) + 1
+  await insertFingerprintKey(
+    client,
+    organizationId,
+    epoch,
+    wrapFingerprintKey(newFingerprintKey(), { organizationId, epoch }, serviceSecret),
+  )
+  return epoch
+}
+
+export interface FingerprintsChanged {
+  readonly organization_id: string
+  readonly organization: string
+  readonly current_epoch: number
+}
+
+/**
+ * Fingerprints of one query before and after no longer match; those of earlier epochs stay comparable among themselves.
+ */
+export async function rotateFingerprints(
+  operator: Operator,
+  input: { readonly organization: string; readonly serviceSecret: Buffer },
+): Promise<FingerprintsChanged> {
+  const { id, name } = await organizationNamed(operator.database, input.organization)
+  return recorded(operator, async (client) => {
+    const epoch = await openFingerprintEpoch(client, id, input.serviceSecret)
+    return {
+      result: { organization_id: id, organization: name, current_epoch: epoch },
+      audit: { action: 'fingerprint.rotate', subject: `organization:${id}`, detail: { name, epoch } },
+    }
+  })
+}
+
+export interface EraseFingerprints {
+  readonly organization: string
+  /** One epoch; undefined means all. */
+  readonly epoch?: number | undefined
+  readonly serviceSecret: Buffer
+}
+
+/**
+ * Forgets wrapped keys for good: no query can be matched against the fingerprints made under them any more.
+ * Erasing the key in use opens a new epoch at once, so that requests are served without a gap.
+ */
+export async function eraseFingerprints(
+  operator: Operator,
+  input: EraseFingerprints,
+): Promise<FingerprintsChanged & { readonly erased_epochs: readonly number[] }> {
+  const { id, name } = await organizationNamed(operator.database, input.organization)
+  return recorded(operator, async (client) => {
+    const newest = await newestFingerprintEpoch(client, id)
+    const erased = await eraseFingerprintKeys(client, id, input.epoch ?? null)
+    if (erased.length === 0)
+      throw new OperatorError(`"${name}" has no fingerprint key left there to erase: see "operator fingerprints list".`)
+    const current = erased.includes(newest) ? await openFingerprintEpoch(client, id, input.serviceSecret) : newest
+    const result = { organization_id: id, organization: name, current_epoch: current, erased_epochs: erased }
+    return {
+      result,
+      audit: {
+        action: 'fingerprint.erase',
+        subject: `organization:${id}`,
+        detail: { name, erased_epochs: erased, current_epoch: current },
+      },
+    }
+  })
+}

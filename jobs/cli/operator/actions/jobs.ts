@@ -1,0 +1,120 @@
+import { readActivation } from '#core/db/activations.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { QUEUES } from '#jobs/queues.ts'
+import type { JobQueue, QueueName } from '#jobs/queues.ts'
+import { buildNamed, isUuid } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+const FAILED_SHOWN_MAX = 50
+
+export interface QueueState {
+  readonly queue: QueueName
+  readonly waiting: number
+  readonly active: number
+  readonly delayed: number
+  readonly failed: number
+  readonly completed: number
+  /** Workers connected now. */
+  readonly workers: number
+}
+
+export interface JobShown {
+  readonly queue: string
+  readonly id: string
+  readonly state: string
+  readonly attempts: number
+  readonly reason: string | null
+  readonly created_at: Date
+  readonly failed_at: Date | null
+}
+
+type Job = NonNullable<Awaited<ReturnType<JobQueue['getJob']>>>
+
+/** Counts of every queue, and the newest failed jobs of each. */
+export async function queueStates(
+  open: (name: QueueName) => JobQueue,
+): Promise<{ readonly queues: readonly QueueState[]; readonly failed: readonly JobShown[] }> {
+  const queues: QueueState[] = []
+  const failed: JobShown[] = []
+  for (const name of QUEUES) {
+    const queue = open(name)
+    const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed', 'failed', 'completed')
+    const of = (...states: readonly string[]): number => states.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
+    queues.push({
+      queue: name,
+      waiting: of('wait', 'prioritized'),
+      active: of('active'),
+      delayed: of('delayed'),
+      failed: of('failed'),
+      completed: of('completed'),
+      workers: await queue.getWorkersCount(),
+    })
+    for (const job of await queue.getJobs(['failed'], 0, FAILED_SHOWN_MAX - 1))
+      failed.push(described(name, job, 'failed'))
+  }
+  return { queues, failed }
+}
+
+export async function showJob(queue: JobQueue, id: string): Promise<JobShown> {
+  const job = await jobNamed(queue, id)
+  return described(queue.name, job, await job.getState())
+}
+
+/** Only where running it again can change something: a row that is finished stays as it is. */
+export async function retryJob(
+  operator: Operator,
+  queue: JobQueue,
+  id: string,
+): Promise<{ readonly queue: string; readonly id: string }> {
+  const job = await jobNamed(queue, id)
+  const state = await job.getState()
+  if (state !== 'failed') throw new OperatorError(`The job is ${state}, not failed: there is nothing to retry.`)
+  await assertUnfinished(operator, queue.name, id)
+  return recorded(operator, async () => {
+    await job.retry()
+    return {
+      result: { queue: queue.name, id },
+      audit: { action: 'job.retry', subject: `job:${id}`, detail: { queue: queue.name } },
+    }
+  })
+}
+
+async function assertUnfinished(operator: Operator, queue: string, id: string): Promise<void> {
+  if (queue === 'build' && isUuid(id)) {
+    const { state, import_id } = await buildNamed(operator.database, id)
+    if (state === 'failed' || state === 'succeeded')
+      throw new OperatorError(
+        `The build is ${state} for good: start another with "operator build start --import ${import_id}".`,
+      )
+  }
+  if (queue === 'activate' && isUuid(id)) {
+    const activation = await readActivation(operator.database, id)
+    if (activation !== undefined && activation.state !== 'queued')
+      throw new OperatorError(
+        `The activation is ${activation.state} for good: ask again with "operator activate" or "operator rollback".`,
+      )
+  }
+}
+
+async function jobNamed(queue: JobQueue, id: string): Promise<Job> {
+  const job = await queue.getJob(id)
+  if (job === undefined)
+    throw new OperatorError(
+      `The queue ${queue.name} has no job "${id}": finished jobs are forgotten after a while; see "operator jobs list".`,
+    )
+  return job
+}
+
+function described(queue: string, job: Job, state: string): JobShown {
+  const instant = (ms: number | undefined): Date | null => (ms === undefined ? null : new Date(ms))
+  return {
+    queue,
+    id: job.id ?? '',
+    state,
+    attempts: job.attemptsMade,
+    reason: state === 'failed' ? job.failedReason : null,
+    created_at: new Date(job.timestamp),
+    failed_at: state === 'failed' ? instant(job.finishedOn) : null,
+  }
+}

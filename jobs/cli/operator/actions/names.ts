@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { OperatorError } from '#core/platform/errors.ts'
+import { showBuild, showImport, showVersion } from '#core/db/corpus-lists.ts'
+import type { BuildListRow, VersionListRow } from '#core/db/corpus-lists.ts'
+import { findClients } from '#core/db/clients.ts'
+import type { ClientRow } from '#core/db/clients.ts'
+import { findEntitlements } from '#core/db/entitlements.ts'
+import type { EntitlementRow } from '#core/db/entitlements.ts'
+import { findKeys } from '#core/db/api-keys.ts'
+import type { KeyRow } from '#core/db/api-keys.ts'
+import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
+import type { KnowledgeBaseRow } from '#core/db/knowledge-bases.ts'
+import { findOrganization } from '#core/db/organizations.ts'
+import type { OrganizationRow } from '#core/db/organizations.ts'
+import { findPlan } from '#core/db/plans.ts'
+import type { PlanRow } from '#core/db/plans.ts'
+import type { Queryable } from '#core/db/pool.ts'
+
+/** Whatever is named may be named by name or UUID; each of these finds it or says what to do next. */
+
+const NAME_CHARACTERS_MAX = 200
+const uuid = z.uuid()
+
+export function isUuid(text: string): boolean {
+  return uuid.safeParse(text).success
+}
+
+/** @throws OperatorError a name that could be taken for a UUID or a path, or that a table could not show. */
+export function checkedName(what: string, name: string): string {
+  const trimmed = name.trim()
+  const fits =
+    trimmed.length > 0 && trimmed.length <= NAME_CHARACTERS_MAX && !/[/\p{Cc}]/u.test(trimmed) && !isUuid(trimmed)
+  if (!fits)
+    throw new OperatorError(
+      `A name of ${what} has 1 to ${NAME_CHARACTERS_MAX} characters, no "/" and no control ` +
+        'characters, and is not a UUID: choose another.',
+    )
+  return trimmed
+}
+
+export async function organizationNamed(database: Queryable, nameOrId: string): Promise<OrganizationRow> {
+  return known(await findOrganization(database, nameOrId), 'organization', nameOrId, 'organizations list')
+}
+
+export async function planNamed(database: Queryable, nameOrId: string): Promise<PlanRow> {
+  return known(await findPlan(database, nameOrId), 'plan', nameOrId, 'plans list')
+}
+
+export async function knowledgeBaseNamed(database: Queryable, slugOrId: string): Promise<KnowledgeBaseRow> {
+  return known(await findKnowledgeBase(database, slugOrId), 'knowledge base', slugOrId, 'knowledge-bases list')
+}
+
+export async function clientNamed(database: Queryable, nameOrId: string): Promise<ClientRow> {
+  const [first, second] = await findClients(database, nameOrId)
+  if (second !== undefined)
+    throw new OperatorError(
+      `Several organizations have a client "${nameOrId}": write ORGANIZATION/CLIENT, e.g. ` +
+        `"${second.organization}/${second.name}".`,
+    )
+  return known(first, 'client', nameOrId, 'clients list')
+}
+
+export async function entitlementNamed(database: Queryable, nameOrId: string): Promise<EntitlementRow> {
+  const [first, second] = await findEntitlements(database, nameOrId)
+  if (second !== undefined)
+    throw new OperatorError(
+      `Several organizations have an entitlement "${nameOrId}": put the organization and "/" before ` +
+        `it, e.g. "${second.organization}/${nameOrId}".`,
+    )
+  return known(first, 'entitlement', nameOrId, 'entitlements list')
+}
+
+export async function keyNamed(database: Queryable, prefixOrId: string): Promise<KeyRow> {
+  const [first, second] = await findKeys(database, prefixOrId)
+  if (second !== undefined)
+    throw new OperatorError(
+      `Several keys begin with "${prefixOrId}": name the key by its id from "operator keys list".`,
+    )
+  if (first === undefined && prefixOrId.length > 20 && prefixOrId.startsWith('erk_')) {
+    throw new OperatorError(
+      'That is a whole key: name it by its id or its prefix from "operator keys list", and keep the ' +
+        'key itself out of your shell history.',
+    )
+  }
+  return known(first, 'key', prefixOrId, 'keys list')
+}
+
+export async function versionNamed(database: Queryable, id: string): Promise<VersionListRow> {
+  return known(isUuid(id) ? await showVersion(database, id) : undefined, 'version', id, 'versions list')
+}
+
+export async function buildNamed(database: Queryable, id: string): Promise<BuildListRow> {
+  return known(isUuid(id) ? await showBuild(database, id) : undefined, 'build', id, 'build list')
+}
+
+export async function importNamed(
+  database: Queryable,
+  id: string,
+): Promise<NonNullable<Awaited<ReturnType<typeof showImport>>>> {
+  return known(isUuid(id) ? await showImport(database, id) : undefined, 'import', id, 'imports list')
+}
+
+function known<T>(found: T | undefined, what: string, name: string, list: string): T {
+  if (found === undefined) throw new OperatorError(`There is no ${what} "${name}": see "operator ${list}".`)
+  return found
+}

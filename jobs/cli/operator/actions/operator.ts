@@ -1,0 +1,47 @@
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
+import { appendAudit } from '#core/db/audit.ts'
+import type { AuditEntry } from '#core/db/audit.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+
+/** Who acts, and on what. The database role needs `evidence_operator`. */
+export interface Operator {
+  readonly database: Database
+  /** Kept in the audit trail. */
+  readonly actor: string
+}
+
+/** What a change did, and how the audit trail tells it. */
+export interface Recorded<T> {
+  readonly result: T
+  readonly audit: Omit<AuditEntry, 'actor'>
+}
+
+/** Runs a change and writes its audit row in one transaction: neither exists without the other. */
+export async function recorded<T>(operator: Operator, change: (client: Queryable) => Promise<Recorded<T>>): Promise<T> {
+  return inTransaction(operator.database, async (client) => {
+    const { result, audit } = await change(client)
+    await appendAudit(client, { actor: operator.actor, ...audit })
+    return result
+  })
+}
+
+/** Adds the job for a row that is committed. */
+export type Enqueue = (id: string) => Promise<void>
+
+/**
+ * Hands a committed row to its queue.
+ * @param see the command that shows the row.
+ * @throws OperatorError when Redis did not take the job: the row stands, and the worker's reconciliation finds it.
+ */
+export async function handOver(enqueue: Enqueue, id: string, see: string): Promise<void> {
+  try {
+    await enqueue(id)
+  } catch (cause) {
+    throw new OperatorError(
+      `It is recorded as ${id}, but Redis did not take its job: do not ask again, a job worker finds ` +
+        `it within seconds; see "operator ${see}".`,
+      { cause },
+    )
+  }
+}

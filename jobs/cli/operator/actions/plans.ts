@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import { OperatorError } from '#core/platform/errors.ts'
+import { insertPlan } from '#core/db/plans.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { checkedName } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+/**
+ * Stores a plan for good: there is no way to change one, only to make another and move entitlements to it.
+ * @param input.limits what differs from the default plan, as parsed JSON; every fault is reported at once.
+ */
+export async function createPlan(
+  operator: Operator,
+  input: { readonly name: string; readonly limits?: unknown },
+): Promise<{ readonly id: string; readonly name: string; readonly limits: PlanLimits }> {
+  const name = checkedName('a plan', input.name)
+  const parsed = planLimitsSchema.safeParse(input.limits ?? {})
+  if (!parsed.success)
+    throw new OperatorError(
+      `The limits do not fit: ${faults(parsed.error)}. Correct them; "operator plans create --help" lists every limit.`,
+    )
+  const limits = parsed.data
+  const id = randomUUID()
+  return recorded(operator, async (client) => {
+    if (!(await insertPlan(client, id, name, limits)))
+      throw new OperatorError(
+        `The plan "${name}" exists already and plans never change: choose another name and move ` +
+          'entitlements to it with "operator entitlements change".',
+      )
+    return {
+      result: { id, name, limits },
+      audit: { action: 'plan.create', subject: `plan:${id}`, detail: { name, limits } },
+    }
+  })
+}
+
+function faults(error: z.ZodError): string {
+  return error.issues
+    .map((issue) => `${issue.path.length === 0 ? 'limits' : issue.path.join('.')}: ${issue.message}`)
+    .join('; ')
+}
+
+type Tree = { [name: string]: number | Tree }
+
+/**
+ * `exposure.window_days=7` becomes `{ exposure: { window_days: 7 } }`; several add up.
+ * @throws OperatorError a pair without a name or a number.
+ */
+export function limitsFromPairs(pairs: readonly string[]): Tree {
+  const limits: Tree = {}
+  for (const pair of pairs) {
+    const match = /^([a-z_]+(?:\.[a-z_]+)*)=(-?\d+(?:\.\d+)?)$/.exec(pair)
+    if (match === null)
+      throw new OperatorError(
+        `"${pair}" is not a limit: write NAME=NUMBER, e.g. requests_per_minute=60 or exposure.window_days=7.`,
+      )
+    const path = (match[1] ?? '').split('.')
+    const last = path.pop() ?? ''
+    let node = limits
+    for (const name of path) {
+      const below = node[name]
+      node = typeof below === 'object' ? below : (node[name] = {})
+    }
+    node[last] = Number(match[2])
+  }
+  return limits
+}

@@ -1,0 +1,113 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import type { Variables } from '#core/platform/config.ts'
+import { UsageError } from './failure.ts'
+import { createProgress } from '#jobs/cli/progress.ts'
+import type { Progress } from '#jobs/cli/progress.ts'
+
+/**
+ * How a command is called: `npm run` needs the dashes, and its own banner is kept off standard output by `--silent`.
+ */
+const INVOCATION = 'npm run operator --'
+
+/** A command, as its help shows it and as its input is parsed. */
+export interface Definition<S extends z.ZodRawShape> {
+  /** Name and positional arguments, e.g. `create <name>`. */
+  readonly usage: string
+  readonly summary: string
+  /** Help by flags, e.g. `--plan <plan>`. */
+  readonly flags?: Readonly<Record<string, string>>
+  /** What follows `npm run operator --`. */
+  readonly examples: readonly string[]
+  /** What a newcomer must know before the first use. */
+  readonly notes?: string
+  /** Schema by option or argument, in camel case; what is required here is marked so in the help. */
+  readonly input: S
+}
+
+/** What every command can do with its result. */
+export interface Output {
+  /** Standard output: the value as JSON, or its text for people. */
+  readonly show: (value: unknown, text: () => string) => void
+  readonly progress: Progress
+}
+
+const commonSchema = z.object({ json: z.boolean().default(false) })
+
+export function noun(program: Command, name: string, summary: string): Command {
+  return program.command(name).description(summary)
+}
+
+/** Adds a command whose input is parsed before `run` sees it; a fault in it is a usage error. */
+export function addCommand<S extends z.ZodRawShape>(
+  parent: Command,
+  definition: Definition<S>,
+  variables: Variables,
+  run: (input: z.output<z.ZodObject<S>>, output: Output) => Promise<void>,
+): Command {
+  const { input: shape, flags = {}, notes, examples } = definition
+  const schema = z.object(shape)
+  const command = parent.command(definition.usage).description(definition.summary)
+  for (const [flag, help] of Object.entries(flags)) {
+    const option = command.createOption(flag, help)
+    const field = shape[option.attributeName()]
+    command.addOption(option)
+    if (field !== undefined && !z.safeParse(field, undefined).success) option.description = `${help} (required)`
+  }
+  command.option('--json', 'print the result as JSON on standard output, and nothing else there')
+  command.addHelpText('after', helpAfter(examples, notes, Object.keys(variables)))
+  return command.action(async () => {
+    const { json } = commonSchema.parse(command.opts())
+    const output = createOutput(json)
+    try {
+      await run(parseInput(command, schema), output)
+    } finally {
+      output.progress.end()
+    }
+  })
+}
+
+function createOutput(json: boolean): Output {
+  const progress = createProgress(process.stderr)
+  return {
+    progress,
+    show(value, text) {
+      progress.end()
+      process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
+    },
+  }
+}
+
+function helpAfter(examples: readonly string[], notes: string | undefined, variables: readonly string[]): string {
+  const parts = [`Examples:\n${examples.map((example) => `  ${INVOCATION} ${example}`).join('\n')}`]
+  if (notes !== undefined) parts.unshift(notes)
+  parts.push(`Environment: ${variables.join(', ')}`)
+  return `\n${parts.join('\n\n')}`
+}
+
+function parseInput<S extends z.ZodRawShape>(command: Command, schema: z.ZodObject<S>): z.output<z.ZodObject<S>> {
+  const positional = Object.fromEntries(
+    command.registeredArguments.map((argument, index): [string, unknown] => [
+      argument.name(),
+      command.processedArgs[index],
+    ]),
+  )
+  const parsed = schema.safeParse({ ...command.opts(), ...positional })
+  if (parsed.success) return parsed.data
+  const faults = parsed.error.issues.map(
+    (issue) =>
+      `${labelOf(command, String(issue.path[0] ?? ''))} ` +
+      (issue.code === 'invalid_type' && issue.input === undefined ? 'is missing' : issue.message),
+  )
+  throw new UsageError(`${[...new Set(faults)].join('; ')}: see "${INVOCATION} ${pathOf(command)} --help".`)
+}
+
+function labelOf(command: Command, field: string): string {
+  const option = command.options.find((candidate) => candidate.attributeName() === field)
+  return option?.long ?? `<${field}>`
+}
+
+function pathOf(command: Command): string {
+  const above = command.parent
+  return above === null || above.parent === null ? command.name() : `${pathOf(above)} ${command.name()}`
+}

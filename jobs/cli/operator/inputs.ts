@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
+
+/** How options and arguments are read; every message continues the name of what is wrong. */
+
+export const text = z.string('is missing').trim().min(1, 'must not be empty')
+
+/** `a,b` becomes two values. */
+export const list = text.transform((value) =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+)
+
+/** `all` is null: every subject, and passages without one. */
+export const subjects = list.transform((values) => (values.length === 1 && values[0] === 'all' ? null : values))
+
+export const environment = z.enum(['test', 'live'], 'must be test or live')
+
+export function whole(min: number, max: number): z.ZodType<number, string | undefined> {
+  const message = `must be a whole number from ${min} to ${max}`
+  return z
+    .string(message)
+    .regex(/^\d{1,12}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+}
+
+/** A UTC day, which means its start, or an ISO 8601 instant. */
+export const instant = z
+  .string('must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z')
+  .refine(
+    (value) => z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(value).success,
+    'must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z',
+  )
+  .transform((value) => new Date(value))
+
+/** How many rows a list shows at most. */
+export const rows = whole(1, BOUNDS.operatorRowsMax)
+  .optional()
+  .transform((value) => value ?? BOUNDS.operatorRowsDefault)
+
+/** How long `--wait` waits. */
+export const waitSeconds = whole(1, WAIT_SECONDS_MAX)
+  .optional()
+  .transform((value) => value ?? WAIT_SECONDS_DEFAULT)

@@ -1,0 +1,64 @@
+import { Command } from 'commander'
+import { addActivate } from './commands/activate.ts'
+import { addAudit } from './commands/audit.ts'
+import { addBuild } from './commands/build.ts'
+import { addClients } from './commands/clients.ts'
+import { addEntitlements } from './commands/entitlements.ts'
+import { addExposure } from './commands/exposure.ts'
+import { addFingerprints } from './commands/fingerprints.ts'
+import { addImports } from './commands/imports.ts'
+import { addJobs } from './commands/jobs.ts'
+import { addKeys } from './commands/keys.ts'
+import { addKnowledgeBases } from './commands/knowledge-bases.ts'
+import { addMigrate } from './commands/migrate.ts'
+import { addOrganizations } from './commands/organizations.ts'
+import { addPlans } from './commands/plans.ts'
+import { addReview } from './commands/review.ts'
+import { addUsage } from './commands/usage.ts'
+import { addVersions } from './commands/versions.ts'
+
+const WALK = `
+From an empty database to a client that may ask:
+  npm run operator -- migrate
+  npm run operator -- knowledge-bases create hsfa-rules --title "HSFA rulebook"
+  npm run operator -- import --knowledge-base hsfa-rules --source ./rulebook
+  npm run operator -- build start --import IMPORT --questions questions.jsonl --wait
+  npm run operator -- review show VERSION
+  npm run operator -- review approve VERSION --reviewer "legal review" --note "read the report"
+  npm run operator -- activate VERSION --wait
+  npm run operator -- organizations create "Harbour Bank"
+  npm run operator -- clients create "Advice Desk" --organization "Harbour Bank"
+  npm run operator -- plans create beta
+  npm run operator -- entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules --plan beta --languages en --jurisdictions HS-M,HS-F --subjects all
+  npm run operator -- keys issue --client "Advice Desk" --environment live
+
+Whatever is named may be named by name or UUID. Results go to standard output, progress and errors to standard error;
+for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
+Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
+
+/** The whole command line; throws instead of exiting. */
+export function createProgram(): Command {
+  const program = new Command('operator')
+    .description('Operate the evidence retrieval service.')
+    .exitOverride()
+    .showHelpAfterError('(add --help to see how)')
+    .addHelpText('after', WALK)
+  addMigrate(program)
+  addOrganizations(program)
+  addClients(program)
+  addPlans(program)
+  addKnowledgeBases(program)
+  addEntitlements(program)
+  addKeys(program)
+  addImports(program)
+  addBuild(program)
+  addReview(program)
+  addActivate(program)
+  addVersions(program)
+  addJobs(program)
+  addUsage(program)
+  addExposure(program)
+  addFingerprints(program)
+  addAudit(program)
+  return program
+}

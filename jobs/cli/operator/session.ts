@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { ConfigOf, Variables } from '#core/platform/config.ts'
+import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import { createLog } from '#core/platform/log.ts'
+import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/config.ts'
+import type { Operator } from './actions/operator.ts'
+import { addCommand } from './command.ts'
+import type { Definition, Output } from './command.ts'
+import { assertDatabaseAnswers } from './database.ts'
+
+/** What a command that works on the database is given. */
+export interface Session<V extends Variables> extends Output {
+  readonly operator: Operator
+  readonly config: ConfigOf<V>
+}
+
+/** A command on the database, with the variables it needs besides `DATABASE_URL` and `OPERATOR_ACTOR`. */
+export interface Verb<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
+  readonly variables: V
+  /** Changes something: takes `--actor`. */
+  readonly writes?: true
+  readonly run: (input: z.output<z.ZodObject<S>>, session: Session<V>) => Promise<void>
+}
+
+const BASE = {
+  DATABASE_URL: OPERATOR_VARIABLES.DATABASE_URL,
+  OPERATOR_ACTOR: OPERATOR_VARIABLES.OPERATOR_ACTOR,
+} as const
+const CONNECTIONS_MAX = 2
+
+const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
+
+/** Adds a command that opens the database, refuses a schema it does not know, and closes everything again. */
+export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Command, definition: Verb<S, V>): void {
+  const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
+    const base = operatorConfig({ ...BASE })
+    const config = operatorConfig(definition.variables)
+    const actor = actorSchema.parse(command.opts()).actor ?? base.OPERATOR_ACTOR
+    // Standard output belongs to the result, so the log goes to standard error.
+    const log = createLog('operator', 'warn', (line) => process.stderr.write(line))
+    await assertDatabaseAnswers(base.DATABASE_URL, log)
+    const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, BOUNDS.operatorStatementTimeoutMs)
+    try {
+      await assertSchemaCurrent(database)
+      await definition.run(input, { ...output, operator: { database, actor }, config })
+    } finally {
+      await database.end()
+    }
+  })
+  if (definition.writes === true)
+    command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
+}

@@ -1,0 +1,80 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { z } from 'zod'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { endedBuilds, latelyEndedBuilds } from '#core/db/builds.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { Log } from '#core/platform/log.ts'
+import { removeArtifact, removeUnfinished } from '#jobs/build/artifact.ts'
+import { projectionIdOf } from '#jobs/build/ids.ts'
+
+export interface TidyDeps {
+  readonly database: Database
+  readonly store: ArtifactStore
+  readonly log: Log
+}
+
+/**
+ * Removes from the artifact store what killed processes left behind: work folders and unfinished artifacts of builds
+ * that are over, whole artifacts of builds that failed, and temporary files that nobody wrote to for a day. A build
+ * that is over never runs again, so nothing in use goes; what no build of this database explains stays. Bounded, and
+ * may be repeated or run side by side.
+ * @returns how many folders and files went.
+ */
+export async function tidy(deps: TidyDeps): Promise<number> {
+  const removed = (await tidyWorkFolders(deps)) + (await tidyArtifacts(deps)) + (await tidyFiles(deps.store))
+  if (removed > 0) deps.log.info('artifact store tidied', { removed })
+  return removed
+}
+
+/** Names carry the build's id. */
+async function tidyWorkFolders({ database, store }: TidyDeps): Promise<number> {
+  const names = (await namesIn(dirname(store.workFolder('any'))))
+    .filter((name) => z.uuid().safeParse(name).success)
+    .slice(0, BOUNDS.tidyNamesMax)
+  const ended = names.length === 0 ? [] : await endedBuilds(database, names, BOUNDS.tidyBuildsOlderThanMs)
+  for (const id of ended) await rm(store.workFolder(id), { recursive: true, force: true })
+  return ended.length
+}
+
+/** Names carry the projection's id, which follows from the build's. */
+async function tidyArtifacts({ database, store }: TidyDeps): Promise<number> {
+  const names = await namesIn(dirname(store.artifactFolder('any')))
+  const whole = new Set(names)
+  const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
+  let removed = 0
+  for (const { id, state } of await latelyEndedBuilds(database, BOUNDS.tidyBuildsOlderThanMs, BOUNDS.tidyNamesMax)) {
+    const folder = store.artifactFolder(projectionIdOf(id))
+    const projectionId = basename(folder)
+    if (!unfinished.has(projectionId) && !(state === 'failed' && whole.has(projectionId))) continue
+    await (state === 'failed' ? removeArtifact(folder) : removeUnfinished(folder))
+    removed++
+  }
+  return removed
+}
+
+/** Snapshots lie in folders named after the first two digits of their SHA-256. */
+async function tidyFiles(store: ArtifactStore): Promise<number> {
+  const snapshots = dirname(dirname(store.snapshotFile('any')))
+  const folders = [dirname(store.reportFile('any')), ...(await namesIn(snapshots)).map((name) => join(snapshots, name))]
+  let removed = 0
+  for (const folder of folders) {
+    for (const name of (await namesIn(folder)).filter((each) => each.endsWith('.tmp'))) {
+      const path = join(folder, name)
+      const writtenAtMs = await stat(path).then(
+        (found) => found.mtimeMs,
+        () => Date.now(),
+      )
+      if (Date.now() - writtenAtMs < BOUNDS.tidyFilesOlderThanMs) continue
+      await rm(path, { force: true })
+      removed++
+    }
+  }
+  return removed
+}
+
+/** None where there is no such folder. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch(() => [])
+}

@@ -1,0 +1,150 @@
+import type { ReferencesIndex } from '#core/index/references/reader.ts'
+import type { UnsupportedReference } from '#core/rpc/search-client.ts'
+import { ancestorsOf, canonicalReference, namedReferences } from '#core/index/references/parser/parser.ts'
+import type { NamedReference, Reference } from '#core/index/references/parser/parser.ts'
+import { textsMarking } from './part-marks.ts'
+
+/**
+ * How near a row is to what the query names: the provision itself, a part of it, or the provision around it whose text
+ * holds the part that is named.
+ */
+export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
+export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
+
+/** References of one query that are looked up; what comes after is as good as not written. */
+export const NAMED_REFERENCES_MAX = 32
+/** Rows that one query raises; those nearest to what it names are kept. */
+export const RAISED_ROWS_MAX = 1_000
+/** Passages of one provision whose text is read for the part that is named. */
+const AROUND_ROWS_MAX = 32
+
+/** The rows that a request may see, and the text of one. */
+export interface Reach {
+  /** Under the request's own filters; allowed implies entitled. */
+  readonly allowed: (row: number) => boolean
+  /** Under the entitlement alone. */
+  readonly entitled: (row: number) => boolean
+  readonly text: (row: number) => string
+}
+
+export interface ResolvedReferences {
+  /** Allowed rows to raise above the rest, each with the least of its distances. */
+  readonly rows: ReadonlyMap<number, Nearness>
+  /** What cannot be served, in the order of the query, each provision once. */
+  readonly unsupported: readonly UnsupportedReference[]
+}
+
+/**
+ * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of
+ * a part of it; if the corpus does not cut so finely, also by passages of the nearest provision around it that mark the
+ * part (see `textsMarking`). An act named without a provision is supported by any passage of it and raises none: it
+ * says where to look, not what to read.
+ */
+export function resolveReferences(query: string, index: ReferencesIndex, reach: Reach): ResolvedReferences {
+  const rows = new Map<number, Nearness>()
+  const unsupported: UnsupportedReference[] = []
+  for (const { text, reference } of distinct(namedReferences(query, index.aliases))) {
+    const { held, provision } = firstHeld(readings(reference, index), index, reach)
+    const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
+    if (allowed.some(({ rows: found }) => found.length > 0)) {
+      if (provision) for (const { rows: found, nearness } of allowed) raise(rows, found, nearness)
+      continue
+    }
+    unsupported.push({
+      text,
+      normalized: canonicalReference(reference),
+      reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
+    })
+  }
+  return { rows: nearest(rows), unsupported }
+}
+
+function distinct(named: readonly NamedReference[]): readonly NamedReference[] {
+  const byForm = new Map<string, NamedReference>()
+  for (const each of named) {
+    const form = canonicalReference(each.reference)
+    if (!byForm.has(form) && byForm.size < NAMED_REFERENCES_MAX) byForm.set(form, each)
+  }
+  return [...byForm.values()]
+}
+
+/**
+ * The reference, and what else it may stand for. Without its act, `A6.4` may be that of an appendix to a rulebook.
+ * Where no passage of an act says in which chapter (part, title) it stands, the corpus cannot tell what a chapter
+ * holds: the reference then counts as one to the act.
+ */
+function readings(reference: Reference, index: ReferencesIndex): readonly Reference[] {
+  const other = otherReading(reference, index)
+  return other === undefined ? [reference] : [reference, other]
+}
+
+function otherReading({ act, path }: Reference, index: ReferencesIndex): Reference | undefined {
+  const [first = '', ...parts] = path
+  if (act === undefined) return /^a\d/.test(first) ? { act, path: [`app${first.slice(1)}`, ...parts] } : undefined
+  const kind = /^(chapter|part|title)-/.exec(first)?.[1]
+  return kind === undefined || index.holds(`${act}#${kind}-`) ? undefined : { act, path: [] }
+}
+
+function firstHeld(
+  references: readonly Reference[],
+  index: ReferencesIndex,
+  reach: Reach,
+): { readonly held: readonly Held[]; readonly provision: boolean } {
+  for (const reference of references) {
+    const held = heldRows(reference, index, reach)
+    if (held.length > 0) return { held, provision: reference.path.length > 0 }
+  }
+  return { held: [], provision: false }
+}
+
+/** Rows that stand equally near to a reference. */
+interface Held {
+  readonly rows: Uint32Array
+  readonly nearness: Nearness
+}
+
+/** Entitled rows under a reference, the nearest first; the provision around it only where there are none. */
+function heldRows(reference: Reference, index: ReferencesIndex, reach: Reach): readonly Held[] {
+  const form = canonicalReference(reference)
+  const held = [
+    { rows: index.rowsOf(form).filter(reach.entitled), nearness: NEARNESS.itself },
+    { rows: index.rowsWithin(form).filter(reach.entitled), nearness: NEARNESS.within },
+  ].filter(({ rows }) => rows.length > 0)
+  if (held.length > 0) return held
+  const around = aroundRows(reference, index, reach)
+  return around.length === 0 ? [] : [{ rows: around, nearness: NEARNESS.around }]
+}
+
+/**
+ * Of the nearest provision around the reference that the corpus holds at all: its own passages where they mark the
+ * parts that are missing; and, as people leave levels out (8.3.1(b) for 8.3.1(1)(b)), those of its parts where a single
+ * letter is missing.
+ */
+function aroundRows(reference: Reference, index: ReferencesIndex, { entitled, text }: Reach): Uint32Array {
+  for (const ancestor of ancestorsOf(reference)) {
+    if (ancestor.path.length === 0) break
+    const form = canonicalReference(ancestor)
+    const [own, within] = [index.rowsOf(form).filter(entitled), index.rowsWithin(form).filter(entitled)]
+    if (own.length + within.length === 0) continue
+    const missing = reference.path.slice(ancestor.path.length)
+    const isLetter = missing.length === 1 && /^\p{L}/u.test(missing[0] ?? '')
+    const rows = [own, isLetter ? within : within.subarray(0, 0)].flatMap((each) => [
+      ...each.subarray(0, AROUND_ROWS_MAX),
+    ])
+    return Uint32Array.from(textsMarking(rows.map(text), missing), (position) => rows[position] ?? 0)
+  }
+  return new Uint32Array(0)
+}
+
+function raise(raised: Map<number, Nearness>, rows: Uint32Array, nearness: Nearness): void {
+  for (const row of rows.subarray(0, RAISED_ROWS_MAX)) {
+    const known = raised.get(row)
+    if (known === undefined || nearness < known) raised.set(row, nearness)
+  }
+}
+
+/** Bounded; of rows equally near the first of the corpus stay, so that every replica keeps the same. */
+function nearest(rows: ReadonlyMap<number, Nearness>): ReadonlyMap<number, Nearness> {
+  if (rows.size <= RAISED_ROWS_MAX) return rows
+  return new Map([...rows].sort(([rowA, a], [rowB, b]) => a - b || rowA - rowB).slice(0, RAISED_ROWS_MAX))
+}

@@ -1,0 +1,230 @@
+import { MetricKind, exactSearch } from 'usearch'
+import { dotAt } from '#core/index/vectors/inner-product.ts'
+import { cellsLayout } from '#core/index/format/layout.ts'
+import type { Division, Reach } from '#core/index/format/layout.ts'
+import { quantizeTogether } from '#core/index/vectors/quantize.ts'
+import { isAllowed } from '#search-node/search/filter-bitset.ts'
+import type { Allowed } from '#search-node/search/filter-bitset.ts'
+import type { Scorer } from './exact.ts'
+
+/** The cells of one version; see `cells.bin` in `core/index/format/layout.ts`. */
+export interface Cells {
+  readonly count: number
+  /** Components of a head. */
+  readonly head: number
+  readonly starts: Uint32Array
+  readonly spreads: Float32Array
+  readonly rowOf: Uint32Array
+  readonly slotOf: Uint32Array
+  /** Empty where a head is as long as a vector. */
+  readonly directions: Float32Array
+  readonly means: Int8Array
+  readonly scale: number
+  readonly reach: Reach
+}
+
+/** @param bytes the verified file, aligned. */
+export function readCells(
+  bytes: ArrayBuffer,
+  rows: number,
+  dimensions: number,
+  division: Division & { readonly reach: Reach },
+): Cells {
+  const { cells: count, head, reach } = division
+  const { startsOffset, spreadsOffset, rowsOffset, directionsOffset, meansOffset } = cellsLayout(
+    rows,
+    dimensions,
+    division,
+  )
+  const rowOf = new Uint32Array(bytes, rowsOffset, rows)
+  const slotOf = new Uint32Array(rows)
+  for (const [slot, row] of rowOf.entries()) slotOf[row] = slot
+  return {
+    count,
+    head,
+    starts: new Uint32Array(bytes, startsOffset, count + 1),
+    spreads: new Float32Array(bytes, spreadsOffset, count),
+    rowOf,
+    slotOf,
+    directions: new Float32Array(bytes, directionsOffset, (meansOffset - directionsOffset) / 4),
+    // A copy, because usearch ignores the offset of a view into a buffer.
+    means: new Int8Array(bytes, meansOffset, count * head).slice(),
+    scale: new Float64Array(bytes, 0, 1)[0] ?? 1,
+    reach,
+  }
+}
+
+/** A query as heads are compared with it: int8 in its own scale. */
+export function headOf(
+  { directions, head }: Pick<Cells, 'directions' | 'head'>,
+  query: Float32Array,
+): Int8Array<ArrayBuffer> {
+  if (directions.length === 0) return quantizeTogether(query).quantized
+  const components = Float64Array.from({ length: head }, (_, at) => dotAt(directions, at * query.length, query))
+  return quantizeTogether(components).quantized
+}
+
+/**
+ * Slots scored between two looks at what is still worth scoring: few at first, because most searches end early; then
+ * more, because each look costs.
+ */
+const BATCH_SLOTS_FIRST = 512
+const BATCH_SLOTS_MAX = 4_096
+/**
+ * Share of the rows of the nearest cells that must be allowed for the query's own neighbourhood to count as allowed.
+ */
+const ALLOWED_SHARE_NEAR = 0.5
+
+export interface CellQuery {
+  readonly head: Int8Array
+  readonly allowed: Allowed
+  /** How many true nearest rows are wanted; no more than are allowed. */
+  readonly needed: number
+  /** Rows to score at least. */
+  readonly least: number
+}
+
+/**
+ * Scores the allowed rows cell by cell, until no cell that is left can be expected to hold a row nearer than the
+ * `needed`-th found. A cell can hold what its mean and its spread let expect: head · mean + reach × spread × |head|,
+ * with the reach that this version's build measured. So the search goes on by itself for as long as a filter excludes
+ * the query's own neighbourhood, and ends at once where the neighbours are allowed.
+ */
+export function scoreCells(cells: Cells, scorer: Scorer, { head, allowed, needed, least }: CellQuery): void {
+  const expected = expectationsOf(cells, head)
+  let walk = createWalk(expected, cells.reach.near, new Uint8Array(cells.count))
+  let scored = 0
+  for (let wanted = BATCH_SLOTS_FIRST; ; wanted = Math.min(wanted * 2, BATCH_SLOTS_MAX)) {
+    const enough = scorer.productOf(needed)
+    const batch: number[] = []
+    let [size, looked] = [0, 0]
+    while (size < wanted && (scored + size < least || walk.bound() > enough)) {
+      const cell = walk.next()
+      if (cell === undefined) break
+      batch.push(cell)
+      size += countAllowed(cells, cell, allowed)
+      looked += sizeOf(cells, cell)
+    }
+    if (batch.length === 0) return
+    scorer.add(allowedSlots(cells, batch, allowed, size))
+    if (wanted === BATCH_SLOTS_FIRST && size < ALLOWED_SHARE_NEAR * looked)
+      walk = createWalk(expected, cells.reach.far, walk.visited)
+    scored += size
+  }
+}
+
+interface Expectations {
+  /** Of each cell, the inner product of the query's head with its mean. */
+  readonly products: Float64Array
+  /** And how far its heads spread about that. */
+  readonly spreads: Float64Array
+}
+
+function expectationsOf({ count, spreads, means, scale }: Cells, head: Int8Array): Expectations {
+  const { keys, distances } = exactSearch(means, head, head.length, count, MetricKind.IP, 1)
+  const words = new Uint32Array(keys.buffer, keys.byteOffset, count * 2)
+  const products = new Float64Array(count)
+  for (let at = 0; at < count; at++) products[words[at * 2] ?? 0] = (1 - (distances[at] ?? 0)) / scale
+  const length = Math.sqrt(head.reduce((sum, value) => sum + value * value, 0))
+  return { products, spreads: Float64Array.from(spreads, (spread) => spread * length) }
+}
+
+/** The cells that were not visited yet, those that can hold the nearest rows first. */
+interface Walk {
+  readonly visited: Uint8Array
+  /** What the next cell can hold; -Infinity when there is none. */
+  bound(): number
+  next(): number | undefined
+}
+
+function createWalk({ products, spreads }: Expectations, reach: number, visited: Uint8Array): Walk {
+  const bounds = products.map((product, cell) =>
+    visited[cell] === 1 ? -Infinity : product + reach * (spreads[cell] ?? 0),
+  )
+  const queue = createQueue(bounds)
+  return {
+    visited,
+    bound: () => (queue.size === 0 ? -Infinity : (bounds[queue.peek()] ?? -Infinity)),
+    next() {
+      const cell = queue.size === 0 ? undefined : queue.pop()
+      if (cell === undefined || visited[cell] === 1) return undefined
+      visited[cell] = 1
+      return cell
+    },
+  }
+}
+
+function sizeOf({ starts }: Cells, cell: number): number {
+  return (starts[cell + 1] ?? 0) - (starts[cell] ?? 0)
+}
+
+function countAllowed(cells: Cells, cell: number, { bits, count: allowed }: Allowed): number {
+  const { starts, rowOf } = cells
+  if (allowed === rowOf.length) return sizeOf(cells, cell)
+  const end = starts[cell + 1] ?? 0
+  let count = 0
+  for (let slot = starts[cell] ?? 0; slot < end; slot++) if (isAllowed(bits, rowOf[slot] ?? 0)) count += 1
+  return count
+}
+
+/** Ascending. */
+function allowedSlots(
+  { starts, rowOf }: Cells,
+  batch: readonly number[],
+  { bits, count }: Allowed,
+  size: number,
+): Uint32Array {
+  const slots = new Uint32Array(size)
+  const every = count === rowOf.length
+  let at = 0
+  for (const cell of batch.toSorted((a, b) => a - b)) {
+    const end = starts[cell + 1] ?? 0
+    for (let slot = starts[cell] ?? 0; slot < end; slot++)
+      if (every || isAllowed(bits, rowOf[slot] ?? 0)) slots[at++] = slot
+  }
+  return slots
+}
+
+interface Queue {
+  readonly size: number
+  peek(): number
+  pop(): number
+}
+
+/**
+ * The positions of values, largest first (ties: lowest position), as a binary heap: most searches take a few of
+ * thousands.
+ */
+function createQueue(values: Float64Array): Queue {
+  const heap = Uint32Array.from(values.keys())
+  let size = heap.length
+  const at = (place: number): number => heap[place] ?? 0
+  const before = (a: number, b: number): boolean =>
+    (values[a] ?? 0) > (values[b] ?? 0) || (values[a] === values[b] && a < b)
+
+  function sink(from: number): void {
+    const moved = at(from)
+    let place = from
+    for (let child = 2 * place + 1; child < size; child = 2 * place + 1) {
+      if (child + 1 < size && before(at(child + 1), at(child))) child += 1
+      if (!before(at(child), moved)) break
+      heap[place] = at(child)
+      place = child
+    }
+    heap[place] = moved
+  }
+  for (let place = (size >>> 1) - 1; place >= 0; place--) sink(place)
+  return {
+    get size() {
+      return size
+    },
+    peek: () => at(0),
+    pop() {
+      const first = at(0)
+      size -= 1
+      heap[0] = at(size)
+      sink(0)
+      return first
+    },
+  }
+}

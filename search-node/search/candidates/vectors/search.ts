@@ -1,0 +1,75 @@
+import { dotAt } from '#core/index/vectors/inner-product.ts'
+import { candidatesOf } from '#core/index/vectors/heads.ts'
+import type { Allowed } from '#search-node/search/filter-bitset.ts'
+import { listRows } from '#search-node/search/filter-bitset.ts'
+import { headOf, scoreCells } from './cells.ts'
+import type { Cells } from './cells.ts'
+import { createScorer, scoreAll } from './exact.ts'
+import { planOf } from './query-plan.ts'
+import type { Plan } from './query-plan.ts'
+import type { RowFile } from '#core/index/vectors/row-file.ts'
+
+export interface DenseIndex {
+  readonly passages: number
+  readonly cells: Cells
+  /** int8, by slot. */
+  readonly heads: RowFile
+}
+
+export interface DenseRows {
+  readonly plan: Plan
+  /** Nearest first, up to rounding; more than the limit where so many are allowed. */
+  readonly rows: readonly number[]
+}
+
+/**
+ * Candidates for the `limit` allowed rows nearest to the query: to be scored again with `cosines`. The same input gives
+ * the same rows on every replica.
+ * @param query unit length. @param expansion rows to score at least.
+ */
+export function denseRows(
+  index: DenseIndex,
+  query: Float32Array,
+  allowed: Allowed,
+  limit: number,
+  expansion: number,
+): DenseRows {
+  const { passages, cells, heads } = index
+  const plan = planOf({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
+  if (allowed.count === 0) return { plan, rows: [] }
+  const head = headOf(cells, query)
+  for (let wanted = candidatesOf(limit); ; wanted *= WIDEN_FACTOR) {
+    const scorer = createScorer(heads, cells.rowOf, head, wanted)
+    if (plan === 'exact') scoreAll(scorer, listRows(allowed), cells.slotOf)
+    else
+      scoreCells(cells, scorer, {
+        head,
+        allowed,
+        needed: Math.min(limit, allowed.count),
+        least: Math.min(expansion, allowed.count),
+      })
+    const undecided =
+      cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * dotAt(head, 0, head)
+    if (!undecided || wanted > CANDIDATES_MAX) return { plan, rows: scorer.rows() }
+  }
+}
+
+/**
+ * Whole int8 vectors err by about 0.001 of a cosine at most. Where a filter leaves rows that are all about equally far,
+ * more of them than usual lie within that of the last one wanted, and have to be scored from float32.
+ */
+const ROUNDING = 0.002
+const WIDEN_FACTOR = 6
+const CANDIDATES_MAX = 2_000
+
+/** Cosines of rows; every machine gets the same bits. @param rows ascending. @param query unit length. */
+export function cosines(vectors: RowFile, rows: Uint32Array, query: Float32Array): Float64Array {
+  const scores = new Float64Array(rows.length)
+  for (let at = 0; at < rows.length; at += vectors.rowsMax) {
+    const piece = rows.subarray(at, at + vectors.rowsMax)
+    const block = new Float32Array(vectors.read(piece), 0, piece.length * query.length)
+    for (let position = 0; position < piece.length; position++)
+      scores[at + position] = dotAt(block, position * query.length, query)
+  }
+  return scores
+}

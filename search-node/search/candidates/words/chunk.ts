@@ -1,0 +1,145 @@
+import { CHUNK_ROWS, chunkBytes } from '#core/index/lexical/layout.ts'
+import type { LexicalGroup } from './query.ts'
+
+/*
+ * The inner loops of lexical scoring, over one chunk of rows at a time. Their arrays are constants of the module, so of
+ * the thread, which scores one question after the other: the compiler then knows where they lie, and adding up a
+ * posting takes 1 ns instead of 3.6. Scores are signed and below 2³¹ for the same reason.
+ */
+
+/** The postings that were read last: rows from the start, impacts after them. */
+const buffer = new ArrayBuffer(chunkBytes(CHUNK_ROWS))
+const bytes = new Uint8Array(buffer)
+const rows = new Uint16Array(buffer)
+
+/**
+ * Scores of all rows of the chunk, in a quarter of a megabyte that stays in a core's own cache. All are 0 between
+ * chunks.
+ */
+const sums = new Int32Array(CHUNK_ROWS)
+
+/** Rows of the chunk that may be among the best, ascending, with what they have scored so far. */
+const candidateRows = new Uint16Array(CHUNK_ROWS)
+const candidateScores = new Int32Array(CHUNK_ROWS)
+let candidates = 0
+
+/** Adds a word's impacts, in the chunk that its lists were sought in, to the sums. */
+export function addUp({ lists, weight }: LexicalGroup): void {
+  for (const list of lists) {
+    if (list.count === 0) continue
+    list.read(bytes)
+    addUpList(list.count, weight | 0)
+  }
+}
+
+function addUpList(count: number, weight: number): void {
+  const impactsAt = count * 2
+  for (let at = 0; at < count; at++) {
+    const row = rows[at] ?? 0
+    sums[row] = ((sums[row] ?? 0) + Math.imul(weight, bytes[impactsAt + at] ?? 0)) | 0
+  }
+}
+
+/**
+ * Makes candidates of the allowed rows whose sum is at least what is needed, which is at least 1.
+ * @param from and to: words of the filter that are looked at, and so rows 32 × from and following.
+ */
+export function takeSums(allowed: Uint32Array, from: number, to: number, needed: number): void {
+  const below = (needed - 1) | 0
+  candidates = 0
+  for (let word = from; word < to; word++) {
+    const bits = allowed[word] ?? 0
+    if (bits === 0) continue
+    for (let row = word * 32; row < word * 32 + 32; row += 4) if (anyOfFourAbove(row, below)) takeFour(row, bits, below)
+  }
+}
+
+export function clearSums(): void {
+  sums.fill(0)
+}
+
+/** Whether one of four neighbours has more: the sign of a difference tells, and one test of all four saves three. */
+function anyOfFourAbove(row: number, below: number): boolean {
+  return (
+    ((below - (sums[row] ?? 0)) |
+      (below - (sums[row + 1] ?? 0)) |
+      (below - (sums[row + 2] ?? 0)) |
+      (below - (sums[row + 3] ?? 0))) <
+    0
+  )
+}
+
+function takeFour(first: number, bits: number, below: number): void {
+  for (let row = first; row < first + 4; row++) {
+    const sum = sums[row] ?? 0
+    if (sum > below && ((bits >>> (row & 31)) & 1) === 1) take(row, sum)
+  }
+}
+
+function take(row: number, score: number): void {
+  candidateRows[candidates] = row
+  candidateScores[candidates++] = score
+}
+
+/** Makes candidates of all allowed rows, with score 0. */
+export function takeAllowed(allowed: Uint32Array): void {
+  candidates = 0
+  for (let word = 0; word < allowed.length; word++)
+    for (let left = allowed[word] ?? 0; left !== 0; left &= left - 1) take(word * 32 + 31 - Math.clz32(left & -left), 0)
+}
+
+/** Adds a word's impacts to the candidates, each looked up from where the one before was found. */
+export function addToCandidates({ lists, weight }: LexicalGroup): void {
+  for (const list of lists) {
+    if (list.count === 0) continue
+    list.read(bytes)
+    addListToCandidates(list.count, weight | 0)
+  }
+}
+
+function addListToCandidates(count: number, weight: number): void {
+  for (let at = 0, place = 0; at < candidates; at++) {
+    const row = candidateRows[at] ?? 0
+    place = firstNotBelow(row, place, count)
+    if (place === count) return
+    if (rows[place] === row)
+      candidateScores[at] = ((candidateScores[at] ?? 0) + Math.imul(weight, bytes[count * 2 + place] ?? 0)) | 0
+  }
+}
+
+/**
+ * Doubling steps, then halving. @returns the first place from `from` on whose row is not below the wanted one; `count`
+ * if there is none.
+ */
+function firstNotBelow(row: number, from: number, count: number): number {
+  let [low, step] = [from, 1]
+  while (low + step <= count && (rows[low + step - 1] ?? 0) < row) {
+    low += step
+    step *= 2
+  }
+  let high = Math.min(low + step - 1, count)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((rows[middle] ?? 0) < row) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Drops the candidates that scored less. @returns how many are left. */
+export function keepCandidates(needed: number): number {
+  let kept = 0
+  for (let at = 0; at < candidates; at++) {
+    const score = candidateScores[at] ?? 0
+    if (score < needed) continue
+    candidateRows[kept] = candidateRows[at] ?? 0
+    candidateScores[kept++] = score
+  }
+  candidates = kept
+  return kept
+}
+
+/** Hands over the candidates, rows without their chunk, ascending. */
+export function forEachCandidate(visit: (row: number, score: number) => void): void {
+  for (let at = 0; at < candidates; at++) visit(candidateRows[at] ?? 0, candidateScores[at] ?? 0)
+}

@@ -1,0 +1,134 @@
+import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
+import { countBits } from '#search-node/search/filter-bitset.ts'
+import { createBestRows } from './best-rows.ts'
+import type { BestRows } from './best-rows.ts'
+import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './chunk.ts'
+import type { LexicalGroup, LexicalQuery } from './query.ts'
+
+/** Words of a filter that stand for a chunk's rows, and those for 2,048 of them. */
+const WORDS_PER_CHUNK = CHUNK_ROWS / 32
+const PIECE_WORDS = 64
+/** Looking up one allowed row in one list costs as much as adding up this many postings. */
+const LOOK_UP_POSTINGS = 12
+/** Of filters that are still in use. */
+const allowedCounts = new WeakMap<Uint32Array, Uint32Array>()
+
+/**
+ * The best `wanted` of the allowed rows that hold any word of the question, best first, of equal scores the smaller row
+ * first. Exact: a row is passed over only when the largest impacts of the words that it may hold cannot bring it among
+ * the best (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
+ * @param allowed bit row % 32 of word row / 32; not changed afterwards. @returns rows, and scores in SCORE_UNIT.
+ */
+export function searchLexical(
+  query: LexicalQuery,
+  allowed: Uint32Array,
+  wanted: number,
+): { readonly rows: Uint32Array; readonly scores: Uint32Array } {
+  const best = createBestRows(wanted)
+  const groups = knownGroups(query).toSorted((a, b) => b.maximum - a.maximum)
+  if (wanted === 0 || groups.length === 0) return best.sorted()
+  for (const [chunk, allowedRows] of countsByChunk(allowed).entries())
+    if (allowedRows > 0)
+      searchChunk(
+        groups,
+        chunk,
+        allowed.subarray(chunk * WORDS_PER_CHUNK, (chunk + 1) * WORDS_PER_CHUNK),
+        allowedRows,
+        best,
+      )
+  return best.sorted()
+}
+
+function knownGroups({ groups }: LexicalQuery): readonly LexicalGroup[] {
+  for (const { lists } of groups) for (const list of lists) list.rewind()
+  return groups.filter(({ frequency }) => frequency > 0)
+}
+
+/** The most that a word adds to a row of the chunk. */
+function boundIn(chunk: number, { lists, weight }: LexicalGroup): number {
+  let impactMax = 0
+  for (const list of lists) impactMax = Math.max(impactMax, list.seek(chunk))
+  return impactMax * weight
+}
+
+/** @param groups those that add most first. @param allowed bits of the chunk. */
+function searchChunk(
+  groups: readonly LexicalGroup[],
+  chunk: number,
+  allowed: Uint32Array,
+  allowedRows: number,
+  best: BestRows,
+): void {
+  const threshold = best.threshold()
+  const bounds = groups.map((group) => boundIn(chunk, group))
+  /** What a row gains at most from the words from a place on. */
+  const rest = new Float64Array(groups.length + 1)
+  for (let place = groups.length - 1; place >= 0; place--) rest[place] = (rest[place + 1] ?? 0) + (bounds[place] ?? 0)
+  if (rest[0] === 0 || (rest[0] ?? 0) < threshold) return
+
+  /** Looks up the words from a place on for the candidates, and offers those that are left. */
+  const complete = (from: number): void => {
+    for (let place = from; place < groups.length; place++) {
+      const group = groups[place]
+      if (group !== undefined && (bounds[place] ?? 0) > 0) addToCandidates(group)
+      if (keepCandidates(threshold - (rest[place + 1] ?? 0)) === 0) return
+    }
+    forEachCandidate((row, score) => {
+      if (score > 0) best.offer(chunk * CHUNK_ROWS + row, score)
+    })
+  }
+  const { essential, postings } = essentialGroups(groups, rest, threshold)
+  if (allowedRows * groups.length * LOOK_UP_POSTINGS < postings) {
+    takeAllowed(allowed)
+    return complete(0)
+  }
+  try {
+    for (const group of groups.slice(0, essential)) addUp(group)
+    // Where nothing is left to look up, the threshold rises piece by piece, so that of the first chunk not every row is
+    // offered.
+    const pieceWords = essential === groups.length ? PIECE_WORDS : allowed.length
+    for (let word = 0; word < allowed.length; word += pieceWords) {
+      takeSums(
+        allowed,
+        word,
+        Math.min(word + pieceWords, allowed.length),
+        Math.max(1, best.threshold() - (rest[essential] ?? 0)),
+      )
+      complete(essential)
+    }
+  } finally {
+    clearSums()
+  }
+}
+
+/**
+ * The words whose postings are added up: a row that holds none of those before place `essential` cannot get in. Beyond
+ * what that takes, words whose postings are cheaper to add up than to look up for every row found so far.
+ */
+function essentialGroups(
+  groups: readonly LexicalGroup[],
+  rest: Float64Array,
+  threshold: number,
+): { readonly essential: number; readonly postings: number } {
+  let [essential, postings] = [0, 0]
+  for (const [place, { lists }] of groups.entries()) {
+    const count = lists.reduce((sum, list) => sum + list.count, 0)
+    if ((rest[place] ?? 0) < threshold && count > postings * LOOK_UP_POSTINGS) break
+    essential = place + 1
+    postings += count
+  }
+  return { essential, postings }
+}
+
+/** How many rows of each chunk are allowed; filters come again, so it is counted once for each. */
+function countsByChunk(allowed: Uint32Array): Uint32Array {
+  const known = allowedCounts.get(allowed)
+  if (known !== undefined) return known
+  const counts = new Uint32Array(Math.ceil(allowed.length / WORDS_PER_CHUNK))
+  for (let word = 0; word < allowed.length; word++) {
+    const chunk = Math.floor(word / WORDS_PER_CHUNK)
+    counts[chunk] = (counts[chunk] ?? 0) + countBits(allowed[word] ?? 0)
+  }
+  allowedCounts.set(allowed, counts)
+  return counts
+}

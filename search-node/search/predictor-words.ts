@@ -1,0 +1,161 @@
+import { tokenHash } from '#core/index/lexical/forward.ts'
+import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import type { Question } from './question.ts'
+
+/** Words, function words left out, in which pairs count as near, and which make a window. */
+const NEAR_WORDS = 3
+const WINDOW_WORDS = 36
+const SOFT_LETTERS_MIN = 4
+
+/** Word hashes of a row, in their order. */
+export type RowWords = Uint32Array
+
+/**
+ * Share of the question's pairs, by the lesser idf of the two, that stand side by side in any of the rows; undefined
+ * without pairs.
+ */
+export function adjacentPairs(question: Question, rows: readonly RowWords[]): number | undefined {
+  const found = new Set<number>()
+  for (const words of rows) for (const pair of pairsWithin(question, words, 1)) found.add(pair)
+  return pairShare(question, found)
+}
+
+/** The same for pairs in order within three words, in the one row that has most; undefined without rows too. */
+export function nearPairs(question: Question, rows: readonly RowWords[]): number | undefined {
+  let best: number | undefined
+  for (const words of rows) {
+    const share = pairShare(question, pairsWithin(question, words, NEAR_WORDS))
+    if (share === undefined) return undefined
+    best = Math.max(best ?? 0, share)
+  }
+  return best
+}
+
+/** A pair is a word of the question and the one after it, named by the place of the first. */
+function pairShare({ words }: Question, found: ReadonlySet<number>): number | undefined {
+  let [said, total] = [0, 0]
+  for (let first = 0; first + 1 < words.length; first++) {
+    const weight = Math.min(words[first]?.idf ?? 0, words[first + 1]?.idf ?? 0)
+    total += weight
+    if (found.has(first)) said += weight
+  }
+  return total === 0 ? undefined : Math.min(1, said / total)
+}
+
+/** The pairs of which the second word follows the first within a distance. */
+function pairsWithin({ words, position }: Question, row: RowWords, distance: number): ReadonlySet<number> {
+  const found = new Set<number>()
+  /** Where each word was seen last, -1: nowhere. */
+  const seen = new Int32Array(words.length).fill(-1)
+  for (let at = 0; at < row.length; at++) {
+    const place = position(row[at] ?? 0)
+    if (place === -1) continue
+    const first = place === 0 ? -1 : (seen[place - 1] ?? -1)
+    if (first !== -1 && at - first <= distance) found.add(place - 1)
+    seen[place] = at
+  }
+  return found
+}
+
+/** The greatest share of the question, by idf, that a stretch of WINDOW_WORDS words of any of the rows says. */
+export function windowCoverage(question: Question, rows: readonly RowWords[]): number {
+  const total = question.words.reduce((sum, { idf }) => sum + idf, 0)
+  let best = 0
+  for (const words of rows) best = Math.max(best, bestWindow(question, words))
+  return total === 0 ? 0 : Math.min(1, best / total)
+}
+
+function bestWindow(question: Question, words: Uint32Array): number {
+  const inside = new Uint32Array(question.words.length)
+  const hits: { readonly at: number; readonly place: number }[] = []
+  let [from, weight, best] = [0, 0, 0]
+  for (let at = 0; at < words.length; at++) {
+    const place = question.position(words[at] ?? 0)
+    if (place === -1) continue
+    hits.push({ at, place })
+    if (inside[place] === 0) weight += question.words[place]?.idf ?? 0
+    inside[place] = (inside[place] ?? 0) + 1
+    for (let oldest = hits[from]; oldest !== undefined && oldest.at <= at - WINDOW_WORDS; oldest = hits[++from]) {
+      inside[oldest.place] = (inside[oldest.place] ?? 1) - 1
+      if (inside[oldest.place] === 0) weight -= question.words[oldest.place]?.idf ?? 0
+    }
+    best = Math.max(best, weight)
+  }
+  return best
+}
+
+/** Share of a row's distinct words that the question asks for. */
+export function firstFocus(question: Question, row: RowWords): number {
+  const words = new Set(row)
+  let asked = 0
+  for (const word of words) if (question.position(word) !== -1) asked += 1
+  return words.size === 0 ? 0 : asked / words.size
+}
+
+/**
+ * Share of the question, by idf, that a passage says: a word counts whole if it is there, else as much as the most
+ * similar word of the passage with the same first letter resembles it (Dice over the sets of three neighbouring
+ * letters).
+ * @param row the passage's words.
+ */
+export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
+  const language = primaryLanguage(passage.language)
+  const there = new Set(row)
+  const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
+  for (const term of question.terms.get(language) ?? []) {
+    const hash = tokenHash(language, term)
+    const place = question.position(hash)
+    if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: there.has(hash) })
+  }
+  const missing = [...asked.values()].filter(({ isThere }) => !isThere)
+  const spellings = spellingsIn(passage, new Set(missing.map(({ term }) => firstLetter(term))))
+  let [said, total] = [0, 0]
+  for (const [place, { term, isThere }] of asked) {
+    const { idf = 0 } = question.words[place] ?? {}
+    said += idf * (isThere ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []))
+    total += idf
+  }
+  return total === 0 ? 0 : said / total
+}
+
+export interface PassageText {
+  readonly language: string
+  readonly heading: string
+  readonly text: string
+}
+
+function firstLetter(term: string): string {
+  return term[0] ?? ''
+}
+
+/** The three-letter sequences of a passage's words, by first letter, of the letters asked for. */
+function spellingsIn(
+  { language, heading, text }: PassageText,
+  letters: ReadonlySet<string>,
+): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
+  const spellings = new Map<string, ReadonlySet<string>[]>()
+  if (letters.size === 0) return spellings
+  for (const term of new Set(analyze(`${heading}\n${text}`, language, (word) => letters.has(firstLetter(word))))) {
+    if (term.length < SOFT_LETTERS_MIN) continue
+    const known = spellings.get(firstLetter(term))
+    if (known === undefined) spellings.set(firstLetter(term), [gramsOf(term)])
+    else known.push(gramsOf(term))
+  }
+  return spellings
+}
+
+function resemblance(term: string, others: readonly ReadonlySet<string>[]): number {
+  const grams = gramsOf(term)
+  let best = 0
+  for (const other of others) {
+    let common = 0
+    for (const gram of grams) if (other.has(gram)) common += 1
+    best = Math.max(best, (2 * common) / (grams.size + other.size))
+  }
+  return best
+}
+
+function gramsOf(term: string): ReadonlySet<string> {
+  if (term.length < SOFT_LETTERS_MIN) return new Set([term])
+  return new Set(Array.from({ length: term.length - 2 }, (_, at) => term.slice(at, at + 3)))
+}

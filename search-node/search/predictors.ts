@@ -1,0 +1,185 @@
+import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
+import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from './predictor-words.ts'
+import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import type { Question } from './question.ts'
+
+/** Candidates of one ranking, best first. */
+export interface RankedRows {
+  readonly rows: Uint32Array
+  readonly scores: Float64Array
+}
+
+export interface EvidenceInput {
+  readonly question: Question
+  /** Distinct words of the question, function words included. */
+  readonly questionWords: number
+  /** Rows of the version. */
+  readonly passages: number
+  readonly forward: ForwardIndex
+  /** Scores in [0, 1]. */
+  readonly lexical: RankedRows
+  /** Of each lexical candidate what each word of the question adds to its score: first all words of the first. */
+  readonly contributions: Float64Array
+  /** Cosines; empty: the vectors did not rank. */
+  readonly dense: RankedRows
+  readonly documents: Uint32Array
+  /** Language and text of the first lexical candidate. */
+  readonly first: { readonly language: string; readonly heading: string; readonly text: string } | undefined
+}
+
+/** Candidates of each ranking that are looked at. */
+export const EVIDENCE_DEPTH = 50
+/** What counts where a question or a list leaves nothing to measure. */
+const NEITHER = 0.5
+/**
+ * A candidate with this much less of the greatest score weighs a factor e less in its document's weight; likewise for
+ * cosines.
+ */
+const LEXICAL_TEMPERATURE = 1 / 30
+const DENSE_TEMPERATURE = 0.03
+const OVERLAP_DEPTH = 20
+const OVERLAP_PERSISTENCE = 0.9
+const TOP = 5
+
+/**
+ * The features of a list, in the order of `EVIDENCE_FEATURES`; all 0 when no passage shares a word with the question.
+ */
+export function evidenceOf(input: EvidenceInput): number[] {
+  const { question, passages, forward, lexical, first } = input
+  if (lexical.rows.length === 0 || first === undefined) return EVIDENCE_FEATURES.map(() => 0)
+  const scale = Math.log(passages + 1)
+  const idfs = question.words.map(({ idf }) => idf)
+  const mean = meanOf(idfs)
+  const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
+  const [words = new Uint32Array(0)] = best
+  const features: Readonly<Record<EvidenceFeature, number>> = {
+    document_coverage: documentCoverage(input),
+    ...documentFigures(input),
+    adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
+    near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEITHER,
+    content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
+    mean_idf: mean / scale,
+    idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
+    first_length: Math.log(1 + words.length),
+    first_coverage: softCoverage(question, first, words),
+    fused_top: fusedTop(input),
+    first_focus: firstFocus(question, words),
+    window_coverage: windowCoverage(question, best),
+    rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
+    word_stability: wordStability(input),
+  }
+  return EVIDENCE_FEATURES.map((name) => features[name])
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** The words' best contributions within the first candidate's document, together. */
+function documentCoverage({ question, lexical, contributions, documents }: EvidenceInput): number {
+  const width = question.words.length
+  const document = documents[lexical.rows[0] ?? 0]
+  const best = new Float64Array(width)
+  for (const [at, row] of lexical.rows.entries()) {
+    if (documents[row] !== document) continue
+    for (let place = 0; place < width; place++)
+      best[place] = Math.max(best[place] ?? 0, contributions[at * width + place] ?? 0)
+  }
+  return best.reduce((sum, contribution) => sum + contribution, 0)
+}
+
+/** Where all candidates lie in one document, these say nothing. */
+function documentFigures({
+  lexical,
+  dense,
+  documents,
+}: EvidenceInput): Pick<Record<EvidenceFeature, number>, 'document_share' | 'document_agreement'> {
+  const ofRow = (row: number): number => documents[row] ?? 0
+  const first = ofRow(lexical.rows[0] ?? 0)
+  if ([...lexical.rows, ...dense.rows].every((row) => ofRow(row) === first))
+    return { document_share: NEITHER, document_agreement: NEITHER }
+  const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
+  const byVectors = documentWeights(dense, ofRow, DENSE_TEMPERATURE)
+  const agreement = [...new Set([...byWords.keys(), ...byVectors.keys()])].map(
+    (document) => ((byWords.get(document) ?? 0) + (byVectors.get(document) ?? 0)) / 2,
+  )
+  return {
+    document_share: lexical.rows.reduce((count, row) => count + Number(ofRow(row) === first), 0) / lexical.rows.length,
+    document_agreement: Math.max(...agreement),
+  }
+}
+
+/** Softmax of the scores, summed by document. */
+function documentWeights(
+  { rows, scores }: RankedRows,
+  ofRow: (row: number) => number,
+  temperature: number,
+): Map<number, number> {
+  const best = scores[0] ?? 0
+  const weights = scores.map((score) => Math.exp((score - best) / temperature))
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  const byDocument = new Map<number, number>()
+  for (const [at, row] of rows.entries())
+    byDocument.set(ofRow(row), (byDocument.get(ofRow(row)) ?? 0) + (weights[at] ?? 0) / total)
+  return byDocument
+}
+
+/** A row that one of the two rankings lacks counts there as its last. */
+function fusedTop({ lexical, dense }: EvidenceInput): number {
+  const lastLexical = lexical.rows.length < EVIDENCE_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
+  const lastDense = dense.scores.at(-1) ?? 0
+  const ofDense = new Map([...dense.rows].map((row, at) => [row, dense.scores[at] ?? 0]))
+  const sums = [...lexical.rows].map((row, at) => {
+    const cosine = ofDense.get(row) ?? lastDense
+    ofDense.delete(row)
+    return (lexical.scores[at] ?? 0) + cosine
+  })
+  for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
+  return meanOf(greatest(sums, TOP).map((at) => sums[at] ?? 0))
+}
+
+/** Webber, Moffat & Zobel 2010, cut at a depth and divided by what perfect agreement would give. */
+function rankOverlap(lexical: Uint32Array, dense: Uint32Array): number {
+  const depth = Math.min(OVERLAP_DEPTH, lexical.length, dense.length)
+  const [seenLexical, seenDense] = [new Set<number>(), new Set<number>()]
+  let [common, sum, most, weight] = [0, 0, 0, 1]
+  for (let at = 0; at < depth; at++) {
+    const [one = 0, other = 0] = [lexical[at], dense[at]]
+    seenLexical.add(one)
+    seenDense.add(other)
+    if (one === other) common += 1
+    else common += Number(seenDense.has(one)) + Number(seenLexical.has(other))
+    sum += (weight * common) / (at + 1)
+    most += weight
+    weight *= OVERLAP_PERSISTENCE
+  }
+  return most === 0 ? 0 : sum / most
+}
+
+function wordStability({ question, lexical, contributions }: EvidenceInput): number {
+  const width = question.words.length
+  const { scores } = lexical
+  const size = Math.min(TOP, scores.length)
+  const shares: number[] = []
+  for (let place = 0; place < width; place++) {
+    const without = scores.map((score, at) => score - (contributions[at * width + place] ?? 0))
+    if (without.every((score, at) => score === scores[at])) continue
+    shares.push(greatest(without, size).filter((at) => at < size).length / size)
+  }
+  return meanOf(shares)
+}
+
+/** Positions of the few greatest values, greatest first; of equal ones the first. */
+function greatest(values: ArrayLike<number>, count: number): readonly number[] {
+  const found: number[] = []
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? 0
+    if (found.length === count && value <= (values[found.at(-1) ?? 0] ?? 0)) continue
+    let place = found.length
+    while (place > 0 && (values[found[place - 1] ?? 0] ?? 0) < value) place -= 1
+    found.splice(place, 0, at)
+    if (found.length > count) found.pop()
+  }
+  return found
+}

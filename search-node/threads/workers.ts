@@ -1,0 +1,65 @@
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { SearchTask } from './scoring-worker.ts'
+import type { VerifyTask, Verified } from './verify-worker.ts'
+
+/** One scoring thread. It is given one task at a time. */
+export interface Lane {
+  search(task: SearchTask): Promise<Uint8Array>
+  open(artifact: ArtifactRef): Promise<void>
+  close(artifact: ArtifactRef): Promise<void>
+  /** Ends the thread once its task is done; never while a native call runs. */
+  end(): Promise<void>
+}
+
+/**
+ * What a search leaves behind is short-lived: collected this often it takes no longer, and a thread keeps 80 MB less of
+ * it than by default.
+ */
+const YOUNG_GENERATION_MB = 16
+
+/**
+ * Each lane is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
+ * others score. Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and
+ * is replaced.
+ */
+export function startLane(worker: URL = new URL('./scoring-worker.ts', import.meta.url)): Lane {
+  const thread = new Piscina({
+    filename: fileURLToPath(worker),
+    minThreads: 1,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 1,
+    maxQueue: 1,
+    recordTiming: false,
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+  })
+  return {
+    search: (task) => thread.run(task, { name: 'search' }),
+    open: (artifact) => thread.run(artifact, { name: 'open' }),
+    close: (artifact) => thread.run(artifact, { name: 'close' }),
+    end: () => thread.close(),
+  }
+}
+
+/** The thread that hashes artifacts. It ends when there was nothing to verify for a while. */
+export interface Verifier {
+  verify(task: VerifyTask): Promise<Verified>
+  end(): Promise<void>
+}
+
+const VERIFIER_IDLE_MS = 10_000
+
+export function startVerifier(): Verifier {
+  const thread = new Piscina({
+    filename: fileURLToPath(new URL('./verify-worker.ts', import.meta.url)),
+    name: 'verify',
+    minThreads: 0,
+    idleTimeout: VERIFIER_IDLE_MS,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 1,
+    maxQueue: 64,
+    recordTiming: false,
+  })
+  return { verify: (task) => thread.run(task), end: () => thread.close() }
+}

@@ -1,0 +1,45 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  sha256,
+  signManifest,
+} from '#core/index/format/manifest.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
+import { renameDurably } from '#core/index/format/store.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import type { BenchArtifact } from './artifact.ts'
+
+/**
+ * Another version with the same content, to change to and back: its files are other names of the first one's, its
+ * manifest and signature are its own. A search node verifies and opens it as any other; what the system has in its page
+ * cache serves both.
+ */
+export async function twinOf(artifact: BenchArtifact, privateKeyDer: Buffer): Promise<BenchArtifact> {
+  const projectionId = derivedUuid('bench twin projection', artifact.projectionId)
+  const versionId = derivedUuid('bench twin version', artifact.projectionId)
+  const folder = join(dirname(artifact.folder), projectionId)
+  const manifest: Manifest = { ...artifact.manifest, projection_id: projectionId, version_id: versionId }
+  const bytes = Buffer.from(canonicalJson(manifest))
+  if (!existsSync(folder)) {
+    const unfinished = `${folder}.tmp`
+    rmSync(unfinished, { recursive: true, force: true })
+    mkdirSync(unfinished)
+    for (const file of ARTIFACT_FILES) linkSync(join(artifact.folder, file), join(unfinished, file))
+    writeFileSync(join(unfinished, MANIFEST_FILE), bytes)
+    writeFileSync(join(unfinished, SIGNATURE_FILE), signManifest(bytes, privateKeyDer))
+    await renameDurably(unfinished, folder)
+  }
+  const manifestDigest = sha256(readFileSync(join(folder, MANIFEST_FILE)))
+  return {
+    manifest,
+    manifestDigest,
+    folder,
+    projectionId,
+    versionId,
+    buildId: derivedUuid('bench twin build', artifact.projectionId),
+  }
+}

@@ -1,0 +1,213 @@
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  ARTIFACT_FILES,
+  ARTIFACT_FORMAT,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  canonicalJson,
+  manifestSchema,
+  sha256,
+  signManifest,
+} from '#core/index/format/manifest.ts'
+import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
+import { cellsLayout, documentsLayout } from '#core/index/format/layout.ts'
+import { verifyArtifact } from '#core/index/format/verify.ts'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+
+const keys = signingKeys()
+let root: string
+let good: string
+let folder: string
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
+  const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
+  const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
+  good = (await buildTestArtifact({ store: root, rows, acts, privateKeyDer: keys.privateKeyDer })).folder
+})
+beforeEach(() => {
+  folder = mkdtempSync(join(root, 'copy-'))
+  cpSync(good, folder, { recursive: true })
+})
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const file = (name: string): string => join(folder, name)
+
+function flipByte(name: string, at: number): void {
+  const bytes = readFileSync(file(name))
+  bytes[at] = (bytes[at] ?? 0) ^ 0x40
+  writeFileSync(file(name), bytes)
+}
+
+/** Replaces a file and makes the manifest agree with it again, signed by the right key. */
+function replaceSigned(
+  name: ArtifactFile,
+  bytes: Uint8Array,
+  change: (manifest: Manifest) => Manifest = (manifest) => manifest,
+): void {
+  writeFileSync(file(name), bytes)
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  signAgain(
+    change({
+      ...manifest,
+      files: { ...manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } },
+    }),
+  )
+}
+
+function signAgain(manifest: object): void {
+  const bytes = Buffer.from(canonicalJson(manifest))
+  writeFileSync(file(MANIFEST_FILE), bytes)
+  writeFileSync(file(SIGNATURE_FILE), signManifest(bytes, keys.privateKeyDer))
+}
+
+const verify = (digest?: Uint8Array): Promise<Manifest> => verifyArtifact(folder, keys.publicKeyDer, digest)
+
+test('an untouched artifact verifies, with and without the digest asked for', async () => {
+  const digest = sha256(readFileSync(file(MANIFEST_FILE)))
+  expect((await verify(digest)).passages).toBe(200)
+  expect((await verify()).passages).toBe(200)
+})
+
+test.each(ARTIFACT_FILES)('one changed byte anywhere in %s is refused', async (name) => {
+  const { size } = statSync(file(name))
+  for (const at of [0, Math.floor(size / 2), size - 1]) {
+    flipByte(name, at)
+    await expect(verify()).rejects.toThrow(`${name} does not have the SHA-256`)
+    flipByte(name, at)
+  }
+  await verify()
+})
+
+test.each(ARTIFACT_FILES)('%s truncated, extended, missing or behind a link is refused', async (name) => {
+  const { size } = statSync(file(name))
+  truncateSync(file(name), size - 1)
+  await expect(verify()).rejects.toThrow(`${name} has ${size - 1} bytes instead of ${size}`)
+  cpSync(join(good, name), file(name))
+  appendFileSync(file(name), 'x')
+  await expect(verify()).rejects.toThrow(`${name} has ${size + 1} bytes`)
+  rmSync(file(name))
+  await expect(verify()).rejects.toThrow(`lacks its file ${name}`)
+  symlinkSync(join(good, name), file(name))
+  await expect(verify()).rejects.toThrow(`lacks its file ${name}`)
+})
+
+test('the artifact in hand has something in every file', () => {
+  expect(ARTIFACT_FILES.filter((name) => statSync(file(name)).size < 8)).toEqual([])
+})
+
+test('a file that the manifest does not name is refused', async () => {
+  writeFileSync(file('extra.bin'), '')
+  await expect(verify()).rejects.toThrow(/does not name/)
+})
+
+test('a manifest that was changed, signed by another key or not signed is refused', async () => {
+  flipByte(SIGNATURE_FILE, 5)
+  await expect(verify()).rejects.toThrow(/signature/)
+  cpSync(join(good, SIGNATURE_FILE), file(SIGNATURE_FILE))
+  writeFileSync(
+    file(MANIFEST_FILE),
+    readFileSync(file(MANIFEST_FILE), 'utf8').replace('"documents":20', '"documents":21'),
+  )
+  await expect(verify()).rejects.toThrow(/signature/)
+  cpSync(join(good, MANIFEST_FILE), file(MANIFEST_FILE))
+  writeFileSync(file(SIGNATURE_FILE), signManifest(readFileSync(file(MANIFEST_FILE)), signingKeys().privateKeyDer))
+  await expect(verify()).rejects.toThrow(/signature/)
+  rmSync(file(SIGNATURE_FILE))
+  await expect(verify()).rejects.toThrow(/no readable manifest.sig/)
+})
+
+test('an artifact other than the one asked for is refused, however well it is signed', async () => {
+  await expect(verify(sha256('another manifest'))).rejects.toThrow(/another digest/)
+})
+
+test('a signed manifest of another form is refused', async () => {
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  for (const format of [ARTIFACT_FORMAT - 1, ARTIFACT_FORMAT + 1]) {
+    signAgain({ ...manifest, format })
+    await expect(verify()).rejects.toThrow(/form/)
+  }
+  const { 'rows.bin': _, ...files } = manifest.files
+  signAgain({ ...manifest, files })
+  await expect(verify()).rejects.toThrow(/form/)
+  signAgain({ ...manifest, unknown: true })
+  await expect(verify()).rejects.toThrow(/form/)
+})
+
+test('offsets that do not increase or do not span the passages are refused', async () => {
+  const offsets = readFileSync(file('passages.offsets'))
+  const swapped = Buffer.from(offsets)
+  swapped.writeDoubleLE(offsets.readDoubleLE(16), 8)
+  replaceSigned('passages.offsets', swapped)
+  await expect(verify()).rejects.toThrow(/does not increase/)
+  const short = Buffer.from(offsets)
+  short.writeDoubleLE(offsets.readDoubleLE(1_600) - 1, 1_600)
+  replaceSigned('passages.offsets', short)
+  await expect(verify()).rejects.toThrow(/does not span/)
+  replaceSigned('passages.offsets', offsets.subarray(8))
+  await expect(verify()).rejects.toThrow(/one offset a passage/)
+})
+
+test('files that do not fit the counts of the manifest are refused', async () => {
+  replaceSigned('vectors.f32', readFileSync(file('vectors.f32')).subarray(32))
+  await expect(verify()).rejects.toThrow(/vectors.f32 does not hold one vector a passage/)
+  replaceSigned('vectors.f32', readFileSync(join(good, 'vectors.f32')))
+  replaceSigned('vectors.i8', readFileSync(file('vectors.i8')).subarray(8))
+  await expect(verify()).rejects.toThrow(/vectors.i8 does not hold one head a passage/)
+  replaceSigned('vectors.i8', readFileSync(join(good, 'vectors.i8')))
+  replaceSigned('facets.bin', readFileSync(file('facets.bin')).subarray(4))
+  await expect(verify()).rejects.toThrow(/facets.bin does not fit/)
+})
+
+/** A copy of a file with one number of 32 bits changed. */
+function withWord(name: ArtifactFile, at: number, value: number): Buffer {
+  const bytes = readFileSync(file(name))
+  bytes.writeUInt32LE(value, at)
+  return bytes
+}
+
+const cells = cellsLayout(200, 8, { cells: 1, head: 8 })
+const documents = documentsLayout(20)
+const NOT_A_NUMBER_32 = 0x7fc0_0000
+test.each<[string, ArtifactFile, number, number, RegExp]>([
+  ['a scale that is no number', 'cells.bin', 4, 0x7ff8_0000, /no scale/],
+  ['a first cell that does not begin at the front', 'cells.bin', cells.startsOffset, 1, /follow each other/],
+  ['cells that end before the passages do', 'cells.bin', cells.startsOffset + 4, 199, /do not end with/],
+  ['a cell without a spread', 'cells.bin', cells.spreadsOffset, NOT_A_NUMBER_32, /no spread/],
+  ['a row out of range', 'cells.bin', cells.rowsOffset, 200, /every passage once/],
+  ['a row that comes twice', 'cells.bin', cells.rowsOffset, 1, /every passage once/],
+  ['a document without a passage', 'documents.bin', documents.firstRunsOffset + 4, 0, /has no passage/],
+  ['documents out of order', 'documents.bin', 0, 0xffff_ffff, /not sorted/],
+  ['a run beyond the passages', 'documents.bin', documents.runsOffset + 4, 201, /outside the passages/],
+  ['a run too long', 'documents.bin', documents.runsOffset + 4, 12, /every passage once/],
+  ['fewer runs than it announces', 'documents.bin', documents.runsOffset - 4, 30, /runs that it announces/],
+])('a signed artifact with %s is refused before anything is read by it', async (_, name, at, value, message) => {
+  replaceSigned(name, withWord(name, at, value))
+  await expect(verify()).rejects.toThrow(message)
+})
+
+test('cells or documents of another number than the manifest states are refused', async () => {
+  replaceSigned('cells.bin', readFileSync(file('cells.bin')), (manifest) => ({
+    ...manifest,
+    index: { ...manifest.index, cells: 2 },
+  }))
+  await expect(verify()).rejects.toThrow(/cells.bin does not fit/)
+  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100), (manifest) => ({
+    ...manifest,
+    index: { ...manifest.index, cells: 1 },
+  }))
+  await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
+})

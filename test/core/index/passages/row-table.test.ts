@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { createRowTableWriter, readRowTable, rowTableBytes } from '#core/index/passages/row-table.ts'
+import type { RowTable } from '#core/index/passages/row-table.ts'
+import { testPassage } from '#test/support/artifact.ts'
+
+interface Placed {
+  readonly document: string
+  readonly revision: string
+  readonly provision: string
+  readonly chunk: string
+}
+
+function recordOf({ document, revision, provision, chunk }: Placed): PassageRecord {
+  const record = testPassage(0)
+  return {
+    ...record,
+    chunk_id: chunk,
+    provision,
+    document: { ...record.document, id: document, revision_id: revision },
+  }
+}
+
+function tableOf(rows: readonly Placed[]): RowTable & { readonly returned: readonly boolean[] } {
+  const writer = createRowTableWriter(rows.length)
+  const returned = rows.map((row, at) => writer.add(at, recordOf(row)))
+  const bytes = writer.finish()
+  expect(bytes).toHaveLength(rowTableBytes(rows.length))
+  return { ...readRowTable(new Uint8Array(bytes).buffer, rows.length), returned }
+}
+
+describe('the table of rows', () => {
+  test('numbers documents and provisions by first appearance, ranks chunk ids, and marks rows that continue a revision', () => {
+    const { documents, provisions, chunkRanks, continues } = tableOf([
+      { document: 'b', revision: 'b1', provision: 'b#1', chunk: 'chk_3' },
+      { document: 'b', revision: 'b1', provision: 'b#2', chunk: 'chk_0' },
+      { document: 'b', revision: 'b2', provision: 'b#1', chunk: 'chk_2' },
+      { document: 'a', revision: 'a1', provision: 'a#1', chunk: 'chk_1' },
+    ])
+    expect([...documents]).toEqual([0, 0, 0, 1])
+    expect([...provisions]).toEqual([0, 1, 0, 2])
+    expect([...chunkRanks]).toEqual([3, 0, 2, 1])
+    expect([...continues]).toEqual([0, 1, 0, 0])
+  })
+
+  test('says of any rows what comparing them says', () => {
+    const letter = fc.constantFrom('a', 'b', 'c')
+    const anyRows = fc.uniqueArray(
+      fc.record({ document: letter, revision: letter, provision: letter, chunk: fc.string() }),
+      {
+        selector: ({ chunk }) => chunk,
+        maxLength: 20,
+      },
+    )
+    fc.assert(
+      fc.property(anyRows, (rows) => {
+        const { documents, provisions, chunkRanks, continues, returned } = tableOf(rows)
+        for (const [a, one] of rows.entries()) {
+          expect(continues[a] === 1).toBe(a > 0 && rows[a - 1]?.revision === one.revision)
+          expect(returned[a]).toBe(continues[a] === 1)
+          for (const [b, other] of rows.entries()) {
+            expect(documents[a] === documents[b]).toBe(one.document === other.document)
+            expect(provisions[a] === provisions[b]).toBe(one.provision === other.provision)
+            expect((chunkRanks[a] ?? 0) < (chunkRanks[b] ?? 0)).toBe(one.chunk < other.chunk)
+          }
+        }
+      }),
+    )
+  })
+
+  test('is refused when it is not as long as its rows need', () => {
+    const bytes = createRowTableWriter(0).finish()
+    expect(bytes).toHaveLength(0)
+    for (const length of [0, rowTableBytes(3) - 1, rowTableBytes(3) + 1, rowTableBytes(4)])
+      expect(() => readRowTable(new ArrayBuffer(length), 3)).toThrow(RangeError)
+  })
+})

@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonicalReference, createActAliases, namedReferences } from '#core/index/references/parser/parser.ts'
+import { type Case, CORPUS_ALIASES, readCases } from '#test/support/references/cases.ts'
+
+const CASES = [...readCases('cases-first.tsv'), ...readCases('cases-second.tsv'), ...readCases('cases-third.tsv')]
+const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']
+const NO_ALIASES = createActAliases([])
+
+interface Score {
+  readonly precision: number
+  readonly recall: number
+  readonly misses: readonly string[]
+}
+
+function namesOf(query: string): string[] {
+  return namedReferences(query, CORPUS_ALIASES).map((named) => canonicalReference(named.reference))
+}
+
+/** Over references, not over cases: each named one is right or wrong, each expected one found or not. */
+function score(cases: readonly Case[]): Score {
+  let right = 0
+  let found = 0
+  let expected = 0
+  const misses: string[] = []
+  for (const one of cases) {
+    const names = namesOf(one.query)
+    const left = [...names]
+    for (const name of one.expected) {
+      const index = left.indexOf(name)
+      if (index >= 0) left.splice(index, 1)
+    }
+    right += names.length - left.length
+    found += names.length
+    expected += one.expected.length
+    if (left.length > 0 || names.length < one.expected.length)
+      misses.push(`${one.query}: expected [${one.expected.join(' ')}], named [${names.join(' ')}]`)
+  }
+  return { precision: right / found, recall: right / expected, misses }
+}
+
+describe('on the table of written cases', () => {
+  test('there are at least 300 different queries, 100 of them hard negatives, and every family has both', () => {
+    expect(new Set(CASES.map((one) => one.query)).size).toBeGreaterThanOrEqual(300)
+    expect(CASES.filter((one) => one.expected.length === 0).length).toBeGreaterThanOrEqual(100)
+    for (const family of FAMILIES) {
+      const own = CASES.filter((one) => one.family === family)
+      expect(own.filter((one) => one.expected.length === 0).length).toBeGreaterThanOrEqual(10)
+      expect(own.filter((one) => one.expected.length > 0).length).toBeGreaterThanOrEqual(20)
+    }
+    expect(new Set(CASES.map((one) => one.family))).toEqual(new Set(FAMILIES))
+  })
+
+  test.each(['all', ...FAMILIES])('precision and recall are at least 0.95 each: %s', (family) => {
+    const result = score(CASES.filter((one) => family === 'all' || one.family === family))
+    const figures = `precision ${result.precision.toFixed(3)}, recall ${result.recall.toFixed(3)}`
+    const report = [`${family}: ${figures}`, ...result.misses].join('\n  ')
+    if (result.misses.length > 0) console.log(report)
+    expect(result.precision, report).toBeGreaterThanOrEqual(0.95)
+    expect(result.recall, report).toBeGreaterThanOrEqual(0.95)
+  })
+
+  test('case, kinds of space and compatibility characters do not matter', () => {
+    const spaced = 'Article\u00a06(1)(f)\u202fGDPR'
+    for (const query of [
+      spaced,
+      'article 6(1)(f) gdpr',
+      'ARTICLE 6(1)(f) GDPR',
+      'Ａｒｔｉｃｌｅ ６（１）（f） GDPR',
+      'Art\u00adicle \u200e6 (1) (f) GDPR',
+    ]) {
+      expect(namesOf(query), query).toEqual(['celex:32016R0679#6/1/f'])
+    }
+  })
+})
+
+describe('acts of the corpus', () => {
+  test('a short code names a provision only where the corpus has it as an alias', () => {
+    expect(namesOf('COBS 3.4.1')).toEqual(['rulebook:cobs#3/4/1'])
+    expect(namedReferences('COBS 3.4.1', NO_ALIASES)).toEqual([])
+  })
+
+  test('the corpus decides what a well-known name stands for', () => {
+    const aliases = createActAliases([['GDPR', 'eur:2016/679']])
+    expect(namedReferences('Article 6 GDPR', aliases).map((named) => canonicalReference(named.reference))).toEqual([
+      'eur:2016/679#6',
+    ])
+  })
+
+  test('one alias for two acts means the same whatever the order they come in', () => {
+    const entries: [string, string][] = [
+      ['Blue Book', 'rulebook:b'],
+      ['Blue Book', 'rulebook:a'],
+    ]
+    const acts = [entries, entries.toReversed()].map(
+      (order) => namedReferences('Blue Book 1.2', createActAliases(order))[0]?.reference.act,
+    )
+    expect(acts).toEqual(['rulebook:a', 'rulebook:a'])
+  })
+
+  test('a section takes the part it is numbered under as its act, where the corpus has that part', () => {
+    const aliases = createActAliases([['Regulation S-P', 'cfr:17/248']])
+    expect(namedReferences('§ 248.30(a)', aliases).map((named) => canonicalReference(named.reference))).toEqual([
+      'cfr:17/248#30/a',
+    ])
+    expect(namedReferences('§ 248.30(a)', NO_ALIASES).map((named) => canonicalReference(named.reference))).toEqual([
+      '*#248/30/a',
+    ])
+  })
+})
+
+/** Pieces of references and of prose, glued and apart, so that arbitrary texts come near the grammar. */
+const NEARLY_LEGAL = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        'Article',
+        'Art.',
+        '§',
+        '§§',
+        'Rule',
+        'AML',
+        'GDPR',
+        '12 CFR',
+        'U.S.C.',
+        '(',
+        ')',
+        '(1)',
+        '(f)',
+        '.',
+        '-',
+        '–',
+        ',',
+        ' and ',
+        ' of the ',
+        'Abs.',
+        'L.',
+        '/',
+        '2016',
+        'EU',
+        'III',
+        '\u00ad',
+        '６',
+      ),
+      fc.nat(9999).map(String),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+      fc.constant(' '),
+    ),
+    { maxLength: 60 },
+  )
+  .map((pieces) => pieces.join(''))
+
+describe('on any text', () => {
+  test('references stand in order without overlap, and their text is what the query has there', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(NEARLY_LEGAL, fc.string({ unit: 'binary' }), fc.constantFrom(...CASES.map((one) => one.query))),
+        (query) => {
+          let end = 0
+          for (const named of namedReferences(query, CORPUS_ALIASES)) {
+            expect(named.start).toBeGreaterThanOrEqual(end)
+            expect(named.end).toBeGreaterThan(named.start)
+            expect(named.text).toBe(query.slice(named.start, named.end))
+            expect(canonicalReference(named.reference)).toMatch(/^\S+$/)
+            end = named.end
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('surrounding prose changes nothing', () => {
+    for (const one of CASES)
+      expect(namesOf(`Please tell me: ${one.query} Thanks`), one.query).toEqual(namesOf(one.query))
+  })
+
+  test('time grows with the length, not with its square', () => {
+    const pieces = [
+      'Articles 1, ',
+      'article 1 and ',
+      '§ ',
+      '(1)',
+      'Article 5 of the Big and ',
+      '12 CFR ',
+      'point (a) of ',
+      '1.',
+      '1-',
+      '1a',
+      'Abs. 1 und ',
+      'AML ',
+      '(EU) ',
+      'eli/reg_',
+      'Markets and ',
+      '2016/679/EU and ',
+      '((',
+      'comment 1-1.',
+    ]
+    for (const piece of pieces) {
+      const timeMs = (length: number): number => {
+        const query = piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
+        const times = [0, 1, 2, 3, 4].map(() => {
+          const started = performance.now()
+          namedReferences(query, CORPUS_ALIASES)
+          return performance.now() - started
+        })
+        return Math.min(...times)
+      }
+      const [short, long] = [timeMs(2_000), timeMs(32_000)]
+      expect(short, piece).toBeLessThan(100)
+      // Sixteen times the text: a square would take 256 times as long.
+      expect(long, piece).toBeLessThan(Math.max(short, 1) * 80)
+    }
+  })
+})

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startTethered } from '#jobs/cli/local/supervised-process.ts'
+import { alive } from '#test/support/alive.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'evidence-interrupt-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Of the server itself: while the cluster is made, a negative number stands there. */
+async function postmasterOf(dataDir: string): Promise<number> {
+  const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid')
+  for (;;) {
+    const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : 0
+    if (pid > 0) return pid
+    await sleep(1)
+  }
+}
+
+test(
+  'a Ctrl-C while Postgres starts for the first time ends the demo only after Postgres',
+  { timeout: 60_000 },
+  async () => {
+    const dataDir = join(folder, 'data')
+    const child = spawn(process.execPath, ['jobs/cli/demo/main.ts', '--once', '--data-dir', dataDir], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const said: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
+    const closed = once(child, 'close').then(([code]: unknown[]) => code)
+    const postmaster = await postmasterOf(dataDir)
+    // Held, so that it is still starting when the signal comes.
+    process.kill(postmaster, 'SIGSTOP')
+    try {
+      child.kill('SIGINT')
+      expect(await Promise.race([closed, sleep(1_500, 'still stopping')])).toBe('still stopping')
+    } finally {
+      process.kill(postmaster, 'SIGCONT')
+    }
+    expect(await closed).toBe(130)
+    expect(alive(postmaster)).toBe(false)
+    const text = Buffer.concat(said).toString()
+    expect(text).not.toMatch(/Postgres … ready/)
+    expect(text.trimEnd().split('\n').at(-1)).toBe('Stopping …')
+  },
+)
+
+test('a program that does not hear the first request to stop is asked again', { timeout: 30_000 }, async () => {
+  const command = [
+    '/bin/sh',
+    '-c',
+    'echo started; sleep 2; exec "$0" -e "setInterval(() => {}, 1000)"',
+    process.execPath,
+  ] as const
+  const logFile = join(folder, 'log')
+  const program = startTethered({
+    name: 'The program',
+    command: [...command],
+    environment: {},
+    folder,
+    logFile,
+    stopSignal: 'INT',
+  })
+  await expect.poll(() => readFileSync(logFile, 'utf8')).toBe('started\n')
+  const began = performance.now()
+  await program.stop(20_000)
+  expect(performance.now() - began).toBeLessThan(15_000)
+  expect(program.running()).toBe(false)
+})

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startService } from '#jobs/cli/local/processes.ts'
+import type { LocalService, ServiceOptions } from '#jobs/cli/local/processes.ts'
+import { alive } from '#test/support/alive.ts'
+
+let folder: string
+let options: ServiceOptions
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'evidence-service-'))
+  const witness = join(folder, 'witness')
+  options = {
+    name: 'The service',
+    script: join(folder, 'main.ts'),
+    environment: { WITNESS: witness },
+    logFile: join(folder, 'service.log'),
+    ready: () => Promise.resolve(existsSync(witness)),
+  }
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+function start(source: string, changes: Partial<ServiceOptions> = {}): Promise<LocalService> {
+  writeFileSync(join(folder, 'main.ts'), `import { writeFileSync } from 'node:fs'\n${source}`)
+  return startService({ ...options, ...changes })
+}
+
+// Renamed when whole: the test reads it as soon as it is there.
+const REPORT = `const witness = process.env['WITNESS'] ?? ''
+writeFileSync(witness + '.part', JSON.stringify(Object.keys(process.env)))
+process.getBuiltinModule('node:fs').renameSync(witness + '.part', witness)
+setInterval(() => {}, 1000)
+`
+
+test('a service sees only the environment it was given', async () => {
+  process.env['ONLY_THE_PARENT_KNOWS'] = 'secret'
+  const service = await start(REPORT)
+  delete process.env['ONLY_THE_PARENT_KNOWS']
+  const names = JSON.parse(readFileSync(join(folder, 'witness'), 'utf8')) as readonly string[]
+  expect([...names].filter((name) => !name.startsWith('NODE_CHANNEL_')).sort()).toEqual(['PATH', 'WITNESS'])
+  await service.stop()
+})
+
+test('stop asks first and gives the exit code', async () => {
+  const service = await start(`process.on('SIGTERM', () => process.exit(5))\n${REPORT}`)
+  expect(await service.stop()).toBe(5)
+  expect(service.running()).toBe(false)
+})
+
+test('a service that ignores the request is killed when its time is up', async () => {
+  const service = await start(`process.on('SIGTERM', () => {})\n${REPORT}`)
+  expect(await service.stop(200)).toBe(null)
+  expect(alive(service.pid)).toBe(false)
+})
+
+test('a service that ends early is reported with the last lines of its log', async () => {
+  await expect(start("console.log('the port is taken')\nprocess.exit(1)\n")).rejects.toThrow(
+    /^The service ended unexpectedly \(code 1\)\. Its last lines:\n {2}the port is taken$/,
+  )
+})
+
+test('a service that is never ready is stopped and reported when its time is up', async () => {
+  await expect(
+    start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1_500 }),
+  ).rejects.toThrow(/was not ready after 1\.5 s\. Its last lines:\n {2}waiting/)
+})
+
+test('a running service that dies is noticed', async () => {
+  const service = await start(REPORT)
+  service.signal('SIGKILL')
+  await expect(service.ended).rejects.toThrow(/ended unexpectedly \(SIGKILL\)/)
+})
+
+/** Starts everything in a parent of its own and kills that parent. */
+async function pidsAfterParentWasKilled(parentSource: string): Promise<readonly number[]> {
+  writeFileSync(join(folder, 'parent.ts'), parentSource)
+  const parent = spawn(process.execPath, [join(folder, 'parent.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = new Promise((resolve) => parent.once('exit', resolve))
+  const line = await new Promise<string>((resolve) =>
+    parent.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+  )
+  const pids = JSON.parse(line) as readonly number[]
+  expect(pids.every(alive)).toBe(true)
+  parent.kill('SIGKILL')
+  await exited
+  return pids
+}
+
+test('no service, Postgres or Redis outlives a parent that was killed', async () => {
+  const source = (path: string): string => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
+  writeFileSync(
+    join(folder, 'main.ts'),
+    `import { writeFileSync } from 'node:fs'\nimport { stopOnSignal } from ` +
+      `'${source('core/platform/shutdown.ts')}'\nimport { createLog } from ` +
+      `'${source('core/platform/log.ts')}'\nstopOnSignal(createLog('service', 'info'), 1000, () => ` +
+      `Promise.resolve())\n${REPORT}`,
+  )
+  const pids = await pidsAfterParentWasKilled(`
+    import { existsSync, readFileSync } from 'node:fs'
+    import { startPostgres } from '${source('jobs/cli/local/postgres.ts')}'
+    import { startRedis } from '${source('jobs/cli/local/redis.ts')}'
+    import { startService } from '${source('jobs/cli/local/processes.ts')}'
+    const folder = ${JSON.stringify(folder)}
+    await startPostgres({ folder: folder + '/postgres' })
+    await startRedis({ folder: folder + '/redis' })
+    const service = await startService({ name: 'service', script: folder + '/main.ts', environment: { WITNESS: folder + '/witness' }, logFile: folder + '/log', ready: async () => existsSync(folder + '/witness') })
+    const postmaster = Number.parseInt(readFileSync(folder + '/postgres/cluster/postmaster.pid', 'utf8'), 10)
+    console.log(JSON.stringify([service.pid, postmaster]))
+  `)
+  await expect.poll(() => pids.filter(alive), { timeout: 15_000 }).toEqual([])
+})

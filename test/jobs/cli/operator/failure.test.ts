@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { failureOf } from '#jobs/cli/operator/failure.ts'
+
+test.each([
+  [
+    'EACCES',
+    '/store/snapshots',
+    'This account may not use /store/snapshots: correct the rights there, or the path given, or ARTIFACT_STORE.',
+  ],
+  [
+    'EROFS',
+    '/store/snapshots',
+    '/store/snapshots lies where nothing can be written: point ARTIFACT_STORE to a place that can be written to.',
+  ],
+  [
+    'ENOSPC',
+    undefined,
+    'There is no space left for a file of the artifact store: free some or point ARTIFACT_STORE to ' +
+      'another disk, then repeat the command.',
+  ],
+])('%s from the file system is told as what to correct', (code, path, sentence) => {
+  const error = Object.assign(new Error(`${code}: refused`), { code, ...(path === undefined ? {} : { path }) })
+  expect(failureOf(error)).toEqual({ exitCode: 1, sentence })
+})

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
+import { readVersion } from '#core/db/versions.ts'
+import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
+import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { openRig } from '#test/support/operator/harness.ts'
+import type { OperatorRig } from '#test/support/operator/harness.ts'
+
+let rig: OperatorRig
+const enqueue = (): Promise<void> => Promise.resolve()
+
+beforeAll(async () => {
+  rig = await openRig()
+  await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
+})
+afterAll(() => rig.close())
+
+/** An approved version as a build leaves it. */
+async function approved(): Promise<string> {
+  const [source, build, version, projection] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+  const facets = JSON.stringify({
+    languages: ['en'],
+    jurisdictions: ['HS-M'],
+    subjects: ['conduct'],
+    statuses: ['verified'],
+  })
+  const embedding = JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })
+  const rows: readonly (readonly [string, readonly unknown[]])[] = [
+    [
+      'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) select $1, id, ' +
+        "'{}', array[$1::uuid], '{}' from knowledge_bases",
+      [source],
+    ],
+    [
+      "insert into builds (id, knowledge_base_id, import_id, parameters) select $1, id, $2, '{}' from knowledge_bases",
+      [build, source],
+    ],
+    [
+      'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, ' +
+        "evaluation, passed) select $1, id, $2, 1, 1, $3, '{}', true from knowledge_bases",
+      [version, build, facets],
+    ],
+    [
+      "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
+      [projection, version, embedding],
+    ],
+    [
+      'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+        "$2, '{}', 'evidence_probability', 0.5)",
+      [randomUUID(), projection],
+    ],
+  ]
+  for (const [statement, values] of rows) await rig.owner.query(statement, [...values])
+  await reviewVersion(rig.operator, { version, verdict: 'approved', reviewer: 'reviewer', note: 'fine' })
+  return version
+}
+
+/** What the job worker writes, without the search nodes. */
+async function finish(id: string): Promise<void> {
+  const activation = await readActivation(rig.owner, id)
+  const version = activation === undefined ? undefined : await readVersion(rig.owner, activation.version_id)
+  if (activation === undefined || version === undefined) throw new Error('nothing was asked for')
+  expect(await movePointer(rig.owner, activation, version.profile_id)).toBe(true)
+  await setVersionState(rig.owner, version.id, version.state, 'active')
+  if (activation.expected_version_id !== null)
+    await setVersionState(rig.owner, activation.expected_version_id, 'active', 'retired')
+  await finishActivation(rig.owner, id, 'done', '')
+}
+
+test(
+  'a rollback after a rollback only ever goes further back, past what was never active, and refuses ' +
+    'where nothing is left',
+  async () => {
+    const none =
+      '"rules" has no earlier version to return to: choose one from "operator versions list ' +
+      '--knowledge-base rules" and name it with --to.'
+    await expect(requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
+    const activated: string[] = []
+    for (let count = 0; count < 3; count++) {
+      const version = await approved()
+      await finish((await requestActivation(rig.operator, { version }, enqueue)).id)
+      activated.push(version)
+      await approved()
+    }
+    const [first = '', second = '', third = ''] = activated
+    for (const [from, to] of [
+      [third, second],
+      [second, first],
+    ]) {
+      const asked = await requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)
+      expect(asked).toMatchObject({ version_id: to, replaces: from })
+      await finish(asked.id)
+    }
+    await expect(requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
+    const fourth = await approved()
+    await finish((await requestActivation(rig.operator, { version: fourth }, enqueue)).id)
+    // What it replaced, not the newer ones that had been rolled back from.
+    expect(await requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)).toMatchObject({
+      version_id: first,
+      replaces: fourth,
+    })
+    expect(await requestRollback(rig.operator, { knowledgeBase: 'rules', to: third }, enqueue)).toMatchObject({
+      version_id: third,
+      replaces: fourth,
+    })
+  },
+)

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { projectionIdOf } from '#jobs/build/ids.ts'
+import { tidy } from '#jobs/maintenance/collect-garbage.ts'
+import { createJobsWorld, demoCorpus, silent } from '#test/support/jobs/harness.ts'
+import type { JobsWorld } from '#test/support/jobs/harness.ts'
+
+let world: JobsWorld
+let knowledgeBaseId: string
+let importId: string
+
+beforeAll(async () => {
+  world = await createJobsWorld()
+  knowledgeBaseId = await world.createKnowledgeBase()
+  importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+})
+afterAll(async () => {
+  await world.stop()
+})
+beforeEach(async () => {
+  await tidyUp()
+})
+
+const tidyUp = (): Promise<number> => tidy({ database: world.service, store: world.store, log: silent })
+
+/** What a build that was killed while it wrote its artifact leaves on disk. */
+interface Leftovers {
+  readonly work: string
+  readonly unfinished: string
+  readonly artifact: string
+}
+
+function leaveBehind(buildId: string): Leftovers {
+  const artifact = world.store.artifactFolder(projectionIdOf(buildId))
+  const left = { work: world.store.workFolder(buildId), unfinished: `${artifact}.0123456789ab.tmp`, artifact }
+  for (const folder of Object.values(left)) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'vectors.f32'), 'half')
+  }
+  return left
+}
+
+async function buildIn(state: string, endedAgoMs: number): Promise<Leftovers> {
+  const id = await world.requestBuild(knowledgeBaseId, importId)
+  await world.owner.query(
+    'update builds set state = $2, updated_at = now() - make_interval(secs => $3 / 1000.0) where id = $1',
+    [id, state, endedAgoMs],
+  )
+  return leaveBehind(id)
+}
+
+const present = ({ work, unfinished, artifact }: Leftovers): Record<keyof Leftovers, boolean> => ({
+  work: existsSync(work),
+  unfinished: existsSync(unfinished),
+  artifact: existsSync(artifact),
+})
+const LONG_AGO_MS = 3_600_000
+
+test.each(['queued', 'running'])(
+  'nothing of a build that is %s is touched, however long it has been silent',
+  async (state) => {
+    const left = await buildIn(state, LONG_AGO_MS)
+    expect(await tidyUp()).toBe(0)
+    expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
+  },
+)
+
+test('of a build that failed everything goes', async () => {
+  const left = await buildIn('failed', LONG_AGO_MS)
+  expect(await tidyUp()).toBe(2)
+  expect(present(left)).toEqual({ work: false, unfinished: false, artifact: false })
+})
+
+test('of a build that succeeded the artifact stays, what its killed runs left goes', async () => {
+  const left = await buildIn('succeeded', LONG_AGO_MS)
+  await tidyUp()
+  expect(present(left)).toEqual({ work: false, unfinished: false, artifact: true })
+})
+
+test('a build that ended a moment ago may still have a run that does not know it, so it waits', async () => {
+  const left = await buildIn('failed', BOUNDS.tidyBuildsOlderThanMs / 2)
+  expect(await tidyUp()).toBe(0)
+  expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
+})
+
+test('what no build of this database explains stays: another installation may share the store', async () => {
+  const left = leaveBehind(randomUUID())
+  expect(await tidyUp()).toBe(0)
+  expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
+})
+
+test('a temporary file of a capture goes once nobody wrote to it for a day; snapshots stay', async () => {
+  const snapshot = world.store.snapshotFile('ab'.repeat(32))
+  const [abandoned, written] = [`${snapshot}.${randomUUID()}.tmp`, `${snapshot}.${randomUUID()}.tmp`]
+  mkdirSync(dirname(snapshot), { recursive: true })
+  for (const path of [snapshot, abandoned, written]) writeFileSync(path, 'bytes')
+  const old = new Date(Date.now() - BOUNDS.tidyFilesOlderThanMs - 60_000)
+  for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
+  expect(await tidyUp()).toBe(1)
+  expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])
+})

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { ArtifactRow } from '#core/index/format/writer.ts'
+import type { SearchReply } from '#core/rpc/search-client.ts'
+import type { SearchInput } from '#search-node/search/pipeline.ts'
+import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
+import { searchable } from '#test/support/search-node/searchable.ts'
+import type { Searchable } from '#test/support/search-node/searchable.ts'
+import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
+import { queryNear, seededRandom } from '#test/support/artifact.ts'
+import type { PassageTraits } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+
+/** Passages of one rulebook among many that are of none. */
+const TRAITS: Readonly<Record<number, PassageTraits>> = {
+  33: { references: ['rulebook:bee#6/5/2'] },
+  71: { references: ['rulebook:bee#6/5/3/a'] },
+  120: { references: ['rulebook:bee#9/1'], language: 'de' },
+  201: { references: ['rulebook:bee#7/4'], status: 'withdrawn' },
+}
+
+let corpus: Searchable
+let rows: readonly ArtifactRow[]
+beforeAll(async () => {
+  rows = wordedRows({ rows: 400, dimensions: 16, seed, clusters: 20, traits: (n) => TRAITS[n] ?? {} })
+  const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'Bee Rulebook'] }]
+  corpus = await searchable({ rows, acts })
+})
+afterAll(() => corpus.close())
+
+const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
+const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
+const named = ({ passages }: SearchReply): string[] =>
+  passages.filter((passage) => passage.named).map(({ source_id }) => source_id)
+const vector = (): Float32Array => queryNear(rows, 5, seededRandom(seed))
+const ENGLISH = { ...EVERYTHING, languages: ['en'] }
+
+describe('a provision that the query names', () => {
+  test.each<[string, Partial<SearchInput>]>([
+    ['words alone', {}],
+    ['weighted scores', { vector: undefined }],
+    ['weighted scores, nearly all on the vector', { ranking: { ...RANKING, dense_weight: 0.99 } }],
+    ['reciprocal ranks', { ranking: { ...RANKING, fusion: 'rrf' } }],
+  ])('comes first and is marked, however much better others match by %s', (name, change) => {
+    const text = `What does BEE 6.5.2 say of ${ownWord(5)} and ${questionOn(3, seededRandom(seed))}?`
+    const reply = ask({ text, limit: 10, ...(name === 'words alone' ? {} : { vector: vector() }), ...change })
+    expect(reply.passages[0]).toMatchObject({ source_id: sourceOf(33), named: true })
+    expect(named(reply)).toEqual([sourceOf(33)])
+    expect(reply.passages.length).toBeGreaterThan(1)
+    expect(reply.unsupported).toEqual([])
+    const [first, ...others] = reply.passages.map(({ score }) => score)
+    expect(first).toBeGreaterThanOrEqual(0.5)
+    expect(Math.max(...others)).toBeLessThanOrEqual(0.5)
+  })
+
+  test('is served although no word of it and no vector finds it', () => {
+    for (const change of [{}, { vector: vector() }])
+      expect(named(ask({ text: 'BEE 6.5.2', limit: 1, ...change }))).toEqual([sourceOf(33)])
+  })
+
+  test('brings the passages of its parts', () => {
+    expect(new Set(named(ask({ text: 'Explain BEE 6.5.', limit: 5 })))).toEqual(new Set([sourceOf(33), sourceOf(71)]))
+  })
+
+  test('is served by its name alone where the query has many names', () => {
+    const reply = ask({ text: 'Bee Rulebook 6.5.2 and BEE 9.1', limit: 2, vector: vector() })
+    expect(new Set(named(reply))).toEqual(new Set([sourceOf(33), sourceOf(120)]))
+  })
+
+  test('is looked for in the words, never where only a vector asks', () => {
+    expect(named(ask({ vector: vector() }))).toEqual([])
+  })
+})
+
+describe('a provision that cannot be served', () => {
+  const text = 'Does BEE 9.1 apply?'
+  const unsupported = { text: 'BEE 9.1', normalized: 'rulebook:bee#9/1' }
+
+  test('is outside the filters where the caller is entitled to it', () => {
+    const reply = ask({ text, filters: ENGLISH, entitled: EVERYTHING, vector: vector() })
+    expect(reply.unsupported).toEqual([{ ...unsupported, reason: 'outside_filters' }])
+    expect(named(reply)).toEqual([])
+  })
+
+  test('is outside the filters where other rows were asked for', () => {
+    const onlyRows = new Uint8Array(rows.length / 8)
+    expect(ask({ text, onlyRows }).unsupported).toEqual([{ ...unsupported, reason: 'outside_filters' }])
+  })
+
+  test('is not in the corpus where the caller is not entitled to it, whatever the corpus holds', () => {
+    expect(ask({ text, filters: ENGLISH, vector: vector() }).unsupported).toEqual([
+      { ...unsupported, reason: 'not_in_corpus' },
+    ])
+    expect(ask({ text: 'BEE 7.4' }).unsupported).toEqual([
+      { text: 'BEE 7.4', normalized: 'rulebook:bee#7/4', reason: 'not_in_corpus' },
+    ])
+  })
+
+  test('is not in the corpus where the corpus does not hold it', () => {
+    expect(ask({ text: 'BEE 40.1', entitled: EVERYTHING }).unsupported).toEqual([
+      { text: 'BEE 40.1', normalized: 'rulebook:bee#40/1', reason: 'not_in_corpus' },
+    ])
+  })
+
+  test(
+    'is told from one that is not held by looking the entitlement up once, however many passages are ' +
+      'of the provision',
+    () => {
+      const lookUps = vi.spyOn(corpus.mapping.allowedCache, 'get')
+      ask({ text: 'BEE 6 and BEE 9.1', filters: ENGLISH, entitled: { ...EVERYTHING } })
+      expect(lookUps).toHaveBeenCalledTimes(2)
+      lookUps.mockRestore()
+    },
+  )
+
+  test('is told once each and in the order of the query, beside what can be served', () => {
+    const reply = ask({
+      text: 'Compare BEE 40.1, BEE 6.5.2, BEE 9.1 and BEE 40.1.',
+      filters: ENGLISH,
+      entitled: EVERYTHING,
+      vector: vector(),
+    })
+    expect(reply.unsupported.map(({ normalized, reason }) => [normalized, reason])).toEqual([
+      ['rulebook:bee#40/1', 'not_in_corpus'],
+      ['rulebook:bee#9/1', 'outside_filters'],
+    ])
+    expect(named(reply)).toEqual([sourceOf(33)])
+  })
+
+  test('changes nothing in the passages', () => {
+    const [with40, without] = ['BEE 40.1', 'BEE'].map((name) =>
+      ask({ text: `${ownWord(5)} ${name}`, vector: vector(), ranking: { ...RANKING, dense_weight: 1 } }),
+    )
+    expect(with40?.passages).toEqual(without?.passages)
+    expect(with40?.passages).toHaveLength(5)
+  })
+})

@@ -1,0 +1,258 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { allowedRows } from '#search-node/search/filter-bitset.ts'
+import { cosines, denseRows } from '#search-node/search/candidates/vectors/search.ts'
+import { artifactRef, openMapping } from '#core/index/format/reader.ts'
+import type { Mapping } from '#core/index/format/reader.ts'
+import {
+  allows,
+  bruteForce,
+  buildTestArtifact,
+  queryNear,
+  seededRandom,
+  signingKeys,
+  testRows,
+  unit,
+} from '#test/support/artifact.ts'
+import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+const { privateKeyDer } = signingKeys()
+
+const LIMIT = 10
+const EXPANSION = 64
+const EVERYTHING: TestFilters = {
+  languages: ['de', 'en'],
+  jurisdictions: ['XA', 'XB'],
+  subjects: [],
+  any_subject: true,
+  verification_statuses: ['verified'],
+  in_force_on: '',
+  documents: [],
+}
+
+const open = ({ folder, manifest }: TestArtifact): Mapping => openMapping(artifactRef(folder, manifest))
+
+let store: string
+beforeAll(() => {
+  store = mkdtempSync(join(tmpdir(), 'search-dense-'))
+})
+afterAll(() => rmSync(store, { recursive: true, force: true }))
+
+interface Found {
+  readonly plan: string
+  readonly chunkIds: readonly string[]
+}
+
+function nearest(mapping: Mapping, query: Float32Array, filters: TestFilters, limit = LIMIT): Found {
+  const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
+  const { plan, rows } = denseRows(mapping, query, allowed, limit, EXPANSION)
+  const candidates = Uint32Array.from(rows).sort()
+  const scores = cosines(mapping.vectors, candidates, query)
+  const order = [...candidates.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+  return { plan, chunkIds: order.slice(0, limit).map((at) => mapping.passage(candidates[at] ?? 0).chunk_id) }
+}
+
+/**
+ * Recall@10 against brute force: the share of the ten found that score no less than the true tenth, so that any order
+ * of equals is right. Asserts that every row is allowed and that there are as many as there can be.
+ */
+function recallOf(
+  mapping: Mapping,
+  rows: readonly ArtifactRow[],
+  filtersOf: (nearRow: number) => TestFilters,
+  queries = 40,
+): { readonly recall: number; readonly plans: ReadonlySet<string> } {
+  const random = seededRandom(seed + 1)
+  const plans = new Set<string>()
+  let [hits, possible] = [0, 0]
+  for (let n = 0; n < queries; n++) {
+    const row = Math.floor(random() * rows.length)
+    const query = queryNear(rows, row, random)
+    const ranked = bruteForce(rows, query, filtersOf(row), rows.length)
+    const best = ranked.slice(0, LIMIT)
+    const { plan, chunkIds } = nearest(mapping, query, filtersOf(row))
+    plans.add(plan)
+    expect(new Set(chunkIds).size).toBe(best.length)
+    const found = ranked.filter(({ chunk_id }) => chunkIds.includes(chunk_id))
+    expect(found).toHaveLength(best.length)
+    hits += found.filter(({ score }) => score >= (best.at(-1)?.score ?? 0)).length
+    possible += best.length
+  }
+  return { recall: possible === 0 ? 1 : hits / possible, plans }
+}
+
+const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001, s001: 0.000_5 } as const
+const ROWS = 6_000
+const CLUSTERS = 100
+
+describe('a version that is divided into cells', () => {
+  let mapping: Mapping
+  let artifact: TestArtifact
+  let rows: readonly ArtifactRow[]
+  beforeAll(async () => {
+    const random = seededRandom(seed)
+    const subjects = (cluster: number): string[] => [
+      ...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
+      `topic-${cluster}`,
+    ]
+    const traits = (_n: number, cluster: number): PassageTraits => ({
+      subjects: subjects(cluster),
+      language: cluster % 2 === 0 ? 'de' : 'en',
+    })
+    rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
+    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'cells', divided: true })
+    expect(artifact.manifest.index.cells).toBeGreaterThan(50)
+    mapping = open(artifact)
+  })
+  afterAll(() => mapping.close())
+
+  const topicOf = (row: number): number =>
+    Number(rows[row]?.record.subjects.find((subject) => subject.startsWith('topic-'))?.slice(6))
+  const topics = (wanted: (topic: number) => boolean): string[] =>
+    Array.from({ length: CLUSTERS }, (_, topic) => topic)
+      .filter(wanted)
+      .map((topic) => `topic-${topic}`)
+
+  test.each(Object.keys(SHARES))('finds the true best ten where the filter %s allows passages at random', (subject) => {
+    expect(
+      recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: [subject] })).recall,
+    ).toBeGreaterThanOrEqual(0.98)
+  })
+
+  test.each([1, 5, 25, 50])(
+    'finds the true best ten where a filter keeps the topic of the query among %i of a hundred',
+    (kept) => {
+      const filters = (row: number): TestFilters => ({
+        ...EVERYTHING,
+        any_subject: false,
+        subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
+      })
+      expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
+    },
+  )
+
+  test.each([1, 5, 25, 50, 99])(
+    'finds the true best ten where a filter excludes the topic of the query and keeps %i of a hundred',
+    (kept) => {
+      const filters = (row: number): TestFilters => ({
+        ...EVERYTHING,
+        any_subject: false,
+        subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
+      })
+      expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
+    },
+  )
+
+  test('scores few allowed rows one by one and many cell by cell', () => {
+    expect([...recallOf(mapping, rows, () => EVERYTHING, 5).plans]).toEqual(['cells'])
+    expect([
+      ...recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: ['s01'] }), 5).plans,
+    ]).toEqual(['exact'])
+  })
+
+  test('a limit near the number of allowed rows is filled in full', () => {
+    const filters = { ...EVERYTHING, languages: ['de'] }
+    const allowed = rows.filter(({ record }) => allows(filters, record)).length
+    const query = queryNear(rows, 7, seededRandom(seed))
+    for (const limit of [allowed - 1, allowed, allowed + 1])
+      expect(nearest(mapping, query, filters, limit).chunkIds).toHaveLength(Math.min(limit, allowed))
+  })
+
+  test('the same search gives the same rows on another mapping', () => {
+    const other = open(artifact)
+    const query = queryNear(rows, 11, seededRandom(seed))
+    expect(nearest(other, query, EVERYTHING)).toEqual(nearest(mapping, query, EVERYTHING))
+    other.close()
+  })
+
+  test.each([1, 3, 40])('%i documents: exactly their passages are allowed', (count) => {
+    const ids = [...new Set(rows.map(({ record }) => record.document.id))]
+      .filter((_, at) => at % 7 === 0)
+      .slice(0, count)
+    const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
+    const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
+    expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
+    expect(recallOf(mapping, rows, () => filters, 10).recall).toBe(1)
+  })
+
+  test('a document that the version does not hold, or that is no id, allows nothing', () => {
+    for (const documents of [
+      ['00000000-0000-4000-8000-000000000000'],
+      ['ffffffff-ffff-4fff-8fff-ffffffffffff'],
+      ['no id'],
+      [''],
+    ])
+      expect(
+        allowedRows({ ...EVERYTHING, documents }, mapping.passages, mapping.facets, mapping.allowedCache).count,
+      ).toBe(0)
+  })
+})
+
+/** Vectors as models make them: most of what tells them apart lies in few directions, which are no axes. */
+function lowRank(random: () => number, dimensions: number, clusters: number): (cluster: number) => Float32Array {
+  const rank = 24
+  const gaussian = (): number => Array.from({ length: 6 }, random).reduce((sum, value) => sum + value - 0.5, 0)
+  const basis = Float32Array.from({ length: rank * dimensions }, gaussian)
+  const centres = Float32Array.from({ length: clusters * rank }, gaussian)
+  return (cluster) => {
+    const latent = Array.from(
+      { length: rank },
+      (_, at) => (centres[cluster * rank + at] ?? 0) + gaussian() * 0.5 + (at === 0 ? 3 : 0),
+    )
+    return unit(
+      Float32Array.from({ length: dimensions }, (_, d) =>
+        latent.reduce((sum, value, at) => sum + value * (basis[at * dimensions + d] ?? 0), gaussian() * 0.6),
+      ),
+    )
+  }
+}
+
+describe('a version whose vectors differ in few directions', () => {
+  let mapping: Mapping
+  let rows: readonly ArtifactRow[]
+  beforeAll(async () => {
+    const random = seededRandom(seed)
+    const draw = lowRank(random, 256, 60)
+    const traits = (_n: number, cluster: number): PassageTraits => ({
+      language: cluster % 2 === 0 ? 'de' : 'en',
+      subjects: [`topic-${cluster % 20}`],
+    })
+    rows = testRows({ rows: 5_000, dimensions: 8, seed, clusters: 60, traits }).map(({ record }) => ({
+      record,
+      vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
+    }))
+    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', divided: true })
+    expect(artifact.manifest.index).toMatchObject({ head: 64 })
+    mapping = open(artifact)
+  })
+  afterAll(() => mapping.close())
+
+  test.each<[string, Partial<TestFilters>]>([
+    ['no filter', {}],
+    ['half of the topics', { languages: ['en'] }],
+    ['one topic', { any_subject: false, subjects: ['topic-3'] }],
+    ['few topics', { any_subject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
+  ])('is searched by heads, and the true best ten are found under %s', (_, filters) => {
+    expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters })).recall).toBeGreaterThanOrEqual(0.98)
+  })
+})
+
+test('vectors without neighbourhoods are not divided, and the true best ten are found among them', async () => {
+  const random = seededRandom(seed)
+  const sparse = (): Float32Array =>
+    Float32Array.from({ length: 256 }, () => (random() < 0.04 ? random() - 0.5 : 0.000_1))
+  const rows = testRows({ rows: 4_500, dimensions: 256, seed }).map(({ record }) => ({
+    record,
+    vector: unit(sparse()),
+  }))
+  const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', divided: true })
+  expect(artifact.manifest.index.cells).toBe(1)
+  const mapping = open(artifact)
+  expect(recallOf(mapping, rows, () => EVERYTHING)).toEqual({ recall: 1, plans: new Set(['exact']) })
+  mapping.close()
+})

@@ -1,0 +1,293 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
+import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import { words as wordsOf } from '#core/index/analysis/words.ts'
+import { EVIDENCE_DEPTH, evidenceOf } from '#search-node/search/predictors.ts'
+import type { EvidenceInput, RankedRows } from '#search-node/search/predictors.ts'
+import { rescoreRows } from '#search-node/search/rescore.ts'
+import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
+import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
+
+type Features = Readonly<Record<EvidenceFeature, number>>
+
+const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
+
+function ranked(rows: readonly number[], scores: readonly number[] = rows.map((_, at) => 0.9 - at / 100)): RankedRows {
+  return { rows: Uint32Array.from(rows), scores: Float64Array.from(scores) }
+}
+
+function featuresOf(list: readonly number[]): Features {
+  expect(list).toHaveLength(EVIDENCE_FEATURES.length)
+  return Object.fromEntries(EVIDENCE_FEATURES.map((name, at) => [name, list[at] ?? Number.NaN])) as Features
+}
+
+/** Features of a list over passages that all say "anchor ballast", two a document; what is given wins. */
+function featuresWith(change: Partial<EvidenceInput>, query = 'anchor ballast'): Features {
+  const corpus = Array.from({ length: 12 }, () => said('anchor ballast'))
+  return withForward(corpus, ({ forward, ask }) => {
+    const question = ask(query)
+    const lexical = change.lexical ?? ranked([0, 1, 2])
+    return featuresOf(
+      evidenceOf({
+        question,
+        questionWords: 2,
+        passages: corpus.length,
+        forward,
+        lexical,
+        contributions: new Float64Array(lexical.rows.length * question.words.length),
+        dense: NOTHING,
+        documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
+        first: said('anchor ballast'),
+        ...change,
+      }),
+    )
+  })
+}
+
+/** As the pipeline measures it: candidates by words, best first, and any list by vectors. */
+function measured(
+  corpus: readonly ForwardPassage[],
+  text: string,
+  dense: RankedRows,
+  documents: Uint32Array,
+): number[] {
+  return withForward(corpus, ({ forward, ask }) => {
+    const question = ask(text)
+    const width = question.words.length
+    const rows = Uint32Array.from(corpus.keys())
+    const { scores, contributions } = rescoreRows(
+      question,
+      forward,
+      { rows: corpus.length, continues: (row) => corpus[row]?.continues === true, allowed: () => true },
+      rows,
+    )
+    const order = [...rows]
+      .filter((row) => (scores[row] ?? 0) > 0)
+      .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+    return evidenceOf({
+      question,
+      questionWords: new Set(wordsOf(text)).size,
+      passages: corpus.length,
+      forward,
+      lexical: ranked(
+        order,
+        order.map((row) => scores[row] ?? 0),
+      ),
+      contributions: Float64Array.from(
+        order.flatMap((row) => [...contributions.subarray(row * width, (row + 1) * width)]),
+      ),
+      dense,
+      documents,
+      first: corpus[order[0] ?? -1],
+    })
+  })
+}
+
+describe('the features of a list', () => {
+  /** The greatest idf, of a word that no row holds, is ln(2 + 2 × rows). */
+  const greatestIdf = (rows: number): number => Math.log(2 + 2 * rows) / Math.log(1 + rows)
+
+  function expectWithinRanges(features: Features, rows: number): void {
+    const { first_length: length, fused_top: fused, mean_idf: idf, ...shares } = features
+    for (const [name, share] of Object.entries(shares)) {
+      expect(share, name).toBeGreaterThanOrEqual(-1e-9)
+      expect(share, name).toBeLessThanOrEqual(1 + 1e-9)
+    }
+    expect(length).toBeGreaterThanOrEqual(0)
+    expect(Math.abs(fused - 0.5)).toBeLessThanOrEqual(1.5)
+    expect(idf).toBeGreaterThanOrEqual(0)
+    expect(idf).toBeLessThanOrEqual(greatestIdf(rows) + 1e-9)
+  }
+
+  const anyCosines = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { maxLength: 9 })
+
+  it('are finite and within their ranges for any corpus, question, documents and vectors', () => {
+    fc.assert(
+      fc.property(
+        anyCorpus,
+        anyText,
+        anyCosines,
+        fc.array(fc.nat({ max: 3 }), { minLength: 9, maxLength: 9 }),
+        (corpus, text, cosines, documents) => {
+          const scores = cosines.slice(0, corpus.length).sort((a, b) => b - a)
+          const list = measured(
+            corpus,
+            text,
+            ranked([...scores.keys()].toReversed(), scores),
+            Uint32Array.from(documents),
+          )
+          expect(list.every(Number.isFinite)).toBe(true)
+          expectWithinRanges(featuresOf(list), corpus.length)
+        },
+      ),
+    )
+  })
+
+  it.each([
+    ['one row', [said('anchor ballast')], ranked([0])],
+    ['one row without vectors', [said('anchor ballast')], NOTHING],
+    ['one document', [said('anchor'), said('ballast anchor'), said('cargo')], ranked([2, 0])],
+    ['no vectors', [said('anchor'), said('ballast anchor')], NOTHING],
+  ])('are finite and within their ranges for %s', (_, corpus, dense) => {
+    const list = measured(corpus, 'anchor ballast', dense, new Uint32Array(corpus.length))
+    expect(list.every(Number.isFinite)).toBe(true)
+    expectWithinRanges(featuresOf(list), corpus.length)
+    expect(featuresOf(list)).toMatchObject({ document_share: 0.5, document_agreement: 0.5, first_coverage: 1 })
+  })
+
+  it('are all 0 when no passage shares a word with the question', () => {
+    const corpus = [said('anchor'), said('ballast')]
+    for (const text of ['cargo', '?', ''])
+      expect(measured(corpus, text, ranked([1, 0]), Uint32Array.of(0, 1))).toEqual(EVIDENCE_FEATURES.map(() => 0))
+  })
+
+  it('come in the order of the wire format', () => {
+    const features = featuresWith({ lexical: ranked([0, 2, 4, 6]), dense: ranked([0, 2, 4, 6]), questionWords: 4 })
+    expect(features).toMatchObject({
+      document_share: 0.25,
+      content_share: 0.5,
+      rank_overlap: 1,
+      first_length: Math.log(3),
+      first_focus: 1,
+      adjacent_pairs: 1,
+      near_pairs: 1,
+    })
+  })
+})
+
+describe('documents', () => {
+  it('document_share is the share of the lexical candidates in the first one’s document', () => {
+    expect(featuresWith({ lexical: ranked([0, 5, 1, 8]) }).document_share).toBe(0.5)
+    expect(featuresWith({ lexical: ranked([0, 5, 7, 8]) }).document_share).toBe(0.25)
+  })
+
+  it('document_share and document_agreement say nothing where one document holds everything', () => {
+    expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1]) })).toMatchObject({
+      document_share: 0.5,
+      document_agreement: 0.5,
+    })
+    expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1, 2]) }).document_share).toBe(1)
+  })
+
+  it('document_agreement is the mean of the weights that words and vectors give to the document they agree on most', () => {
+    // By words documents 0 and 1 have equal weights; the vectors prefer document 1 by e, then 2.
+    const features = featuresWith({ lexical: ranked([0, 2], [0.6, 0.6]), dense: ranked([3, 4], [0.5, 0.47]) })
+    const ofSecond = (1 / 2 + 1 / (1 + Math.exp(-1))) / 2
+    expect(features.document_agreement).toBeCloseTo(ofSecond, 12)
+  })
+
+  it('document_agreement is 1 when both rank one document far above the others, and a half at most without vectors', () => {
+    expect(
+      featuresWith({ lexical: ranked([0, 1, 2], [0.9, 0.9, 0.1]), dense: ranked([1, 4], [0.9, 0.1]) })
+        .document_agreement,
+    ).toBeCloseTo(1, 9)
+    expect(featuresWith({ lexical: ranked([0, 2], [0.9, 0.1]) }).document_agreement).toBeLessThanOrEqual(0.5)
+  })
+
+  it('document_coverage adds up what the passages of the first document say best, each word once', () => {
+    const contributions = Float64Array.of(0.3, 0.1, /* another document */ 0.4, 0.4, /* the first again */ 0.2, 0.25)
+    expect(featuresWith({ lexical: ranked([0, 2, 1]), contributions }).document_coverage).toBeCloseTo(0.3 + 0.25, 12)
+  })
+})
+
+describe('words and vectors', () => {
+  it('rank_overlap is 1 for equal lists, 0 for lists without a row in common and without vectors', () => {
+    expect(featuresWith({ lexical: ranked([4, 2, 7]), dense: ranked([4, 2, 7]) }).rank_overlap).toBeCloseTo(1, 12)
+    expect(featuresWith({ lexical: ranked([4, 2, 7]), dense: ranked([1, 3, 5]) }).rank_overlap).toBe(0)
+    expect(featuresWith({ lexical: ranked([4, 2, 7]) }).rank_overlap).toBe(0)
+  })
+
+  it('rank_overlap weighs the first places most', () => {
+    // Swapped: nothing in common at depth 1, everything at depth 2.
+    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([2, 1]) }).rank_overlap).toBeCloseTo(0.9 / 1.9, 12)
+    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([1, 3]) }).rank_overlap).toBeCloseTo(
+      (1 + 0.9 / 2) / 1.9,
+      12,
+    )
+    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([3, 2]) }).rank_overlap).toBeCloseTo(0.9 / 2 / 1.9, 12)
+  })
+
+  it('rank_overlap looks no deeper than the shorter list', () => {
+    expect(featuresWith({ lexical: ranked([1]), dense: ranked([1, 2, 3]) }).rank_overlap).toBe(1)
+  })
+
+  it('fused_top is the mean of the five best sums; a row that the vectors lack counts with their last cosine', () => {
+    const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
+    // Sums: 0.9 + 0.2, 0.8 + 0.9, then the last cosine 0.2 with 0.7, 0.6, 0.5 and 0.4.
+    expect(featuresWith({ lexical, dense: ranked([1, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
+      (1.1 + 1.7 + 0.9 + 0.8 + 0.7) / 5,
+      12,
+    )
+    // A row that the words lack counts 0 for them, as they were not cut.
+    expect(featuresWith({ lexical: ranked([0], [0.1]), dense: ranked([7, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
+      (0.9 + 0.3) / 2,
+      12,
+    )
+    expect(featuresWith({ lexical }).fused_top).toBeCloseTo(0.7, 12)
+  })
+
+  it('fused_top counts a row that a list of words cut at its depth lacks with the last score of it', () => {
+    const rows = Array.from({ length: EVIDENCE_DEPTH }, (_, row) => row)
+    const lexical = ranked(
+      rows,
+      rows.map(() => 0.25),
+    )
+    const dense = ranked([EVIDENCE_DEPTH, EVIDENCE_DEPTH + 1], [0.75, -1])
+    const corpus = Array.from({ length: EVIDENCE_DEPTH + 2 }, () => said('anchor'))
+    const list = withForward(corpus, ({ forward, ask }) =>
+      evidenceOf({
+        question: ask('anchor'),
+        questionWords: 1,
+        passages: corpus.length,
+        forward,
+        lexical,
+        contributions: new Float64Array(EVIDENCE_DEPTH),
+        dense,
+        documents: new Uint32Array(corpus.length),
+        first: said('anchor'),
+      }),
+    )
+    expect(featuresOf(list).fused_top).toBeCloseTo((0.25 + 0.75 + 4 * (0.25 - 1)) / 5, 12)
+  })
+})
+
+describe('words of the question', () => {
+  it('word_stability is how much of the first five stays, the mean over the words that add something', () => {
+    // Without the first word rows 3, 4 and 5 lead, so that row 2 falls out; without the second nothing changes.
+    const contributions = Float64Array.of(0.5, 0, 0.5, 0, 0.5, 0, 0, 0.4, 0, 0.4, 0, 0.4)
+    const lexical = ranked([0, 1, 2, 3, 4, 5], [0.5, 0.5, 0.5, 0.4, 0.4, 0.4])
+    expect(featuresWith({ lexical, contributions }).word_stability).toBeCloseTo((4 / 5 + 1) / 2, 12)
+    const oneWord = Float64Array.of(0.5, 0, 0.5, 0, 0.5, 0, 0, 0, 0, 0, 0, 0)
+    expect(featuresWith({ lexical, contributions: oneWord }).word_stability).toBeCloseTo(4 / 5, 12)
+  })
+
+  it('word_stability is 1 where there are no more than five, and 0 where no word adds anything', () => {
+    expect(
+      featuresWith({ lexical: ranked([0, 1]), contributions: Float64Array.of(0.5, 0.1, 0.1, 0.4) }).word_stability,
+    ).toBe(1)
+    expect(featuresWith({ lexical: ranked([0, 1]) }).word_stability).toBe(0)
+  })
+
+  it('content_share is the share of the question’s words that are no function words, never more than 1', () => {
+    expect([
+      featuresWith({ questionWords: 8 }).content_share,
+      featuresWith({ questionWords: 1 }).content_share,
+    ]).toEqual([0.25, 1])
+  })
+
+  it('mean_idf and idf_deviation are relative to the logarithm of the passages', () => {
+    // Twelve rows hold "anchor", none holds "embargo".
+    const [common, unknown] = [Math.log(1 + 0.5 / 12.5), Math.log(1 + 12.5 / 0.5)]
+    const { mean_idf: mean, idf_deviation: deviation } = featuresWith({}, 'anchor embargo')
+    expect(mean).toBeCloseTo((common + unknown) / 2 / Math.log(13), 12)
+    expect(deviation).toBeCloseTo((unknown - common) / 2 / Math.log(13), 12)
+  })
+
+  it('adjacent_pairs and near_pairs say nothing for a question of one word', () => {
+    expect(featuresWith({ contributions: new Float64Array(3) }, 'anchor')).toMatchObject({
+      adjacent_pairs: 0.5,
+      near_pairs: 0.5,
+    })
+  })
+})

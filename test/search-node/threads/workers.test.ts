@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startLane } from '#search-node/threads/workers.ts'
+import type { Lane } from '#search-node/threads/workers.ts'
+import { SearchPool } from '#search-node/threads/pool.ts'
+import type { CallLimits } from '#search-node/threads/pool.ts'
+import { artifactRef } from '#core/index/format/reader.ts'
+import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
+import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { inputOf } from '#test/support/search-node/asked.ts'
+
+const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
+const seed = 4_711
+let store: string
+let artifact: TestArtifact
+let lane: Lane
+let pool: SearchPool
+
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'lanes-'))
+  artifact = await buildTestArtifact({
+    store,
+    rows: testRows({ rows: 300, dimensions: 16, seed }),
+    privateKeyDer: signingKeys().privateKeyDer,
+  })
+  lane = startLane(new URL('../../support/search-node/crashing-worker.ts', import.meta.url))
+  pool = new SearchPool([lane], 8)
+})
+afterAll(async () => {
+  await pool.end()
+  rmSync(store, { recursive: true, force: true })
+})
+
+function task(limit: number): SearchTask {
+  const { folder, manifest } = artifact
+  const ref: ArtifactRef = artifactRef(folder, manifest)
+  return {
+    artifact: ref,
+    input: inputOf({
+      vector: queryNear(artifact.rows, 7, seededRandom(seed)),
+      text: 'Who keeps a record of rule 7?',
+      limit,
+    }),
+  }
+}
+
+test(
+  'a thread that dies fails its search alone; the one that replaces it opens what it is asked to ' +
+    'search, and answers the same',
+  async () => {
+    await pool.openEverywhere(task(5).artifact)
+    const before = await pool.search(task(5), NEVER)
+    expect(before.length).toBeGreaterThan(0)
+    const [crashed, ...after] = await Promise.allSettled([99, 5, 5].map((limit) => pool.search(task(limit), NEVER)))
+    expect(crashed).toMatchObject({ status: 'rejected' })
+    expect(after).toEqual([
+      { status: 'fulfilled', value: before },
+      { status: 'fulfilled', value: before },
+    ])
+  },
+)
+
+test('a version can be let go on a thread that replaced another and never opened it', async () => {
+  await pool.search(task(99), NEVER).catch(() => undefined)
+  await expect(pool.closeEverywhere(task(5).artifact)).resolves.toBeUndefined()
+})

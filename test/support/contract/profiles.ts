@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto'
+import { addEntitledProfile } from '#jobs/cli/operator/actions/entitlements.ts'
+import type { Caller } from '#test/support/caller.ts'
+import { service } from './service.ts'
+
+/** A further profile of the version that is active, with other parameters. @returns its id. */
+export async function addProfile(knowledgeBase: string, parameters: object, threshold: number): Promise<string> {
+  const id = randomUUID()
+  const { rowCount } = await service.owner.query(
+    `insert into retrieval_profiles (id, projection_id, parameters, signal, threshold)
+     select $1, p.projection_id, p.parameters || $3, p.signal, $4 from active_versions a join retrieval_profiles p on p.id = a.profile_id join knowledge_bases b on b.id = a.knowledge_base_id where b.slug = $2`,
+    [id, knowledgeBase, JSON.stringify(parameters), threshold],
+  )
+  if (rowCount !== 1) throw new Error(`nothing is active in ${knowledgeBase}`)
+  return id
+}
+
+/**
+ * The active profile with a threshold of 0 and what is given: whatever passages remain are shown, so that a test sees
+ * what was searched and not what was decided. To be made before the caller's first request: gateways keep for some
+ * seconds what a key may do.
+ */
+export async function showingProfile(caller: Caller, parameters: object = {}): Promise<string> {
+  const id = await addProfile(caller.entitlement.split('/').at(-1) ?? '', parameters, 0)
+  await addEntitledProfile(service.operator, caller.entitlement, id)
+  return id
+}

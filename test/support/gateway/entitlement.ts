@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
+
+/** An entitlement to an invented knowledge base under the default plan; what is given wins. */
+export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): ActiveEntitlement {
+  const profile: ActiveEntitlement['active_profile'] = {
+    id: randomUUID(),
+    version_id: randomUUID(),
+    projection_id: randomUUID(),
+    passages: 1_000,
+    facets: {
+      languages: ['en', 'fr'],
+      jurisdictions: ['XA', 'XB'],
+      subjects: ['alpha', 'beta'],
+      statuses: ['verified'],
+    },
+    embedding: { provider: 'local', model: 'test', dimensions: 8 },
+    parameters: profileParametersSchema.parse({}),
+    signal: 'evidence_probability',
+    threshold: 0.2,
+  }
+  return {
+    id: randomUUID(),
+    active: true,
+    knowledge_base_id: randomUUID(),
+    knowledge_base: 'kb',
+    languages: ['en'],
+    jurisdictions: ['XA'],
+    subjects: null,
+    plan_id: randomUUID(),
+    limits: planLimitsSchema.parse({}),
+    active_profile: profile,
+    profiles: [],
+    ...given,
+  }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import type { Access } from '#core/db/access.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { FoundPassage } from '#core/rpc/search-client.ts'
+import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
+import { newExchange } from '#gateway/retrieve/exchange.ts'
+import type { Exchange } from '#gateway/retrieve/exchange.ts'
+import { narrow } from '#gateway/retrieve/narrow.ts'
+import { pin } from '#gateway/retrieve/pin.ts'
+import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
+import type { RetrievalRequest } from '#gateway/retrieve/schema.ts'
+import { activeEntitlement } from './entitlement.ts'
+
+export function accessTo(entitlement: ActiveEntitlement): Access {
+  return {
+    api_key_id: randomUUID(),
+    client_id: randomUUID(),
+    organization_id: randomUUID(),
+    environment: 'live',
+    scopes: ['retrieval:read'],
+    expires_at: new Date(),
+    revoked_at: null,
+    entitlements: [entitlement],
+    fingerprint_epoch: null,
+    fingerprint_wrapped: null,
+  }
+}
+
+export interface PinnedTraits {
+  readonly parameters?: Partial<ProfileParameters>
+  readonly threshold?: number
+  readonly request?: Partial<RetrievalRequest>
+  readonly now?: Date
+}
+
+/** A request of a caller entitled to English passages of XA, pinned by the real stages. */
+export function pinnedRequest({
+  parameters = {},
+  threshold = 0.5,
+  request = {},
+  now = new Date(),
+}: PinnedTraits = {}): PinnedRequest {
+  const { active_profile: profile } = activeEntitlement()
+  const entitlement = activeEntitlement({
+    active_profile: {
+      ...profile,
+      threshold,
+      signal: 'evidence_probability',
+      parameters: profileParametersSchema.parse(parameters),
+    },
+  })
+  const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }
+  return pin(accessTo(entitlement), entitlement, narrow(entitlement, asked), asked, now)
+}
+
+export function exchange(signal: AbortSignal = new AbortController().signal): Exchange {
+  return newExchange(new IncomingMessage(new Socket()), '127.0.0.1', signal, () => false)
+}
+
+/** Passage of the row, within what `pinnedRequest` may see. */
+export function foundPassage(row: number, change: Partial<FoundPassage> = {}): FoundPassage {
+  return {
+    chunk_id: `chk_${row}`,
+    text: `Passage ${row}.`,
+    score: 1 / (row + 2),
+    document: {
+      id: randomUUID(),
+      revision_id: randomUUID(),
+      title: 'Rulebook',
+      authority: 'Authority',
+      canonical_url: 'https://rules.example/a',
+      published_at: '2024-01-01T00:00:00.000Z',
+      effective_at: '2024-01-01T00:00:00.000Z',
+    },
+    citation: {
+      label: `Rule ${row}`,
+      source_anchor: `https://rules.example/a#${row}`,
+      source_snapshot_id: randomUUID(),
+    },
+    metadata: { language: 'en', jurisdiction: 'XA', verification_status: 'verified' },
+    place: { ordinal: row, document_passages: 100 },
+    named: false,
+    row,
+    source_id: `a#${row}`,
+    ...change,
+  }
+}

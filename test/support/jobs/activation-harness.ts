@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { insertActivation, readActivation } from '#core/db/activations.ts'
+import type { ActivationRow } from '#core/db/activations.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { activate } from '#jobs/activate/pipeline.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { runBuildChild } from '#jobs/build/run-child.ts'
+import { connectSearchNodes } from '#jobs/search-nodes.ts'
+import { createJobsWorld, silent, smallSource } from './harness.ts'
+import type { JobsWorld } from './harness.ts'
+
+const plaintext = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
+
+/** A knowledge base with three candidate versions and no active one. */
+export interface ActivationRig {
+  readonly world: JobsWorld
+  /** The first answers, the second does not. */
+  readonly nodes: readonly SearchNodeClient[]
+  readonly knowledgeBaseId: string
+  /** Ids of the builds that made the versions. */
+  readonly builds: readonly [string, string, string]
+  close(): Promise<void>
+}
+
+export async function openActivationRig(): Promise<ActivationRig> {
+  const world = await createJobsWorld()
+  // The second address answers nobody: a node that is away.
+  const nodes = connectSearchNodes([world.searchNode, '127.0.0.1:9'], plaintext)
+  const knowledgeBaseId = await world.createKnowledgeBase()
+  const importId = await world.importFolder(knowledgeBaseId, smallSource)
+  async function build(): Promise<string> {
+    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    expect(await runBuildChild(buildId, { environment: world.environment })).toMatchObject({ outcome: 'succeeded' })
+    return buildId
+  }
+  return {
+    world,
+    nodes,
+    knowledgeBaseId,
+    builds: await Promise.all([build(), build(), build()]),
+    async close() {
+      for (const node of nodes) node.close()
+      await world.stop()
+    },
+  }
+}
+
+export async function review(
+  { world }: ActivationRig,
+  buildId: string,
+  verdict: 'approved' | 'rejected' = 'approved',
+): Promise<void> {
+  await world.owner.query('insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)', [
+    randomUUID(),
+    versionIdOf(buildId),
+    verdict,
+    'reviewer',
+    '',
+  ])
+}
+
+/** Inserts an activation that nothing has run yet. @returns its id. */
+export async function request(
+  { world, knowledgeBaseId }: ActivationRig,
+  buildId: string,
+  expectedBuildId: string | null,
+  kind: ActivationRow['kind'] = 'activate',
+  overrideReason: string | null = null,
+): Promise<string> {
+  const id = randomUUID()
+  const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
+  await insertActivation(world.owner, {
+    id,
+    knowledgeBaseId,
+    versionId: versionIdOf(buildId),
+    expectedVersionId,
+    kind,
+    actor: 'alice',
+    overrideReason,
+  })
+  return id
+}
+
+/** Inserts an activation and runs it. @returns its row afterwards. */
+export async function run(
+  rig: ActivationRig,
+  buildId: string,
+  expectedBuildId: string | null,
+  kind?: ActivationRow['kind'],
+  overrideReason?: string,
+): Promise<ActivationRow | undefined> {
+  const id = await request(rig, buildId, expectedBuildId, kind, overrideReason)
+  await activate({ database: rig.world.service, nodes: rig.nodes, log: silent }, id)
+  return readActivation(rig.world.owner, id)
+}

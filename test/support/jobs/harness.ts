@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { openArtifactStore, writeDurably } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { sha256 } from '#core/index/format/manifest.ts'
+import { insertBuild } from '#core/db/builds.ts'
+import { insertImport, insertSnapshot } from '#core/db/imports.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { createLog } from '#core/platform/log.ts'
+import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
+import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import { listSourceFiles } from '#jobs/sources/list.ts'
+import { startSearchNode } from '#search-node/node.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import { testSecrets } from '#test/support/secrets.ts'
+
+export const silent = createLog('test', 'silent')
+export const demoCorpus = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/', import.meta.url))
+/** One of its documents: what tests build that do not look at what was built. */
+export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
+
+/** A database, an artifact store and one search node: what builds and activations need. */
+export interface JobsWorld {
+  readonly owner: Database
+  readonly service: Database
+  readonly store: ArtifactStore
+  readonly searchNode: string
+  /** Of a job worker or a build's process. */
+  readonly environment: NodeJS.ProcessEnv
+  /** @returns the id of a new, empty knowledge base. */
+  createKnowledgeBase(): Promise<string>
+  /** Captures a folder of Markdown and records the import. @returns its id. */
+  importFolder(knowledgeBaseId: string, folder: string): Promise<string>
+  /** @returns the id of a build row; nothing runs yet. */
+  requestBuild(
+    knowledgeBaseId: string,
+    importId: string,
+    parameters?: Readonly<Record<string, unknown>>,
+  ): Promise<string>
+  /** Puts a file into the store as a question set. @returns its SHA-256. */
+  storeQuestions(path: string): Promise<string>
+  stop(): Promise<void>
+}
+
+export async function createJobsWorld(): Promise<JobsWorld> {
+  const database = await createTestDatabase()
+  const owner = openDatabase(database.ownerUrl, silent, 4)
+  const service = openDatabase(database.serviceUrl, silent, 8)
+  const root = mkdtempSync(join(tmpdir(), 'evidence-jobs-'))
+  const storeUrl = pathToFileURL(root).href
+  const store = openArtifactStore(storeUrl)
+  const secrets = testSecrets()
+  const node = await startSearchNode(
+    {
+      ARTIFACT_STORE: storeUrl,
+      MANIFEST_PUBLIC_KEY: Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64'),
+      SEARCH_TLS_CA: undefined,
+      SEARCH_TLS_CERT: undefined,
+      SEARCH_TLS_KEY: undefined,
+      SEARCH_PLAINTEXT: 'refuse',
+      LOG_LEVEL: 'silent',
+      SEARCH_LISTEN: '127.0.0.1:0',
+      SEARCH_THREADS: 1,
+      DRAIN_MS: 0,
+    },
+    silent,
+  )
+  const searchNode = `127.0.0.1:${node.port}`
+  return {
+    owner,
+    service,
+    store,
+    searchNode,
+    environment: {
+      PATH: process.env['PATH'],
+      DATABASE_URL: database.serviceUrl,
+      REDIS_URL: 'redis://127.0.0.1:1',
+      ARTIFACT_STORE: storeUrl,
+      SEARCH_NODES: searchNode,
+      MANIFEST_PUBLIC_KEY: secrets.MANIFEST_PUBLIC_KEY,
+      MANIFEST_PRIVATE_KEY: secrets.MANIFEST_PRIVATE_KEY,
+      LOG_LEVEL: 'silent',
+    },
+    async createKnowledgeBase() {
+      const id = randomUUID()
+      await owner.query('insert into knowledge_bases (id, slug, title) values ($1, $2, $3)', [
+        id,
+        `kb-${id.slice(0, 8)}`,
+        'Test',
+      ])
+      return id
+    },
+    async importFolder(knowledgeBaseId, folder) {
+      const captured = await captureSources(store, await listSourceFiles(folder, 'markdown'))
+      const snapshotIds: string[] = []
+      for (const { sourceName, mediaType, sha256Hex, bytes } of captured) {
+        snapshotIds.push(
+          await insertSnapshot(owner, knowledgeBaseId, {
+            id: snapshotId(knowledgeBaseId, sourceName, sha256Hex),
+            sourceName,
+            mediaType,
+            sha256: sha256Hex,
+            bytes,
+          }),
+        )
+      }
+      const id = randomUUID()
+      await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: {} })
+      return id
+    },
+    async requestBuild(knowledgeBaseId, importId, parameters = {}) {
+      const id = randomUUID()
+      await insertBuild(owner, { id, knowledgeBaseId, importId, parameters: { embedding: 'local', ...parameters } })
+      return id
+    },
+    async storeQuestions(path) {
+      const bytes = readFileSync(path)
+      const sha256Hex = sha256(bytes).toString('hex')
+      await writeDurably(store.snapshotFile(sha256Hex), bytes)
+      return sha256Hex
+    },
+    async stop() {
+      await node.stop()
+      await owner.end()
+      await service.end()
+      await database.drop()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}

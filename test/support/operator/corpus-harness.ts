@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { z } from 'zod'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { createLog } from '#core/platform/log.ts'
+import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
+import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import { openQueue, openQueueRedis } from '#jobs/queues.ts'
+import type { QueueName } from '#jobs/queues.ts'
+import { openRig } from './harness.ts'
+import type { OperatorRig } from './harness.ts'
+import { createTestRedis } from '#test/support/redis.ts'
+import type { TestRedis } from '#test/support/redis.ts'
+
+const quiet = createLog('test', 'silent')
+export const withId = z.object({ id: z.uuid() })
+
+/** An operator with a queue, an artifact store and the knowledge base "rules"; no job worker runs. */
+export interface CorpusRig extends OperatorRig {
+  readonly redis: TestRedis
+  readonly store: ArtifactStore
+  /** For the files of a test. */
+  readonly folder: string
+}
+
+export async function openCorpusRig(): Promise<CorpusRig> {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+  const storeUrl = pathToFileURL(join(folder, 'store')).href
+  const redis = await createTestRedis()
+  const rig = await openRig({ REDIS_URL: redis.url, ARTIFACT_STORE: storeUrl })
+  await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
+  return {
+    ...rig,
+    redis,
+    store: openArtifactStore(storeUrl),
+    folder,
+    async close() {
+      await rig.close()
+      await redis.release()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A file with front matter of the documented form; only the text of its one rule differs. */
+function source(folder: string, name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(
+    path,
+    `---\ndocument: d-${name}\ntitle: A rulebook\nauthority: An authority\ncanonical_url: ` +
+      `https://rules.example/a\nlanguage: en\njurisdiction: HS-M\nsubject: conduct\npublished_at: ` +
+      `2023-02-14\neffective_at: 2023-05-01\nverification_status: verified\n---\n\n# A rulebook\n\n### ` +
+      `A 1.1 First rule {#a-1-1}\n\n${text}\n`,
+  )
+  return path
+}
+
+/** The job of this id in a queue, if there is one. */
+export async function jobIn(rig: CorpusRig, name: QueueName, id: string): Promise<{ readonly id: string } | undefined> {
+  const connection = openQueueRedis(rig.redis.url, quiet)
+  const queue = openQueue(name, connection, quiet)
+  try {
+    return (await queue.getJob(id))?.data
+  } finally {
+    await queue.close()
+    connection.disconnect()
+  }
+}
+
+/** Imports a file of one passage. @returns the id of the import. */
+export async function importOne(rig: CorpusRig, name: string): Promise<string> {
+  const imported = await importCorpus(rig.operator, {
+    knowledgeBase: 'rules',
+    source: source(rig.folder, name, `What ${name} says about conduct.`),
+    store: rig.store,
+  })
+  return imported.id
+}
+
+/** Stands in for the job worker: moves a row as the service role would. @returns the id of the version. */
+export async function finishBuild(rig: CorpusRig, id: string, passed: boolean, worse = false): Promise<string> {
+  const [version, projection] = [randomUUID(), randomUUID()]
+  await rig.owner.query(
+    'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, ' +
+      'evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
+    [
+      version,
+      id,
+      JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
+      JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: { worse } }),
+      passed,
+    ],
+  )
+  await rig.owner.query(
+    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
+    [projection, version, JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })],
+  )
+  await rig.owner.query(
+    'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+      "$2, '{}', 'evidence_probability', 0.5)",
+    [randomUUID(), projection],
+  )
+  await rig.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
+  return version
+}
+
+/** Builds a candidate of a file of one passage. @returns the id of the version. */
+export async function candidate(rig: CorpusRig, name: string, passed = true, worse = false): Promise<string> {
+  const started = await startBuild(
+    rig.operator,
+    { import: await importOne(rig, name), embedding: 'local', store: rig.store },
+    () => Promise.resolve(),
+  )
+  return finishBuild(rig, started.id, passed, worse)
+}
+
+/** Waits for a row whose id is not known. @returns its id. */
+export async function rowEventually(
+  rig: CorpusRig,
+  table: 'builds' | 'activations',
+  known: ReadonlySet<string>,
+): Promise<string> {
+  for (;;) {
+    const { rows } = await rig.owner.query<{ id: string }>(`select id from ${table}`)
+    const found = rows.find(({ id }) => !known.has(id))
+    if (found !== undefined) return found.id
+    await sleep(20)
+  }
+}
+
+export async function idsOf(rig: CorpusRig, table: 'builds' | 'activations'): Promise<ReadonlySet<string>> {
+  return new Set((await rig.owner.query<{ id: string }>(`select id from ${table}`)).rows.map(({ id }) => id))
+}

@@ -1,0 +1,20 @@
+import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { evaluationMapping } from '#jobs/cli/evaluate/data-set-mapping.ts'
+import { withThrowAwayVersion } from '#jobs/cli/evaluate/temporary-version.ts'
+
+/**
+ * Imports and builds a corpus in this process and writes the manifest of what it built: `build-version.ts
+ * <corpus.jsonl> <folder for temporary files>`.
+ */
+const [corpus = '', dataDir = ''] = process.argv.slice(2)
+const version = {
+  corpus,
+  mapping: evaluationMapping({ limit: undefined, dated: false }),
+  embedder: localEmbedder(),
+  judged: new Set<string>(),
+  dataDir,
+  signal: AbortSignal.timeout(60_000),
+  onProgress: () => undefined,
+}
+const manifest = await withThrowAwayVersion(version, ({ artifact }) => Promise.resolve(artifact.manifest))
+process.stdout.write(JSON.stringify(manifest))

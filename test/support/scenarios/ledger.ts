@@ -1,0 +1,60 @@
+import { Redis } from 'ioredis'
+import { z } from 'zod'
+import type { Database } from '#core/db/pool.ts'
+import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
+import type { Answer } from '#test/support/http.ts'
+import { until } from '#test/support/until.ts'
+
+const bookSchema = z.object({
+  /** As the caller sees it. */
+  request_id: z.string(),
+  api_key_id: z.string(),
+  state: z.enum(['open', 'delivered', 'refunded', 'failed']),
+  entry: z.enum(['delivered', 'refunded', 'failed']).nullable(),
+  charged: z.boolean().nullable(),
+  result_count: z.number().nullable(),
+  response_bytes: z.number().nullable(),
+})
+/** One reservation beside its ledger entry. */
+export type Book = z.infer<typeof bookSchema>
+
+const BOOKS = `
+  select 'req_' || r.id as request_id, r.api_key_id, r.state, l.state as entry, l.charged, (l.outcome ->> 'result_count')::int as result_count, (l.outcome ->> 'response_bytes')::int as response_bytes
+  from reservations r left join ledger l on l.reservation_id = r.id
+  where r.entitlement_id = $1 order by r.admitted_at`
+
+export async function booksOf(owner: Database, entitlementId: string): Promise<readonly Book[]> {
+  return z.array(bookSchema).parse((await owner.query(BOOKS, [entitlementId])).rows)
+}
+
+/** The books once every reservation has its ledger entry and none is open. */
+export async function settledBooks(
+  owner: Database,
+  entitlementId: string,
+  timeoutMs = 20_000,
+): Promise<readonly Book[]> {
+  return until('every reservation is settled and in the ledger', timeoutMs, async () => {
+    const books = await booksOf(owner, entitlementId)
+    return books.every(({ entry }) => entry !== null) && books
+  })
+}
+
+/** Resolves once Redis holds the ledger job of each of these requests. */
+export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answer[]): Promise<void> {
+  const jobs = answers.map(
+    (answer) => `${QUEUE_PREFIX}:${LEDGER_QUEUE}:${answer.retrieved().request_id.slice('req_'.length)}`,
+  )
+  const redis = new Redis(redisUrl)
+  try {
+    await until('the ledger jobs are queued', 5_000, async () => (await redis.exists(...jobs)) === jobs.length)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** Requests that are left of each window, as a reply's RateLimit header says. */
+export function remaining(headers: Headers): { readonly minute: number; readonly day: number; readonly month: number } {
+  const left = (window: string): number =>
+    Number(new RegExp(`"${window}";r=(\\d+)`).exec(headers.get('ratelimit') ?? '')?.[1] ?? Number.NaN)
+  return { minute: left('minute'), day: left('day'), month: left('month') }
+}

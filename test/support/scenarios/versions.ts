@@ -1,0 +1,76 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { openArtifactStore } from '#core/index/format/store.ts'
+import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
+import { storeUrl } from '#jobs/cli/local/stack.ts'
+import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
+import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { withQueues } from '#jobs/cli/operator/queues.ts'
+import { waitForBuild } from '#jobs/cli/operator/wait.ts'
+import { enqueueBuild } from '#jobs/queues.ts'
+import { KNOWLEDGE_BASE } from '#test/support/service.ts'
+import type { TestService } from '#test/support/service.ts'
+
+const BUILD_SECONDS_MAX = 60
+const UNHEARD = { update: () => undefined, end: () => undefined }
+
+export interface Change {
+  /** A file of the demo rulebook. */
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * Imports a copy of the demo rulebook with one change, builds it `candidates` times side by side, and approves each.
+ * @returns the candidates.
+ */
+export async function approvedCandidates(
+  service: TestService,
+  change: Change,
+  candidates: number,
+): Promise<readonly string[]> {
+  const { operator, settings } = service
+  const store = openArtifactStore(storeUrl(settings))
+  const corpus = builtInCorpus()
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-rulebook-'))
+  try {
+    cpSync(corpus.source, folder, { recursive: true })
+    const path = join(folder, change.file)
+    const before = readFileSync(path, 'utf8')
+    if (!before.includes(change.from)) throw new Error(`${change.file} holds no "${change.from}"`)
+    writeFileSync(path, before.replace(change.from, change.to))
+    const imported = await importCorpus(operator, { knowledgeBase: KNOWLEDGE_BASE, source: folder, store })
+    return await withQueues(settings.redisUrl, (open) =>
+      Promise.all(
+        Array.from({ length: candidates }, async () => {
+          const started = await startBuild(
+            operator,
+            { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store },
+            (id) => enqueueBuild(open('build'), id),
+          )
+          const built = await waitForBuild(operator.database, started.id, BUILD_SECONDS_MAX, UNHEARD)
+          const version = z.string().parse(built.version_id)
+          await reviewVersion(operator, { version, verdict: 'approved', reviewer: 'test', note: 'one changed rule' })
+          return version
+        }),
+      ),
+    )
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The passages of a version by chunk id, as its artifact holds them. */
+export async function passagesOf(service: TestService, versionId: string): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await service.owner.query<{ id: string }>('select id from projections where version_id = $1', [
+    versionId,
+  ])
+  const folder = openArtifactStore(storeUrl(service.settings)).artifactFolder(rows[0]?.id ?? '')
+  const lines = readFileSync(join(folder, 'passages.jsonl'), 'utf8').trimEnd().split('\n')
+  const passage = z.object({ chunk_id: z.string(), text: z.string() })
+  return new Map(lines.map((line) => passage.parse(JSON.parse(line))).map(({ chunk_id, text }) => [chunk_id, text]))
+}

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { createForwardWriter } from '#core/index/lexical/forward.ts'
+import type { ForwardDescription } from '#core/index/lexical/forward.ts'
+import type { LexicalTerms } from '#core/index/lexical/writer.ts'
+import { canonicalJson } from '#core/index/format/manifest.ts'
+import { analyze, analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { openForward } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import { openLexical } from '#core/index/lexical/reader.ts'
+import type { LexicalIndex } from '#core/index/lexical/reader.ts'
+import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
+import { questionOf } from '#search-node/search/question.ts'
+import type { Question } from '#search-node/search/question.ts'
+import { indexed, writeIndex } from './lexical-corpus.ts'
+import type { Passage } from './lexical-corpus.ts'
+
+export interface ForwardPassage extends Passage {
+  /** Whether the row before is of the same revision. */
+  readonly continues: boolean
+}
+
+/**
+ * A passage without a heading, in a language that has no stemmer and no function words; first of its revision unless
+ * said otherwise.
+ */
+export function said(text: string, change: Partial<ForwardPassage> = {}): ForwardPassage {
+  return { language: 'xx', heading: '', text, continues: false, ...change }
+}
+
+export function termsOf({ language, heading, text }: Passage): LexicalTerms {
+  return { language, heading: analyze(heading, language), text: analyze(text, language) }
+}
+
+export interface WrittenForward {
+  readonly description: ForwardDescription
+  readonly tokens: Buffer
+  readonly offsets: Uint8Array
+  readonly pairs: Uint8Array
+}
+
+export function writtenForward(corpus: readonly ForwardPassage[]): WrittenForward {
+  const writer = createForwardWriter(corpus.length)
+  const tokens = Buffer.concat(corpus.map((passage) => writer.add(termsOf(passage), passage.continues)))
+  return { tokens, ...writer.finish() }
+}
+
+function writeForward(folder: string, { description, tokens, offsets, pairs }: WrittenForward): void {
+  writeFileSync(join(folder, 'forward.json'), canonicalJson(description))
+  writeFileSync(join(folder, 'forward.tokens'), tokens)
+  writeFileSync(join(folder, 'forward.offsets'), offsets)
+  writeFileSync(join(folder, 'forward.pairs'), pairs)
+}
+
+export interface Opened {
+  readonly forward: ForwardIndex
+  /** Asked in all languages of the corpus unless others are given. */
+  readonly ask: (text: string, languages?: readonly string[]) => Question
+}
+
+/** Writes what a closer look needs of a corpus to a folder that is gone after `use`. */
+export function withForward<Result>(
+  corpus: readonly ForwardPassage[],
+  use: (opened: Opened, folder: string) => Result,
+): Result {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-forward-'))
+  try {
+    writeForward(folder, writtenForward(corpus))
+    const forward = openForward(folder, corpus.length)
+    let lexical: LexicalIndex | undefined
+    const held = [...new Set(corpus.map(({ language }) => primaryLanguage(language)))].sort()
+    const ask: Opened['ask'] = (text, languages = held) => {
+      lexical ??= lexicalOf(corpus, folder)
+      const asked = analyzeQuestion(text, held)
+      return questionOf(asked, languages, prepareLexical(lexical, asked.words), forward)
+    }
+    try {
+      return use({ forward, ask }, folder)
+    } finally {
+      forward.close()
+      lexical?.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function lexicalOf(corpus: readonly Passage[], folder: string): LexicalIndex {
+  writeIndex(folder, indexed(corpus))
+  return openLexical(folder, corpus.length)
+}
+
+const WORDS = ['anchor', 'ballast', 'cargo', 'dredge', 'embargo', 'ferries', 'the', '33(1)', 'Hafen', 'und'] as const
+
+/** Few words, so that they meet again. */
+export const anyText = fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join(' '))
+
+export const anyCorpus: fc.Arbitrary<readonly ForwardPassage[]> = fc.array(
+  fc.record({
+    language: fc.constantFrom('en', 'de-AT', 'xx'),
+    heading: anyText,
+    text: anyText,
+    continues: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 9 },
+)

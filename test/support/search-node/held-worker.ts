@@ -1,0 +1,32 @@
+import type { Lane } from '#search-node/threads/workers.ts'
+
+export interface HeldLane {
+  readonly lane: Lane
+  /** What the thread was given, in order. */
+  readonly started: readonly string[]
+  /** Lets the task that runs end. */
+  finish(): void
+}
+
+/** A scoring thread whose tasks end when the test says so; a search for 99 passages fails. */
+export function heldLane(): HeldLane {
+  const started: string[] = []
+  const held: (() => void)[] = []
+  const hold = async (what: string): Promise<void> => {
+    started.push(what)
+    await new Promise<void>((resolve) => held.push(resolve))
+  }
+  const lane: Lane = {
+    async search({ input }) {
+      await hold(`search ${input.limit}`)
+      if (input.limit === 99) throw new Error('the thread failed')
+      return Uint8Array.of(input.limit)
+    },
+    open: () => hold('open'),
+    close: () => hold('close'),
+    async end() {
+      started.push('end')
+    },
+  }
+  return { lane, started, finish: () => held.shift()?.() }
+}

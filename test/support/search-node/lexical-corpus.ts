@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LEXICAL_PARAMETERS, createLexicalWriter } from '#core/index/lexical/writer.ts'
+import type { LexicalFiles } from '#core/index/lexical/writer.ts'
+import { analyze } from '#core/index/analysis/analyzer.ts'
+import { openLexical } from '#core/index/lexical/reader.ts'
+import type { LexicalIndex } from '#core/index/lexical/reader.ts'
+import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
+
+export interface Passage {
+  readonly language: string
+  readonly heading: string
+  readonly text: string
+}
+
+export function indexed(corpus: readonly Passage[]): LexicalFiles {
+  const writer = createLexicalWriter(corpus.length)
+  for (const [row, { language, heading, text }] of corpus.entries())
+    writer.add(row, { language, heading: analyze(heading, language), text: analyze(text, language) })
+  return writer.finish()
+}
+
+/** Writes the index of a corpus to a folder that is gone after `use`. */
+export function withIndex<Result>(
+  corpus: readonly Passage[],
+  use: (index: LexicalIndex, folder: string) => Result,
+): Result {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-lexical-'))
+  try {
+    writeIndex(folder, indexed(corpus))
+    const index = openLexical(folder, corpus.length)
+    try {
+      return use(index, folder)
+    } finally {
+      index.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+export function writeIndex(folder: string, { description, terms, postings }: LexicalFiles): void {
+  writeFileSync(join(folder, 'lexical.json'), JSON.stringify(description))
+  writeFileSync(join(folder, 'lexical.terms'), terms)
+  writeFileSync(join(folder, 'lexical.postings'), Buffer.concat([...postings]))
+}
+
+/** How often a word occurs in a row, weighted and evened out by length as BM25F has it, from the texts alone. */
+function naiveFrequencies(corpus: readonly Passage[]): (word: string) => number[] {
+  const rows = corpus.map(({ language, heading, text }) => ({
+    language,
+    heading: analyze(heading, language),
+    text: analyze(text, language),
+  }))
+  const names = ['heading', 'text'] as const
+  const average = { heading: 0, text: 0 }
+  for (const name of names) average[name] = rows.reduce((sum, row) => sum + row[name].length, 0) / rows.length
+  return (word) => {
+    const terms = new Map(rows.map(({ language }) => [language, '']))
+    for (const language of terms.keys()) terms.set(language, analyze(word, language)[0] ?? '')
+    return rows.map((row) => {
+      const term = terms.get(row.language)
+      let frequency = 0
+      for (const name of names) {
+        const { weight, b } = LEXICAL_PARAMETERS.fields[name]
+        const times = row[name].filter((other) => other === term).length
+        if (times > 0) frequency += (weight * times) / (1 - b + (b * row[name].length) / average[name])
+      }
+      return frequency
+    })
+  }
+}
+
+/** BM25 of every row in floating point, without index and rounding, and without its constant factor k1 + 1. */
+export function naiveScores(corpus: readonly Passage[], asked: readonly string[]): number[] {
+  const { k1 } = LEXICAL_PARAMETERS
+  const frequencies = naiveFrequencies(corpus)
+  const scores = corpus.map(() => 0)
+  for (const word of asked) {
+    const found = frequencies(word)
+    const holding = found.filter((frequency) => frequency > 0).length
+    const idf = Math.log(1 + (corpus.length - holding + 0.5) / (holding + 0.5))
+    for (const [row, frequency] of found.entries())
+      scores[row] = (scores[row] ?? 0) + (idf * frequency) / (k1 + frequency)
+  }
+  return scores
+}
+
+/** Every row's score in integers, as the index would give it, by comparing words. */
+export function naiveSums(corpus: readonly Passage[], { groups }: LexicalQuery): Uint32Array {
+  const { k1 } = LEXICAL_PARAMETERS
+  const frequencies = naiveFrequencies(corpus)
+  const sums = new Uint32Array(corpus.length)
+  for (const { word, weight } of groups) {
+    for (const [row, frequency] of frequencies(word).entries())
+      if (frequency > 0)
+        sums[row] = (sums[row] ?? 0) + weight * Math.max(1, Math.round((255 * frequency) / (k1 + frequency)))
+  }
+  return sums
+}
+
+export function bitsOf(rows: number, allowed: (row: number) => boolean): Uint32Array {
+  const bits = new Uint32Array(Math.ceil(rows / 32))
+  for (let row = 0; row < rows; row++) if (allowed(row)) bits[row >>> 5] = (bits[row >>> 5] ?? 0) | (1 << (row & 31))
+  return bits
+}
+
+export function bestOf(
+  sums: Uint32Array,
+  allowed: (row: number) => boolean,
+  wanted: number,
+): [row: number, score: number][] {
+  return Array.from(sums, (sum, row): [number, number] => [row, sum])
+    .filter(([row, sum]) => sum > 0 && allowed(row))
+    .sort(([rowA, a], [rowB, b]) => b - a || rowA - rowB)
+    .slice(0, wanted)
+}

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../../../search-node/main.ts', import.meta.url))
+
+/** A search node as production starts it: plain `node search-node/main.ts`. */
+export interface NodeProcess {
+  readonly address: string
+  readonly child: ChildProcess
+  /** What it wrote, both streams. */
+  output(): string
+  /** Exit code; null if a signal ended it. */
+  readonly ended: Promise<number | null>
+  stop(): Promise<number | null>
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+export function nodeEnvironment(store: string, publicKeyDer: Buffer, more: Environment = {}): Environment {
+  return {
+    ARTIFACT_STORE: pathToFileURL(store).href,
+    MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'),
+    SEARCH_THREADS: '1',
+    DRAIN_MS: '0',
+    ...more,
+  }
+}
+
+/** Runs the node and returns without waiting for it to listen. */
+export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'> {
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return {
+    child,
+    output: () => output,
+    ended,
+    stop() {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
+
+/** Runs the node on a free loopback port and waits until it listens. */
+export async function startNode(environment: Environment): Promise<NodeProcess> {
+  const address = environment['SEARCH_LISTEN'] ?? `127.0.0.1:${await freePort()}`
+  const node = spawnNode({ ...environment, SEARCH_LISTEN: address })
+  const listening = new Promise<void>((resolve) =>
+    node.child.stdout?.on('data', () => node.output().includes('"event":"listening"') && resolve()),
+  )
+  await Promise.race([
+    listening,
+    node.ended.then((code) => {
+      throw new Error(`the search node ended with ${code}: ${node.output()}`)
+    }),
+  ])
+  return { ...node, address }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

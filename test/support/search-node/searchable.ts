@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SearchReply } from '#core/rpc/search-client.ts'
+import { artifactRef, openMapping } from '#core/index/format/reader.ts'
+import type { Mapping } from '#core/index/format/reader.ts'
+import { search } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/pipeline.ts'
+import { buildTestArtifact, signingKeys } from '#test/support/artifact.ts'
+import type { TestArtifactOptions } from '#test/support/artifact.ts'
+import { inputOf } from './asked.ts'
+
+/** An artifact that one thread has open. */
+export interface Searchable {
+  readonly mapping: Mapping
+  /** Searches as a scoring thread does; see `inputOf`. */
+  ask(change: Partial<SearchInput>): SearchReply
+  /** Afterwards nothing of it is left. */
+  close(): void
+}
+
+export async function searchable(corpus: Pick<TestArtifactOptions, 'rows' | 'acts'>): Promise<Searchable> {
+  const store = mkdtempSync(join(tmpdir(), 'search-'))
+  const { folder, manifest } = await buildTestArtifact({ ...corpus, store, privateKeyDer: signingKeys().privateKeyDer })
+  const mapping = openMapping(artifactRef(folder, manifest))
+  return {
+    mapping,
+    ask: (change) => search(mapping, inputOf(change)),
+    close() {
+      mapping.close()
+      rmSync(store, { recursive: true, force: true })
+    },
+  }
+}
