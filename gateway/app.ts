@@ -9,7 +9,7 @@ import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { ownMs } from './metrics.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import { newExchange } from './retrieve/exchange.ts'
+import { createExchange } from './retrieve/exchange.ts'
 import type { Exchange } from './retrieve/exchange.ts'
 import { retrieve } from './retrieve/pipeline.ts'
 import type { Finished, PipelineDeps } from './retrieve/pipeline.ts'
@@ -22,7 +22,7 @@ export interface AppDeps extends PipelineDeps {
 }
 
 /** The public application: one operation, and the same kind of refusal for everything else. */
-export function buildApp(deps: AppDeps): FastifyInstance {
+export function createApp(deps: AppDeps): FastifyInstance {
   const app = Fastify({
     logger: false,
     trustProxy: deps.trustedProxies === undefined ? false : [...deps.trustedProxies],
@@ -38,7 +38,7 @@ export function buildApp(deps: AppDeps): FastifyInstance {
     frameworkErrors: (_error, request, reply) =>
       void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 }))),
   })
-  // What Node would answer by itself, or not at all, takes the same road as everything else.
+  // What Node would answer by itself, or not at all, is answered like everything else.
   app.server.on('checkExpectation', (incoming, outgoing) => app.server.emit('request', incoming, outgoing))
   app.server.on('connect', (_incoming, socket) =>
     refuseUnreadable(socket, new ServiceError('INVALID_REQUEST', { status: 404 })),
@@ -82,7 +82,7 @@ async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyRepl
     over()
   }
   reply.raw.once('close', onClose)
-  const exchange = newExchange(request.raw, request.ip, ending.signal, () => callerGone)
+  const exchange = createExchange(request.raw, request.ip, ending.signal, () => callerGone)
   const finished = await admissible(deps, exchange, work)
   if (deps.lifecycle.phase() !== 'serving' || !request.raw.complete) reply.header('connection', 'close')
   deps.metrics.finished(exchange, finished)

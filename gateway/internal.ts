@@ -17,7 +17,7 @@ export interface InternalDeps {
 }
 
 /** Health, readiness, metrics and the API document: on a port of their own, never public. */
-export function buildInternalApp(deps: InternalDeps): FastifyInstance {
+export function createInternalApp(deps: InternalDeps): FastifyInstance {
   const app = Fastify({ logger: false, requestTimeout: 10_000 })
   const document = openApiDocument()
   app.get('/livez', () => ({ status: 'alive' }))

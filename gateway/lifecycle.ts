@@ -15,7 +15,7 @@ export interface Lifecycle {
   idle(timeoutMs: number): Promise<void>
 }
 
-export function newLifecycle(): Lifecycle {
+export function createLifecycle(): Lifecycle {
   let phase: Phase = 'serving'
   let inFlight = 0
   const waiting = new Set<() => void>()

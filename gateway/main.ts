@@ -3,20 +3,20 @@ import type { FastifyInstance } from 'fastify'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import { openReservationWriter } from '#core/db/reservation-writer.ts'
+import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { startOrExplain } from '#core/platform/start.ts'
-import { createLedgerQueue } from '#core/queues/ledger-queue.ts'
-import { openLimitEpochs } from '#core/limits/epochs.ts'
+import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { createLimitEpochs } from '#core/limits/epochs.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { openAccessCache } from './access-cache.ts'
-import { buildApp } from './app.ts'
+import { createApp } from './app.ts'
 import { gatewayConfig } from './config.ts'
-import { buildInternalApp } from './internal.ts'
-import { newLifecycle } from './lifecycle.ts'
-import { newGatewayMetrics } from './metrics.ts'
-import { newFailureBudget } from './retrieve/authenticate.ts'
+import { createInternalApp } from './internal.ts'
+import { createLifecycle } from './lifecycle.ts'
+import { createGatewayMetrics } from './metrics.ts'
+import { createFailureBudget } from './retrieve/authenticate.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
 import { openSearchTier } from './search-tier.ts'
@@ -33,7 +33,7 @@ await startOrExplain(async () => {
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_CONNECTIONS_MAX)
   await assertSchemaCurrent(database)
   const limiter = openLimiter(config.REDIS_URL, log)
-  const epochs = openLimitEpochs({ database, limiter, log })
+  const epochs = createLimitEpochs({ database, limiter, log })
   const access = openAccessCache({
     database,
     databaseUrl: config.DATABASE_URL,
@@ -42,12 +42,12 @@ await startOrExplain(async () => {
   })
   access.onChange(() => epochs.forget())
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
-  const ledger = createLedgerQueue(config.REDIS_URL, log)
-  const lifecycle = newLifecycle()
-  const metrics = newGatewayMetrics(lifecycle.inFlight)
-  const app = buildApp({
+  const ledger = openLedgerQueue(config.REDIS_URL, log)
+  const lifecycle = createLifecycle()
+  const metrics = createGatewayMetrics(lifecycle.inFlight)
+  const app = createApp({
     database,
-    reservations: openReservationWriter(database),
+    reservations: createReservationWriter(database),
     limiter,
     epochs,
     access,
@@ -59,12 +59,12 @@ await startOrExplain(async () => {
     peppers: config.KEY_PEPPERS,
     environment: config.KEY_ENVIRONMENT,
     serviceSecret: config.SERVICE_SECRET,
-    failures: newFailureBudget(),
+    failures: createFailureBudget(),
     embedderOf: embeddersOf(config),
     rerankerOf: rerankerOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
-  const internal = buildInternalApp({ database, limiter, searchTier, lifecycle, metrics })
+  const internal = createInternalApp({ database, limiter, searchTier, lifecycle, metrics })
   // In this order: whoever finds it ready can reach it.
   await app.listen(address(config.GATEWAY_LISTEN))
   await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))

@@ -12,7 +12,7 @@ export interface GatewayMetrics {
   readonly contentType: string
 }
 
-export function newGatewayMetrics(inFlight: () => number): GatewayMetrics {
+export function createGatewayMetrics(inFlight: () => number): GatewayMetrics {
   const registers = [new Registry()]
   const [registry] = registers
   if (registry === undefined) throw new Error('no registry')

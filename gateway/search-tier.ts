@@ -1,8 +1,9 @@
 import { status } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { connectSearchNode, isGrpcError } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
+import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 
@@ -11,7 +12,7 @@ const COOL_DOWN_MS = 1_000
 /** All search nodes as one: replicas of the same immutable projections. */
 export interface SearchTier {
   /** Asks the least busy node; another one when it lacks the version, is full, or cannot be reached in time. */
-  search(request: SearchRequest, timeoutMs: number, signal: AbortSignal): Promise<SearchReply>
+  search(request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult>
   /** At least one node answers. */
   isReachable(): Promise<boolean>
   close(): void
@@ -25,7 +26,7 @@ interface Node {
 
 export function openSearchTier(addresses: readonly string[], transport: TransportSettings, log: Log): SearchTier {
   const nodes: Node[] = addresses.map((address) => ({
-    client: connectSearchNode(address, clientCredentials(address, transport)),
+    client: openSearchNodeClient(address, clientCredentials(address, transport)),
     inFlight: 0,
     failedAtMs: 0,
   }))
@@ -40,10 +41,10 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
     return rotated.sort((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
   }
 
-  async function ask(node: Node, request: SearchRequest, timeoutMs: number, signal: AbortSignal): Promise<SearchReply> {
+  async function ask(node: Node, request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult> {
     node.inFlight++
     try {
-      return await node.client.call('Search', request, timeoutMs, signal)
+      return await node.client.search(request, timeoutMs, signal)
     } catch (error) {
       node.failedAtMs = Date.now()
       throw error
@@ -70,9 +71,7 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
       throw last
     },
     isReachable: async () => {
-      const answers = await Promise.allSettled(
-        nodes.map((node) => node.client.call('GetStatus', {}, BOUNDS.statusTimeoutMs)),
-      )
+      const answers = await Promise.allSettled(nodes.map((node) => node.client.status(BOUNDS.statusTimeoutMs)))
       return answers.some((answer) => answer.status === 'fulfilled')
     },
     close: () => {

@@ -1,7 +1,7 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import type { Redis } from 'ioredis'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -14,7 +14,7 @@ import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { jobsConfig } from './config.ts'
 import { assertNothingEvicted, openQueueRedis } from './queues.ts'
-import { connectSearchNodes } from './search-nodes.ts'
+import { openSearchNodeClients } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
 async function main(): Promise<void> {
@@ -27,11 +27,11 @@ async function main(): Promise<void> {
   const redis = openQueueRedis(config.REDIS_URL, log)
   await assertNothingEvicted(redis)
   const limiter = openLimiter(config.REDIS_URL, log)
-  const nodes = connectSearchNodes(config.SEARCH_NODES, config)
+  const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
   const jobs = await startJobs({
     database,
     redis,
-    store: openArtifactStore(config.ARTIFACT_STORE),
+    store: createArtifactStore(config.ARTIFACT_STORE),
     nodes,
     settle: (reservationId) =>
       settleRefund({ database, limiter }, reservationId, undelivered('INTERNAL_UNAVAILABLE', 0)),

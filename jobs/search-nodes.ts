@@ -1,15 +1,16 @@
 import { status } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { connectSearchNode, isGrpcError } from '#core/rpc/search-client.ts'
-import type { GetStatusReply, SearchNodeClient } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
+import type { GetStatusReply } from '#core/rpc/messages.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 
-export function connectSearchNodes(
+export function openSearchNodeClients(
   addresses: readonly string[],
   settings: TransportSettings,
 ): readonly SearchNodeClient[] {
-  return addresses.map((address) => connectSearchNode(address, clientCredentials(address, settings)))
+  return addresses.map((address) => openSearchNodeClient(address, clientCredentials(address, settings)))
 }
 
 export interface Projection {
@@ -28,7 +29,7 @@ export interface Prepared {
 
 /** @returns undefined when the node does not answer. */
 export async function statusOf(node: SearchNodeClient): Promise<GetStatusReply | undefined> {
-  return node.call('GetStatus', {}, BOUNDS.statusTimeoutMs).catch(() => undefined)
+  return node.status(BOUNDS.statusTimeoutMs).catch(() => undefined)
 }
 
 const PREPARE_ATTEMPTS_MAX = 3
@@ -62,9 +63,8 @@ export async function prepareOnLiveNodes(
 }
 
 export async function prepareOn(node: SearchNodeClient, projection: Projection, signal?: AbortSignal): Promise<void> {
-  await node.call(
-    'PrepareVersion',
-    { projection_id: projection.projectionId, manifest_digest: projection.manifestDigest },
+  await node.prepareVersion(
+    { projectionId: projection.projectionId, manifestDigest: projection.manifestDigest },
     BOUNDS.prepareTimeoutMs,
     signal,
   )

@@ -14,7 +14,7 @@ import { createLedgerAppender } from './ledger/append.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue } from './maintenance/requeue.ts'
 import { sweep } from './maintenance/sweep.ts'
-import { tidy } from './maintenance/collect-garbage.ts'
+import { collectGarbage } from './maintenance/collect-garbage.ts'
 import { openQueue } from './queues.ts'
 import type { JobQueue, QueueName } from './queues.ts'
 
@@ -55,13 +55,13 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker(deps, 'activate', (job) => activate(deps, job.data.id, stopping.signal), { concurrency: 4 }),
     startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
     startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), {
-      concurrency: Object.keys(CLOCK).length,
+      concurrency: Object.keys(SCHEDULE).length,
     }),
   ]
-  await keepClock(queues.maintenance)
+  await keepSchedule(queues.maintenance)
   let winding: Promise<void> | undefined
   const clock = setInterval(() => {
-    winding ??= keepClock(queues.maintenance)
+    winding ??= keepSchedule(queues.maintenance)
       .catch((error: unknown) => deps.log.warn('maintenance clock', {}, error))
       .finally(() => (winding = undefined))
   }, BOUNDS.sweepEveryMs)
@@ -98,13 +98,17 @@ function startWorker<R>(
   return worker
 }
 
-const CLOCK = { sweep: BOUNDS.sweepEveryMs, reconcile: BOUNDS.reconcileEveryMs, tidy: BOUNDS.tidyEveryMs } as const
+const SCHEDULE = {
+  sweep: BOUNDS.sweepEveryMs,
+  reconcile: BOUNDS.reconcileEveryMs,
+  tidy: BOUNDS.garbageCollectionEveryMs,
+} as const
 
 /**
  * The clock of the maintenance jobs lives in Redis and is lost with it: it is wound up again wherever it is missing.
  */
-async function keepClock(queue: JobQueue): Promise<void> {
-  for (const [id, every] of Object.entries(CLOCK)) {
+async function keepSchedule(queue: JobQueue): Promise<void> {
+  for (const [id, every] of Object.entries(SCHEDULE)) {
     if ((await queue.getJobScheduler(id)) === undefined)
       await queue.upsertJobScheduler(id, { every }, { name: id, data: { id } })
   }
@@ -126,7 +130,7 @@ function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQue
       })
     },
     reconcile: () => reconcile(deps),
-    tidy: () => tidy(deps),
+    tidy: () => collectGarbage(deps),
   }
   return async ({ data: { id } }) => {
     if (running.has(id)) return

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
 import type { SearchNodeConfig } from './config.ts'
-import { startLane, startVerifier } from './threads/workers.ts'
+import { startScoringWorker, startVerifier } from './threads/workers.ts'
 import type { Verifier } from './threads/workers.ts'
 import { NodeError } from './node-error.ts'
 import { SearchPool } from './threads/pool.ts'
@@ -21,10 +21,10 @@ export interface SearchNode {
 /** Everything a search node is made of, in the order in which it comes up. */
 export async function startSearchNode(config: SearchNodeConfig, log: Log): Promise<SearchNode> {
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
-  const store = openArtifactStore(config.ARTIFACT_STORE)
+  const store = createArtifactStore(config.ARTIFACT_STORE)
   const verifier = startVerifier()
   const pool = new SearchPool(
-    Array.from({ length: config.SEARCH_THREADS }, () => startLane()),
+    Array.from({ length: config.SEARCH_THREADS }, () => startScoringWorker()),
     BOUNDS.searchQueueMax,
   )
   const versions = new Versions({

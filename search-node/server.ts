@@ -3,8 +3,8 @@ import type { ServerCredentials, ServerUnaryCall, ServiceDefinition, sendUnaryDa
 import { HealthImplementation } from 'grpc-health-check'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { searchNodeService } from '#core/rpc/search-client.ts'
-import type { GetStatusReply, PrepareVersionReply, ReleaseVersionReply } from '#core/rpc/search-client.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
+import type { GetStatusReply, PrepareVersionReply, ReleaseVersionReply } from '#core/rpc/messages.ts'
 import { NodeError } from './node-error.ts'
 import type { NodeErrorCode } from './node-error.ts'
 import type { CallLimits, SearchPool } from './threads/pool.ts'
@@ -53,7 +53,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   health.addToServer(server)
 
   async function search(request: unknown, limits: CallLimits): Promise<Uint8Array> {
-    const { projectionId, input } = parseSearch(request)
+    const { projectionId, ...input } = parseSearch(request)
     const lease = versions.borrow(projectionId)
     try {
       if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.dimensions)
@@ -63,25 +63,25 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     }
   }
   async function prepare(request: unknown): Promise<PrepareVersionReply> {
-    const { projectionId, digest } = parsePrepare(request)
+    const { projectionId, manifestDigest } = parsePrepare(request)
     const startedMs = performance.now()
-    const { alreadyLoaded, passages } = await versions.prepare(projectionId, digest)
+    const { alreadyLoaded, passages } = await versions.prepare(projectionId, manifestDigest)
     if (!alreadyLoaded)
       log.info('version loaded', {
         projection_id: projectionId,
         passages,
         took_ms: Math.round(performance.now() - startedMs),
       })
-    return { already_loaded: alreadyLoaded, passages }
+    return { alreadyLoaded, passages }
   }
   async function release(request: unknown): Promise<ReleaseVersionReply> {
     const projectionId = parseRelease(request)
     const wasLoaded = await versions.release(projectionId)
     if (wasLoaded) log.info('version released', { projection_id: projectionId })
-    return { was_loaded: wasLoaded }
+    return { wasLoaded }
   }
   async function getStatus(): Promise<GetStatusReply> {
-    return { loaded: versions.status(), threads: pool.threads, queued: pool.queued, queue_max: pool.queueMax }
+    return { loaded: versions.status(), threads: pool.threads, queued: pool.queued, queueMax: pool.queueMax }
   }
 
   server.addService(withEncodedReplies(searchNodeService), {

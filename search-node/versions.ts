@@ -1,6 +1,6 @@
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { GetStatusReply } from '#core/rpc/search-client.ts'
+import type { GetStatusReply } from '#core/rpc/messages.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
@@ -114,9 +114,9 @@ export class Versions {
   }
 
   status(): GetStatusReply['loaded'] {
-    return [...this.#versions].map(([projection_id, { digest, leases, state }]) => ({
-      projection_id,
-      manifest_digest: digest,
+    return [...this.#versions].map(([projectionId, { digest, leases, state }]) => ({
+      projectionId,
+      manifestDigest: digest,
       leases,
       state,
     }))

@@ -1,9 +1,14 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
+import type { SearchReply } from '#core/rpc/messages.ts'
+import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
-import type { SearchInput } from './search/pipeline.ts'
 
-/** Requests as they are believed: parsed once, here. Messages name the field, never its value. */
+/**
+ * The node's edge: the proto's messages become the project's own types here, and nowhere else on the node's side.
+ * Requests are parsed once; a refusal names the field, never its value.
+ */
 
 const projectionId = z.uuid()
 const values = z.array(z.string().max(BOUNDS.filterValueCharactersMax)).max(BOUNDS.searchFilterValuesMax)
@@ -15,90 +20,81 @@ const filtersSchema = z.object({
   languages: values,
   jurisdictions: values,
   subjects: values,
-  any_subject: z.boolean(),
-  verification_statuses: values,
-  in_force_on: dayOrAny,
+  anySubject: z.boolean(),
+  verificationStatuses: values,
+  inForceOn: dayOrAny,
   documents: values,
 })
 
 const searchSchema = z.object({
-  projection_id: projectionId,
-  query_vector: bytes,
-  query_text: z.string().refine((text) => text.length <= 2 * BOUNDS.queryCharactersMax && text.isWellFormed()),
+  projectionId,
+  queryVector: bytes,
+  queryText: z.string().refine((text) => text.length <= 2 * BOUNDS.queryCharactersMax && text.isWellFormed()),
   limit: z.int().min(1).max(BOUNDS.searchLimitMax),
   filters: filtersSchema,
   entitled: filtersSchema.nullish(),
-  without_text: z.boolean(),
-  only_rows: bytes,
+  withoutText: z.boolean(),
+  onlyRows: bytes,
   ranking: z.object({
-    expansion: z.int().min(0).max(BOUNDS.searchExpansionMax),
+    expansion: z.int().min(0).max(BOUNDS.rowsScoredMinMax),
     fusion: z.enum(['weighted', 'rrf']),
-    dense_weight: z.number().min(0).max(1),
-    rrf_k: z.int().min(1).max(1_000),
-    per_document_max: z.int().min(0).max(BOUNDS.searchLimitMax),
-    collapse_revisions_on: dayOrAny,
+    denseWeight: z.number().min(0).max(1),
+    rrfK: z.int().min(1).max(1_000),
+    perDocumentMax: z.int().min(0).max(BOUNDS.searchLimitMax),
+    collapseRevisionsOn: dayOrAny,
   }),
 })
 
-const prepareSchema = z.object({
-  projection_id: projectionId,
-  manifest_digest: bytes.refine((digest) => digest.length === 32),
-})
-const releaseSchema = z.object({ projection_id: projectionId })
-
-export interface ParsedSearch {
-  readonly projectionId: string
-  readonly input: SearchInput
-}
+const prepareSchema = z.object({ projectionId, manifestDigest: bytes.refine((digest) => digest.length === 32) })
+const releaseSchema = z.object({ projectionId })
 
 /** @throws NodeError INVALID_ARGUMENT. */
-export function parseSearch(request: unknown): ParsedSearch {
-  const {
-    projection_id,
-    query_vector,
-    query_text: text,
-    limit,
-    filters,
-    entitled,
-    ranking,
-    without_text,
-    only_rows,
-  } = parse(searchSchema, request)
-  const vector = query_vector.length === 0 ? undefined : parseVector(query_vector)
-  if (vector === undefined && text.trim() === '') throw invalid('query_text')
-  const expansion = ranking.expansion === 0 ? BOUNDS.searchExpansionDefault : ranking.expansion
+export function parseSearch(request: unknown): SearchQuery {
+  const { queryVector, queryText: text, entitled, ranking, onlyRows, ...query } = parse(searchSchema, request)
+  const vector = queryVector.length === 0 ? undefined : parseVector(queryVector)
+  if (vector === undefined && text.trim() === '') throw invalid('queryText')
+  const { expansion, ...rest } = ranking
   return {
-    projectionId: projection_id,
-    input: {
-      vector,
-      text,
-      limit,
-      filters,
-      entitled: entitled ?? filters,
-      ranking: { ...ranking, expansion },
-      withoutText: without_text,
-      onlyRows: only_rows.length === 0 ? undefined : new Uint8Array(only_rows),
-    },
+    ...query,
+    vector,
+    text,
+    entitled: entitled ?? query.filters,
+    ranking: { ...rest, rowsScoredMin: expansion === 0 ? BOUNDS.rowsScoredMinDefault : expansion },
+    onlyRows: onlyRows.length === 0 ? undefined : new Uint8Array(onlyRows),
   }
 }
 
-export function parsePrepare(request: unknown): { readonly projectionId: string; readonly digest: Buffer } {
-  const { projection_id, manifest_digest } = parse(prepareSchema, request)
-  return { projectionId: projection_id, digest: manifest_digest }
+/** @throws NodeError INVALID_ARGUMENT. */
+export function parsePrepare(request: unknown): { readonly projectionId: string; readonly manifestDigest: Buffer } {
+  return parse(prepareSchema, request)
 }
 
+/** @throws NodeError INVALID_ARGUMENT. */
 export function parseRelease(request: unknown): string {
-  return parse(releaseSchema, request).projection_id
+  return parse(releaseSchema, request).projectionId
+}
+
+/** The bytes of a `SearchReply`: a scoring thread encodes them, so that the event loop only passes them on. */
+export function encodeSearchReply({ passages, predictors, ...result }: SearchResult): Uint8Array {
+  const method = searchNodeService['Search']
+  if (method === undefined) throw new Error('the proto names no method Search')
+  const reply: SearchReply = {
+    ...result,
+    passages: passages.map(({ cited, ...passage }) => ({ ...passage, named: cited })),
+    evidence: predictors,
+  }
+  // A copy, because the encoder's buffer lies in a larger one, all of which would be sent to the event loop.
+  return new Uint8Array(method.responseSerialize(reply))
 }
 
 /** usearch answers a query with a NaN or without direction with arbitrary rows, so neither gets that far. */
 function parseVector(encoded: Buffer): Float32Array {
-  if (encoded.length % 4 !== 0) throw invalid('query_vector')
+  if (encoded.length % 4 !== 0) throw invalid('queryVector')
   const vector = new Float32Array(encoded.length / 4)
   new Uint8Array(vector.buffer).set(encoded)
   let squares = 0
   for (const value of vector) squares += value * value
-  if (!Number.isFinite(squares) || squares === 0) throw invalid('query_vector')
+  if (!Number.isFinite(squares) || squares === 0) throw invalid('queryVector')
   return vector
 }
 
@@ -118,9 +114,11 @@ function parse<T>(schema: z.ZodType<T>, request: unknown): T {
   return parsed.data
 }
 
+/** @param field in camel case; the message names it as the proto does. */
 function invalid(field: string): NodeError {
+  const name = field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return new NodeError(
     'INVALID_ARGUMENT',
-    `The field ${field} does not match the proto's description; correct it before sending it again.`,
+    `The field ${name} does not match the proto's description; correct it before sending it again.`,
   )
 }

@@ -31,7 +31,7 @@ function authenticated(owner: FingerprintOwner): Buffer {
   return Buffer.from(`${owner.organizationId.toLowerCase()}\n${owner.epoch}`)
 }
 
-export function newFingerprintKey(): Buffer {
+export function createFingerprintKey(): Buffer {
   return randomBytes(KEY_BYTES)
 }
 

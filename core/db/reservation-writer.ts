@@ -1,5 +1,5 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { gather } from '#core/platform/group-commit.ts'
+import { groupCommit } from '#core/platform/group-commit.ts'
 import type { ServedPassage } from '#core/limits/limiter.ts'
 import type { Queryable } from './pool.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'
@@ -24,9 +24,9 @@ export interface ReservationWriter {
 
 const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }
 
-export function openReservationWriter(database: Queryable): ReservationWriter {
-  const insert = gather((charged: readonly Charged[]) => insertTogether(database, charged), TOGETHER)
-  const record = gather((delivered: readonly Delivered[]) => recordTogether(database, delivered), TOGETHER)
+export function createReservationWriter(database: Queryable): ReservationWriter {
+  const insert = groupCommit((charged: readonly Charged[]) => insertTogether(database, charged), TOGETHER)
+  const record = groupCommit((delivered: readonly Delivered[]) => recordTogether(database, delivered), TOGETHER)
   return {
     insert: (reservation, epoch) => insert({ reservation, epoch }),
     recordDelivered: (id, outcome, served) => record({ id, outcome, served }),

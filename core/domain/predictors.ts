@@ -3,7 +3,7 @@
  * in [0, 1]. How each is computed: `search-node/search/predictors.ts`. Their number and order are part of the wire
  * format: a gateway refuses a list of another length.
  */
-export const EVIDENCE_FEATURES = [
+export const PREDICTORS = [
   /** Share of the greatest possible score that the passages of the first passage's document reach together. */
   'document_coverage',
   /** Share of the lexical candidates that lie in the first one's document. */
@@ -34,4 +34,4 @@ export const EVIDENCE_FEATURES = [
   /** How much of the first five stays when any one word of the question is left out. */
   'word_stability',
 ] as const
-export type EvidenceFeature = (typeof EVIDENCE_FEATURES)[number]
+export type Predictor = (typeof PREDICTORS)[number]

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
-import type { Ranking } from '#core/rpc/search-client.ts'
+import type { Ranking } from '#core/domain/search.ts'
 import { calibrationSchema } from './calibration.ts'
 import { DEFAULT_CALIBRATION } from './default-calibration.ts'
 
@@ -49,11 +49,11 @@ export const EVIDENCE_SIGNAL = 'evidence_probability'
 export function rankingOf(parameters: ProfileParameters, day: string): Ranking {
   const { expansion, fusion, collapse_revisions, per_document_max } = parameters
   return {
-    expansion,
+    rowsScoredMin: expansion,
     fusion: fusion.method,
-    dense_weight: fusion.dense_weight,
-    rrf_k: fusion.rrf_k,
-    per_document_max,
-    collapse_revisions_on: collapse_revisions ? day : '',
+    denseWeight: fusion.dense_weight,
+    rrfK: fusion.rrf_k,
+    perDocumentMax: per_document_max,
+    collapseRevisionsOn: collapse_revisions ? day : '',
   }
 }

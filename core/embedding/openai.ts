@@ -20,7 +20,7 @@ const BACKOFF_MAX_MS = 1_000
  * Any OpenAI-compatible embeddings endpoint. The retry budget is ours: bounded attempts, full jitter, one total
  * deadline.
  */
-export function openAiEmbedder(options: OpenAiOptions): Embedder {
+export function createOpenAiEmbedder(options: OpenAiOptions): Embedder {
   const { model, dimensions } = options
   const client = new OpenAI({
     apiKey: options.apiKey,

@@ -2,8 +2,8 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
-import { localEmbedder } from './local/embedder.ts'
-import { openAiEmbedder } from './openai.ts'
+import { createLocalEmbedder } from './local/embedder.ts'
+import { createOpenAiEmbedder } from './openai.ts'
 
 export interface EmbeddingSettings {
   readonly OPENAI_BASE_URL: string | undefined
@@ -18,12 +18,12 @@ export interface EmbeddingSettings {
  * The embedder of a provider as it is configured, or of exactly the space that a projection was built in.
  * @throws OperatorError when the provider lacks its key, or this release cannot reproduce the space.
  */
-export function openEmbedder(
+export function createEmbedder(
   wanted: EmbeddingSpace | EmbeddingSpace['provider'],
   settings: EmbeddingSettings,
 ): Embedder {
   const provider = typeof wanted === 'string' ? wanted : wanted.provider
-  const embedder = provider === 'local' ? localEmbedder() : remoteEmbedder(wanted, settings)
+  const embedder = provider === 'local' ? createLocalEmbedder() : remoteEmbedder(wanted, settings)
   if (typeof wanted !== 'string' && !sameSpace(embedder.space, wanted))
     throw new OperatorError(
       `This release cannot embed into ${wanted.provider}/${wanted.model} with ${wanted.dimensions} ` +
@@ -40,7 +40,7 @@ function remoteEmbedder(wanted: EmbeddingSpace | EmbeddingSpace['provider'], set
     )
   const model = typeof wanted === 'string' ? settings.OPENAI_MODEL : wanted.model
   const dimensions = typeof wanted === 'string' ? settings.OPENAI_DIMENSIONS : wanted.dimensions
-  return openAiEmbedder({
+  return createOpenAiEmbedder({
     baseUrl: settings.OPENAI_BASE_URL,
     apiKey,
     model,

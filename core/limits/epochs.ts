@@ -17,7 +17,7 @@ export interface LimitEpochs {
   /** The next `current` asks Postgres again. */
   forget(organizationId?: string): void
   /** A charge may be wrong (its undo or settlement failed): the next `current` counts anew. */
-  distrust(organizationId: string): void
+  invalidate(organizationId: string): void
   /**
    * Ends the lease of a finished request and counts what it served. Whatever Postgres recorded before a rebuild began,
    * the rebuild has counted; after that the old epoch is out of force, and the new counters are told.
@@ -27,14 +27,14 @@ export interface LimitEpochs {
   rebuild(organizationId: string): Promise<number>
 }
 
-export function openLimitEpochs(deps: {
+export function createLimitEpochs(deps: {
   readonly database: Database
   readonly limiter: Limiter
   readonly log: Log
 }): LimitEpochs {
   const { database, limiter, log } = deps
   const known = new Map<string, { readonly epoch: number; readonly redisRunId: string }>()
-  const distrusted = new Set<string>()
+  const invalidated = new Set<string>()
   const rebuilding = new Map<string, Promise<number>>()
 
   function requireRunId(): string {
@@ -49,13 +49,13 @@ export function openLimitEpochs(deps: {
       database,
       organizationId,
       runId,
-      async (current) => !distrusted.has(organizationId) && (await limiter.isReady(organizationId, current.epoch)),
+      async (current) => !invalidated.has(organizationId) && (await limiter.isReady(organizationId, current.epoch)),
       async (client, epoch) => {
         await limiter.retire(organizationId)
         await limiter.install(organizationId, epoch, await countFromReservations(client, organizationId, epoch))
       },
     )
-    distrusted.delete(organizationId)
+    invalidated.delete(organizationId)
     log.info('limit counters rebuilt', { organization_id: organizationId, epoch: raised.epoch })
     if (known.size >= ORGANIZATIONS_REMEMBERED_MAX) known.clear()
     known.set(organizationId, raised)
@@ -75,11 +75,11 @@ export function openLimitEpochs(deps: {
       if (await limiter.settle(scope, requestId, limits, served)) return
       await limiter.settle({ ...scope, epoch: await rebuild(scope.organizationId) }, requestId, limits, served)
     },
-    distrust: (organizationId) => void distrusted.add(organizationId),
+    invalidate: (organizationId) => void invalidated.add(organizationId),
     forget: (organizationId) => (organizationId === undefined ? known.clear() : known.delete(organizationId)),
     current: async (organizationId) => {
       const runId = requireRunId()
-      if (distrusted.has(organizationId)) return rebuild(organizationId)
+      if (invalidated.has(organizationId)) return rebuild(organizationId)
       let epoch = known.get(organizationId)
       if (epoch === undefined) {
         epoch = await readEpoch(database, organizationId)

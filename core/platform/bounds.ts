@@ -65,8 +65,8 @@ export const BOUNDS = {
   searchQueueMax: 256,
   filterCacheEntriesMax: 64,
   searchFilterValuesMax: 1_000,
-  searchExpansionDefault: 64,
-  searchExpansionMax: 4_096,
+  rowsScoredMinDefault: 64,
+  rowsScoredMinMax: 4_096,
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   grpcConnectionAgeMs: 60_000,
@@ -109,12 +109,12 @@ export const BOUNDS = {
    * build is given up.
    */
   buildAttemptsMax: 10,
-  tidyEveryMs: 300_000,
+  garbageCollectionEveryMs: 300_000,
   /** How long after its end a build's leftovers stay: a run that was overtaken has noticed by then. */
-  tidyBuildsOlderThanMs: 60_000,
+  garbageBuildsOlderThanMs: 60_000,
   /** A file under a temporary name that nobody wrote to for so long belongs to a process that is gone. */
-  tidyFilesOlderThanMs: 86_400_000,
-  tidyNamesMax: 1_000,
+  garbageFilesOlderThanMs: 86_400_000,
+  garbageNamesMax: 1_000,
 
   // The operator's command line.
   operatorStatementTimeoutMs: 60_000,

@@ -1,4 +1,4 @@
-export interface GatherLimits {
+export interface GroupCommitLimits {
   /** Items of one run. */
   readonly itemsMax: number
   /** Runs under way at a time; what comes meanwhile waits and goes together. */
@@ -16,9 +16,9 @@ interface Waiting<Item, Result> {
  * call runs at once, and nothing ever waits for company. A run that fails fails for every item of it.
  * @param run gives one result for each item, in their order.
  */
-export function gather<Item, Result>(
+export function groupCommit<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { itemsMax, runsMax }: GatherLimits,
+  { itemsMax, runsMax }: GroupCommitLimits,
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = []
   let running = 0

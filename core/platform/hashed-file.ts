@@ -19,7 +19,7 @@ export interface HashedFile {
 
 const BUFFER_BYTES = 1024 * 1024
 
-export async function createHashedFile(path: string): Promise<HashedFile> {
+export async function openHashedFile(path: string): Promise<HashedFile> {
   const file = await open(path, 'wx')
   const hash = createHash('sha256')
   const buffer = Buffer.alloc(BUFFER_BYTES)

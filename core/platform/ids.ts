@@ -5,7 +5,7 @@ declare const brand: unique symbol
 /** UUID of one request; the caller sees `req_<uuid>`. */
 export type RequestId = string & { readonly [brand]: 'RequestId' }
 
-export function newRequestId(): RequestId {
+export function createRequestId(): RequestId {
   return randomUUID() as RequestId
 }
 

@@ -36,7 +36,7 @@ export interface LedgerQueue {
  * Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a
  * batch.
  */
-export function createLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
+export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
   const link = openLink(redisUrl, log)
   let waiting: string[] = []
   let timer: NodeJS.Timeout | undefined

@@ -1,4 +1,4 @@
-import type { FoundPassage } from '#core/rpc/search-client.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
 
 /**
  * Passages in the order of a re-ranker's scores; those beyond the scores stay behind. What the query names by its
@@ -9,7 +9,7 @@ import type { FoundPassage } from '#core/rpc/search-client.ts'
 export function reordered(passages: readonly FoundPassage[], scores: readonly number[]): readonly FoundPassage[] {
   const order = passages
     .map((passage, at) => ({ passage, score: scores[at] ?? Number.NEGATIVE_INFINITY }))
-    .sort((a, b) => Number(b.passage.named) - Number(a.passage.named) || (a.score === b.score ? 0 : b.score - a.score))
+    .sort((a, b) => Number(b.passage.cited) - Number(a.passage.cited) || (a.score === b.score ? 0 : b.score - a.score))
   return order.map(({ passage }, at) => ({ ...passage, score: 1 / (at + 1) }))
 }
 

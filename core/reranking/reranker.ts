@@ -30,7 +30,7 @@ const replySchema = z.object({
  * `query`, `documents` and `top_n`. One attempt: a second one would not fit the time of a request.
  * @throws OperatorError without RERANK_BASE_URL.
  */
-export function openReranker({
+export function createReranker({
   RERANK_BASE_URL: baseUrl,
   RERANK_API_KEY: apiKey,
   RERANK_TIMEOUT_MS: timeoutMs,

@@ -158,7 +158,7 @@ async function takeBack(
   try {
     await exchange.timings.wait('redis', deps.limiter.undo(scope, exchange.requestId, digest))
   } catch {
-    deps.epochs.distrust(scope.organizationId)
+    deps.epochs.invalidate(scope.organizationId)
   }
 }
 

@@ -64,7 +64,7 @@ export interface FailureBudget {
   count(address: string): void
 }
 
-export function newFailureBudget(now: () => number = Date.now): FailureBudget {
+export function createFailureBudget(now: () => number = Date.now): FailureBudget {
   const failures = new Map<string, { sinceMs: number; count: number }>()
   const current = (address: string): { sinceMs: number; count: number } | undefined => {
     const entry = failures.get(address)

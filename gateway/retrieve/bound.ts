@@ -1,5 +1,5 @@
 import { ServiceError } from '#core/platform/errors.ts'
-import type { FoundPassage } from '#core/rpc/search-client.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention, Result, RetrievalResponse } from './schema.ts'
@@ -42,27 +42,27 @@ export function bound(
 function resultOf(passage: FoundPassage): Result {
   const { document, citation, metadata } = passage
   return {
-    chunk_id: passage.chunk_id,
+    chunk_id: passage.chunkId,
     text: passage.text,
     score: passage.score,
     document: {
       id: document.id,
-      revision_id: document.revision_id,
+      revision_id: document.revisionId,
       title: document.title,
       authority: document.authority,
-      canonical_url: document.canonical_url,
-      published_at: document.published_at,
-      effective_at: document.effective_at,
+      canonical_url: document.canonicalUrl,
+      published_at: document.publishedAt,
+      effective_at: document.effectiveAt,
     },
     citation: {
       label: citation.label,
-      source_anchor: citation.source_anchor,
-      source_snapshot_id: citation.source_snapshot_id,
+      source_anchor: citation.sourceAnchor,
+      source_snapshot_id: citation.sourceSnapshotId,
     },
     metadata: {
       language: metadata.language,
       jurisdiction: metadata.jurisdiction,
-      verification_status: metadata.verification_status as Result['metadata']['verification_status'],
+      verification_status: metadata.verificationStatus as Result['metadata']['verification_status'],
     },
   }
 }

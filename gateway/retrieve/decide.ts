@@ -1,5 +1,5 @@
 import { probability } from '#core/domain/calibration.ts'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
@@ -10,13 +10,13 @@ import type { Evidence } from './search.ts'
  * threshold.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node measured other features than the profile was calibrated on.
  */
-export function decide(pinned: PinnedRequest, { passages, evidence, unsupported }: Evidence): Abstention {
+export function decide(pinned: PinnedRequest, { passages, predictors, unsupported }: Evidence): Abstention {
   const { threshold, signal, parameters } = pinned.profile
-  if (evidence.length !== EVIDENCE_FEATURES.length || !evidence.every(Number.isFinite))
+  if (predictors.length !== PREDICTORS.length || !predictors.every(Number.isFinite))
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
       cause: new Error('the search node measured other features than this gateway knows'),
     })
-  const observed = passages.length === 0 ? 0 : probability(parameters.calibration, EVIDENCE_FEATURES, evidence)
+  const observed = passages.length === 0 ? 0 : probability(parameters.calibration, PREDICTORS, predictors)
   const answers = passages.length > 0 && unsupported.length === 0 && observed >= threshold
   return {
     decision: answers ? 'answer' : 'abstain',

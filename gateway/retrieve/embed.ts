@@ -1,7 +1,7 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { openEmbedder } from '#core/embedding/providers.ts'
+import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -20,7 +20,7 @@ export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
   const opened = new Map<string, Embedder>()
   return (space) => {
     const name = `${space.provider}/${space.model}/${space.dimensions}`
-    const embedder = opened.get(name) ?? openEmbedder(space, settings)
+    const embedder = opened.get(name) ?? createEmbedder(space, settings)
     opened.set(name, embedder)
     return embedder
   }

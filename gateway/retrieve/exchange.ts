@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { newRequestId } from '#core/platform/ids.ts'
+import { createRequestId } from '#core/platform/ids.ts'
 import type { RequestId } from '#core/platform/ids.ts'
 
 /** The stages of a request, in their order. */
@@ -49,7 +49,7 @@ export interface Timings {
   totalMs(): number
 }
 
-function newTimings(): Timings {
+function createTimings(): Timings {
   const beganMs = performance.now()
   const stages: { name: Stage; ms: number }[] = []
   const waitedMs = { caller: 0, redis: 0, postgres: 0, provider: 0, search: 0 }
@@ -76,19 +76,19 @@ function newTimings(): Timings {
   }
 }
 
-export function newExchange(
+export function createExchange(
   incoming: IncomingMessage,
   address: string,
   signal: AbortSignal,
   callerGone: () => boolean,
 ): Exchange {
   return {
-    requestId: newRequestId(),
+    requestId: createRequestId(),
     traceId: randomUUID(),
     incoming,
     address,
     signal,
     callerGone,
-    timings: newTimings(),
+    timings: createTimings(),
   }
 }

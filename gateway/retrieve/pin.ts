@@ -1,6 +1,6 @@
 import type { Access, ServingProfile } from '#core/db/access.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import type { Filters } from '#core/rpc/search-client.ts'
+import type { Filters } from '#core/domain/search.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { Narrowed, Values } from './narrow.ts'
 import type { RetrievalRequest } from './schema.ts'
@@ -44,8 +44,8 @@ export function pin(
   const { profile } = narrowed
   const inForceOn = now.toISOString().slice(0, 10)
   const mandatory = {
-    verification_statuses: profile.parameters.verification_statuses,
-    in_force_on: profile.parameters.in_force_only ? inForceOn : '',
+    verificationStatuses: profile.parameters.verification_statuses,
+    inForceOn: profile.parameters.in_force_only ? inForceOn : '',
     documents: [],
   }
   const facts: Omit<PinnedRequest, typeof pinned> = {
@@ -76,6 +76,6 @@ function valuesOf({
   languages,
   jurisdictions,
   subjects,
-}: Values): Pick<Filters, 'languages' | 'jurisdictions' | 'subjects' | 'any_subject'> {
-  return { languages, jurisdictions, subjects: subjects ?? [], any_subject: subjects === undefined }
+}: Values): Pick<Filters, 'languages' | 'jurisdictions' | 'subjects' | 'anySubject'> {
+  return { languages, jurisdictions, subjects: subjects ?? [], anySubject: subjects === undefined }
 }

@@ -97,7 +97,7 @@ async function settling(
         ? abandon(deps, exchange, pinned)
         : settleRefund(deps, exchange.requestId, undelivered(error.code, pinned.topK)))
     } catch (failure) {
-      deps.epochs.distrust(pinned.organizationId)
+      deps.epochs.invalidate(pinned.organizationId)
       deps.log.warn('settlement is left to the sweeper', { request_id: exchange.requestId }, failure)
     }
     throw error

@@ -29,11 +29,11 @@ export async function record(
   reply: BoundedReply,
 ): Promise<void> {
   const served = reply.served.map((passage) => ({
-    chunk: passage.chunk_id,
+    chunk: passage.chunkId,
     document: passage.document.id,
-    revision: passage.document.revision_id,
+    revision: passage.document.revisionId,
     ordinal: passage.place.ordinal,
-    total: passage.place.document_passages,
+    total: passage.place.documentPassages,
   }))
   const outcome = {
     decision: abstention.decision,
@@ -65,6 +65,6 @@ export async function record(
   try {
     await exchange.timings.wait('redis', deps.epochs.settle(admission.scope, exchange.requestId, pinned.limits, served))
   } catch {
-    deps.epochs.distrust(pinned.organizationId)
+    deps.epochs.invalidate(pinned.organizationId)
   }
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '#core/platform/errors.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
-import { openReranker } from '#core/reranking/reranker.ts'
+import { createReranker } from '#core/reranking/reranker.ts'
 import type { Reranker, RerankSettings } from '#core/reranking/reranker.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
@@ -11,7 +11,7 @@ export type RerankerOf = () => Reranker
 
 export function rerankerOf(settings: RerankSettings): RerankerOf {
   let opened: Reranker | undefined
-  return () => (opened ??= openReranker(settings))
+  return () => (opened ??= createReranker(settings))
 }
 
 /**

@@ -1,14 +1,14 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
-import type { FoundPassage, SearchReply } from '#core/rpc/search-client.ts'
+import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
 /** The ranked passages, what speaks for them, and which provisions the query names in vain. */
-export type Evidence = Pick<SearchReply, 'passages' | 'evidence' | 'unsupported'>
+export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'>
 
 /**
  * The best passages of the pinned projection within the pinned filters, best first; as many as the caller or the
@@ -24,9 +24,9 @@ export async function search(
   const { parameters } = pinned.profile
   const limit = Math.max(pinned.topK, parameters.reranker?.candidates ?? 0)
   const request = {
-    projection_id: pinned.profile.projection_id,
-    query_vector: Buffer.from(query.vector.buffer, query.vector.byteOffset, query.vector.byteLength),
-    query_text: pinned.query,
+    projectionId: pinned.profile.projection_id,
+    vector: query.vector,
+    text: pinned.query,
     limit,
     filters: pinned.filters,
     entitled: pinned.entitled,
@@ -50,7 +50,7 @@ function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[]
     if (
       !filters.languages.includes(metadata.language) ||
       !filters.jurisdictions.includes(metadata.jurisdiction) ||
-      !filters.verification_statuses.includes(metadata.verification_status)
+      !filters.verificationStatuses.includes(metadata.verificationStatus)
     )
       throw new Error('the search node returned a passage outside the pinned filters')
     if (!(score >= 0 && score <= previous)) throw new Error('the search node returned scores out of order')

@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ArtifactError } from '#core/index/format/artifact-error.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { beginAttempt, noteFailedRun, readBuild } from '#core/db/builds.ts'
 import type { BuildFence, BuildRow } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
@@ -12,7 +12,7 @@ import { createLog, describeCause } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
 import { jobsConfig } from '#jobs/config.ts'
 import type { JobsConfig } from '#jobs/config.ts'
-import { connectSearchNodes } from '#jobs/search-nodes.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import type { ChildMessage, FailedRun } from './run-child.ts'
 import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
@@ -61,7 +61,7 @@ async function run(
 ): Promise<string> {
   const { buildId } = fence
   const overtaken = new AbortController()
-  const store = openArtifactStore(config.ARTIFACT_STORE)
+  const store = createArtifactStore(config.ARTIFACT_STORE)
   return await runBuild({
     fence,
     knowledgeBaseId: build.knowledge_base_id,
@@ -74,7 +74,7 @@ async function run(
     embedding: { ...config, OPENAI_TIMEOUT_MS: BOUNDS.embedBatchTimeoutMs },
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     publicKeyDer: config.MANIFEST_PUBLIC_KEY,
-    nodes: connectSearchNodes(config.SEARCH_NODES, config),
+    nodes: openSearchNodeClients(config.SEARCH_NODES, config),
     progress: createProgress(database, fence, overtaken, (mark) => void tell(mark)),
     signal: overtaken.signal,
     log,

@@ -14,7 +14,7 @@ export const buildParametersSchema = z.strictObject({
     .optional(),
   embedding: z.enum(['local', 'openai']),
   /** Rows that a search of the vectors scores at least, in the profile of the new version. */
-  expansion: z.int().min(1).max(BOUNDS.searchExpansionMax).optional(),
+  expansion: z.int().min(1).max(BOUNDS.rowsScoredMinMax).optional(),
   /** At most this share of the answers may be without evidence: what the decision's threshold is fitted to. */
   target_risk: z.number().gt(0).lt(1).default(0.05),
   /** A re-ranker to try; the profile gets it only if it ranks the question set better. */
@@ -35,7 +35,7 @@ export function defaultProfile({
   expansion,
 }: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
   return profileParametersSchema.parse({
-    expansion: expansion ?? BOUNDS.searchExpansionDefault,
+    expansion: expansion ?? BOUNDS.rowsScoredMinDefault,
     fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding] },
   })
 }

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import { writeDurably } from '#core/index/format/store.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { openReranker } from '#core/reranking/reranker.ts'
-import { openEmbedder } from '#core/embedding/providers.ts'
+import { createReranker } from '#core/reranking/reranker.ts'
+import { createEmbedder } from '#core/embedding/providers.ts'
 import { readServing } from '#core/db/versions.ts'
 import type { ActiveVersion } from '#jobs/evaluate/active.ts'
 import { renderPage } from '#jobs/evaluate/page/page.ts'
@@ -26,7 +26,7 @@ import type { Corpus } from './sort.ts'
  * @returns the id of the candidate.
  */
 export async function runBuild(context: CandidateContext): Promise<string> {
-  const embedder = openEmbedder(context.parameters.embedding, { ...context.embedding })
+  const embedder = createEmbedder(context.parameters.embedding, { ...context.embedding })
 
   const { corpus, artifact } = await buildProjection(context, embedder)
   const evaluated = await evaluateBuilt(context, corpus, artifact)
@@ -65,11 +65,11 @@ async function evaluateBuilt(context: CandidateContext, corpus: Corpus, artifact
     active: await activeVersion(context),
     store: context.store,
     // An artifact kept from an earlier run may lie in another space than this run is configured for.
-    embedder: openEmbedder(artifact.manifest.embedding, context.embedding),
+    embedder: createEmbedder(artifact.manifest.embedding, context.embedding),
     reranker:
       context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
         ? undefined
-        : openReranker(context.embedding),
+        : createReranker(context.embedding),
     rerankerToTry: context.parameters.reranker ?? null,
     nodes: context.nodes,
     day: new Date().toISOString().slice(0, 10),
@@ -95,7 +95,7 @@ async function activeVersion({
   if (active === undefined || (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined))
     return undefined
   try {
-    return { ...active, embedder: openEmbedder(active.embedding, embedding) }
+    return { ...active, embedder: createEmbedder(active.embedding, embedding) }
   } catch (error) {
     if (error instanceof OperatorError) return undefined
     throw error

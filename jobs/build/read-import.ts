@@ -15,17 +15,17 @@ import { parseMapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
 import type { BuildContext } from './context.ts'
 
-const SPOOL_BUFFER_BYTES = 1024 * 1024
+const SPILL_BUFFER_BYTES = 1024 * 1024
 
-/** Where one draft lies in the spool, and all that its row's place in the artifact depends on. */
-export interface SpooledPassage extends PlacedPassage {
+/** Where one draft lies in the spill file, and all that its row's place in the artifact depends on. */
+export interface SpilledPassage extends PlacedPassage {
   readonly offset: number
   readonly bytes: number
 }
 
 export interface ImportedCorpus {
-  readonly spool: string
-  readonly passages: readonly SpooledPassage[]
+  readonly spillFile: string
+  readonly passages: readonly SpilledPassage[]
   readonly revisions: readonly RevisionRow[]
   readonly documents: readonly DocumentRow[]
   /** Passages of each document over all its revisions. */
@@ -59,9 +59,9 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
   const revisions = new Map<string, OpenRevision>()
   const documents = new Map<string, DocumentRow>()
   const documentPassages = new Map<string, number>()
-  const passages: SpooledPassage[] = []
-  const shared = new Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>()
-  const spool = await openSpool(path)
+  const passages: SpilledPassage[] = []
+  const shared = new Map<string, Pick<SpilledPassage, 'metadata' | 'subjects'>>()
+  const spillFile = await openSpillFile(path)
   try {
     let step = await drafts.next()
     for (; step.done !== true; step = await drafts.next()) {
@@ -74,18 +74,18 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
         ...sharedFields(shared, draft),
         document: revision.document,
         place: { ordinal: draft.ordinal, document_passages: 1 },
-        ...(await spool.append(draft)),
+        ...(await spillFile.append(draft)),
       })
       context.progress.at(passages.length, 0)
     }
-    await spool.flush()
+    await spillFile.flush()
     if (passages.length === 0)
       throw new OperatorError(
         'The import holds no passage: read its report, correct the sources or the mapping, import ' +
           'again and build from that.',
       )
     return {
-      spool: path,
+      spillFile: path,
       passages,
       revisions: closeRevisions(revisions),
       documents: [...documents.values()],
@@ -95,19 +95,19 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
       snapshotsDigest: digestOf(context),
     }
   } finally {
-    await spool.close()
+    await spillFile.close()
   }
 }
 
 /** Writes drafts to a file, one a line, in blocks of SPOOL_BUFFER_BYTES. */
-interface Spool {
+interface SpillFile {
   /** Returns where the draft lies in the file; it is on disk only after `flush`. */
-  append(draft: DraftPassage): Promise<Pick<SpooledPassage, 'offset' | 'bytes'>>
+  append(draft: DraftPassage): Promise<Pick<SpilledPassage, 'offset' | 'bytes'>>
   flush(): Promise<void>
   close(): Promise<void>
 }
 
-async function openSpool(path: string): Promise<Spool> {
+async function openSpillFile(path: string): Promise<SpillFile> {
   const file = await open(path, 'w')
   let waiting: Buffer[] = []
   let [written, collected] = [0, 0]
@@ -122,7 +122,7 @@ async function openSpool(path: string): Promise<Spool> {
       const place = { offset: written + collected, bytes: line.length }
       waiting.push(line)
       collected += line.length
-      if (collected >= SPOOL_BUFFER_BYTES) await flush()
+      if (collected >= SPILL_BUFFER_BYTES) await flush()
       return place
     },
     flush,
@@ -183,9 +183,9 @@ function contentOf(draft: DraftPassage): string {
 
 /** Passages that agree in these fields share one object: millions of rows have few combinations. */
 function sharedFields(
-  shared: Map<string, Pick<SpooledPassage, 'metadata' | 'subjects'>>,
+  shared: Map<string, Pick<SpilledPassage, 'metadata' | 'subjects'>>,
   { metadata, subjects }: DraftPassage,
-): Pick<SpooledPassage, 'metadata' | 'subjects'> {
+): Pick<SpilledPassage, 'metadata' | 'subjects'> {
   const key = JSON.stringify([metadata, subjects])
   const known = shared.get(key) ?? { metadata, subjects }
   shared.set(key, known)

@@ -11,7 +11,7 @@ import { rowOrder } from '#core/index/format/row-order.ts'
 import { renameDurably, writeDurably } from '#core/index/format/store.ts'
 import type { BuildContext } from './context.ts'
 import { readImportedCorpus } from './read-import.ts'
-import type { ImportedCorpus, SpooledPassage } from './read-import.ts'
+import type { ImportedCorpus, SpilledPassage } from './read-import.ts'
 
 const YIELD_EVERY_ROWS = 500
 
@@ -52,7 +52,7 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
   const known = await readFile(marker, 'utf8').catch(() => undefined)
   if (known !== undefined) return corpusSchema.parse(JSON.parse(known))
   await mkdir(context.workFolder, { recursive: true })
-  await removeSpools(context.workFolder)
+  await removeSpillFiles(context.workFolder)
   const imported = await readImportedCorpus(context)
   await context.progress.begin('sort', imported.passages.length)
   await writeSorted(context, imported)
@@ -66,12 +66,12 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
     snapshotsDigest,
   }
   await writeDurably(marker, JSON.stringify(corpus))
-  await removeSpools(context.workFolder)
+  await removeSpillFiles(context.workFolder)
   return corpus
 }
 
 /** What killed runs left half done. */
-async function removeSpools(workFolder: string): Promise<void> {
+async function removeSpillFiles(workFolder: string): Promise<void> {
   for (const name of await readdir(workFolder))
     if (/^(drafts|passages)\.\d+\.jsonl$/.test(name)) await rm(join(workFolder, name), { force: true })
 }
@@ -80,11 +80,11 @@ async function writeSorted(context: BuildContext, imported: ImportedCorpus): Pro
   const ordered = imported.passages.toSorted(rowOrder)
   const temporary = join(context.workFolder, `passages.${context.fence.attempt}.jsonl`)
   const out = await open(temporary, 'w')
-  const spool = openSync(imported.spool, 'r')
+  const spillFile = openSync(imported.spillFile, 'r')
   try {
     let lines: string[] = []
     for (const [row, passage] of ordered.entries()) {
-      lines.push(`${JSON.stringify(recordOf(readDraft(spool, passage), passage, imported))}\n`)
+      lines.push(`${JSON.stringify(recordOf(readDraft(spillFile, passage), passage, imported))}\n`)
       if (lines.length < YIELD_EVERY_ROWS && row + 1 < ordered.length) continue
       await out.writeFile(lines.join(''))
       lines = []
@@ -94,21 +94,21 @@ async function writeSorted(context: BuildContext, imported: ImportedCorpus): Pro
     }
     await out.sync()
   } finally {
-    closeSync(spool)
+    closeSync(spillFile)
     await out.close()
   }
   await renameDurably(temporary, passagesFile(context.workFolder))
 }
 
-function readDraft(spool: number, { offset, bytes }: SpooledPassage): unknown {
+function readDraft(spillFile: number, { offset, bytes }: SpilledPassage): unknown {
   const line = Buffer.allocUnsafe(bytes)
-  if (readSync(spool, line, 0, bytes, offset) !== bytes) throw new Error('the spool of drafts ends early')
+  if (readSync(spillFile, line, 0, bytes, offset) !== bytes) throw new Error('the spill file of drafts ends early')
   return JSON.parse(line.toString('utf8'))
 }
 
 const draftRecordSchema = passageRecordSchema.omit({ place: true }).strip()
 
-function recordOf(draft: unknown, passage: SpooledPassage, { documentPassages }: ImportedCorpus): PassageRecord {
+function recordOf(draft: unknown, passage: SpilledPassage, { documentPassages }: ImportedCorpus): PassageRecord {
   const record = draftRecordSchema.parse(draft)
   const { revision_id } = passage.document
   const place = { ordinal: passage.place.ordinal, document_passages: documentPassages.get(record.document.id) ?? 1 }

@@ -4,7 +4,7 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { Projection } from '#jobs/search-nodes.ts'
 import type { AskContext } from './ask.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 import { compareRankings } from './metrics/comparison.ts'
 import type { Outcome } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
@@ -27,7 +27,7 @@ export interface ActiveVersion {
  */
 export async function compareWithActive(
   active: ActiveVersion | undefined,
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   candidate: readonly Outcome[],
   limit: number,
   context: AskContext,

@@ -5,7 +5,8 @@ import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
-import type { Filters, SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
+import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Question } from './questions.ts'
 
 const ASK_CONCURRENCY = 4
@@ -15,7 +16,7 @@ const ATTEMPTS_PER_QUESTION = 3
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
 export type System = (typeof SYSTEMS)[number]
 
-/** What is asked of a question set; judgments stay with the one who asks. */
+/** What is asked of a question set; qrels stay with the one who asks. */
 export type AskedFor = Pick<Question, 'text' | 'filters'>
 const UNFILTERED: AskedFor = { text: '', filters: undefined }
 
@@ -50,7 +51,7 @@ export interface AskSystemsContext extends AskContext {
 export async function askSystems<Q extends AskedFor>(
   questions: readonly Q[],
   context: AskSystemsContext,
-  take: (at: number, system: System, reply: SearchReply, question: Q) => void,
+  take: (at: number, system: System, reply: SearchResult, question: Q) => void,
 ): Promise<void> {
   for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
@@ -78,32 +79,32 @@ export async function askOne(
   vector: Float32Array,
   turn: number,
   context: Omit<AskSystemsContext, 'systems'>,
-): Promise<SearchReply> {
+): Promise<SearchResult> {
   const request = {
-    projection_id: context.projectionId,
-    ...evidenceFor(system, question.text, vector),
+    projectionId: context.projectionId,
+    ...inputsFor(system, question.text, vector),
     limit: context.limit,
     filters: filtersOf(question, context),
     entitled: filtersOf(UNFILTERED, context),
     ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
-    without_text: context.withoutText ?? false,
+    withoutText: context.withoutText ?? false,
   }
   return system === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
 }
 
 /** As the gateway does: the profile's re-ranker orders the first passages anew. */
-async function reranked(request: SearchRequest, turn: number, context: AskContext): Promise<SearchReply> {
+async function reranked(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
   const { reranker: parameters } = context.profile
   if (parameters === null) return await search(request, turn, context)
   if (context.reranker === undefined) throw new Error('the profile re-ranks and no re-ranker was opened')
   const reply = await search(
-    { ...request, limit: Math.max(request.limit, parameters.candidates), without_text: false },
+    { ...request, limit: Math.max(request.limit, parameters.candidates), withoutText: false },
     turn,
     context,
   )
   const texts = reply.passages.slice(0, parameters.candidates).map(rerankedText)
   const scores =
-    texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.query_text, texts, context.signal)
+    texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.text, texts, context.signal)
   return { ...reply, passages: reordered(reply.passages, scores).slice(0, request.limit) }
 }
 
@@ -121,14 +122,14 @@ export async function findRows(
   const filters = filtersOf(UNFILTERED, context)
   const { passages } = await search(
     {
-      projection_id: context.projectionId,
-      ...evidenceFor('dense', '', vector),
+      projectionId: context.projectionId,
+      ...inputsFor('dense', '', vector),
       limit,
-      filters: { ...filters, verification_statuses: context.facets.statuses, in_force_on: '' },
+      filters: { ...filters, verificationStatuses: context.facets.statuses, inForceOn: '' },
       entitled: filters,
-      ranking: { ...rankingOf(context.profile, context.day), per_document_max: 0, collapse_revisions_on: '' },
-      without_text: true,
-      only_rows: onlyRows,
+      ranking: { ...rankingOf(context.profile, context.day), perDocumentMax: 0, collapseRevisionsOn: '' },
+      withoutText: true,
+      onlyRows,
     },
     0,
     context,
@@ -137,13 +138,13 @@ export async function findRows(
 }
 
 /** Spreads requests over the nodes and moves on to the next node where one fails. */
-async function search(request: SearchRequest, turn: number, context: AskContext): Promise<SearchReply> {
+async function search(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
   for (let attempt = 0; ; attempt++) {
     const node = context.nodes[(turn + attempt) % context.nodes.length]
     if (node === undefined) throw new Error('no search node has the candidate loaded')
     context.signal.throwIfAborted()
     try {
-      return await node.call('Search', request, BOUNDS.searchTimeoutMs, context.signal)
+      return await node.search(request, BOUNDS.searchTimeoutMs, context.signal)
     } catch (error) {
       if (attempt + 1 >= ATTEMPTS_PER_QUESTION) throw error
     }
@@ -151,16 +152,8 @@ async function search(request: SearchRequest, turn: number, context: AskContext)
 }
 
 /** The one place that says how each system is asked for: a search node ranks by what it is given. */
-function evidenceFor(
-  system: System,
-  text: string,
-  vector: Float32Array,
-): { readonly query_vector: Buffer; readonly query_text: string } {
-  return {
-    query_vector:
-      system === 'lexical' ? Buffer.alloc(0) : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength),
-    query_text: system === 'dense' ? '' : text,
-  }
+function inputsFor(system: System, text: string, vector: Float32Array): Pick<SearchQuery, 'vector' | 'text'> {
+  return { vector: system === 'lexical' ? undefined : vector, text: system === 'dense' ? '' : text }
 }
 
 /** What a caller entitled to the whole version would be pinned to, narrowed by the question's own filters. */
@@ -170,9 +163,9 @@ function filtersOf(question: AskedFor, { facets, profile, day }: AskContext): Fi
     languages: own.language ?? facets.languages,
     jurisdictions: own.jurisdiction ?? facets.jurisdictions,
     subjects: own.subject ?? [],
-    any_subject: own.subject === undefined,
-    verification_statuses: profile.verification_statuses,
-    in_force_on: profile.in_force_only ? (own.in_force_on ?? day) : '',
+    anySubject: own.subject === undefined,
+    verificationStatuses: profile.verification_statuses,
+    inForceOn: profile.in_force_only ? (own.in_force_on ?? day) : '',
     documents: [],
   }
 }

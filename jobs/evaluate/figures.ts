@@ -1,5 +1,5 @@
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
 import { probability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import type { System } from './ask.ts'
@@ -8,7 +8,7 @@ import type { Fitted } from './calibration/fit.ts'
 import { systemFigures } from './metrics/ranking.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 import type { Outcome, Outcomes } from './outcomes.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
 export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFigures>> {
@@ -22,15 +22,15 @@ export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFi
  * @returns undefined where the labels are too few or of one kind.
  */
 export function fitDecision(
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
   targetRisk: number,
 ): Fitted | undefined {
   const samples = questions.flatMap(({ id, answerable, group }, at) => {
-    const features = outcomes[at]?.evidence
+    const features = outcomes[at]?.predictors
     return answerable === undefined || features === undefined ? [] : [{ id, sufficient: answerable, group, features }]
   })
-  return fitCalibration(samples, { features: EVIDENCE_FEATURES, targetRisk })
+  return fitCalibration(samples, { features: PREDICTORS, targetRisk })
 }
 
 /**
@@ -44,7 +44,7 @@ export interface Decision {
 
 /** The decision that is fitted, or the default where there is too little to fit one. */
 export function decisionOf(
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
   targetRisk: number,
 ): Decision {
@@ -56,7 +56,7 @@ export function decisionOf(
 /** The labelled questions under a decision that was not fitted on them. */
 export function scoredBy(
   calibration: Calibration,
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
 ): Fitted['outOfFold'] {
   return questions.flatMap(({ id, answerable }, at) => {
@@ -68,6 +68,6 @@ export function scoredBy(
 }
 
 /** As the gateway observes it: 0 where nothing was found. */
-export function observedValue(calibration: Calibration, { top, evidence }: Outcome): number {
-  return top.length === 0 ? 0 : probability(calibration, EVIDENCE_FEATURES, evidence)
+export function observedValue(calibration: Calibration, { top, predictors }: Outcome): number {
+  return top.length === 0 ? 0 : probability(calibration, PREDICTORS, predictors)
 }

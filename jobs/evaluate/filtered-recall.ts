@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { dotAt } from '#core/index/vectors/inner-product.ts'
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { openSized, readFully } from '#core/index/format/file-reader.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 
@@ -95,7 +95,7 @@ async function similaritiesOf(
       signal.throwIfAborted()
       const count = Math.min(BLOCK_ROWS, rows - from)
       readFully(file, new Uint8Array(block.buffer, 0, count * dimensions * 4), from * dimensions * 4)
-      for (let row = 0; row < count; row++) similarities[from + row] = dotAt(block, row * dimensions, query)
+      for (let row = 0; row < count; row++) similarities[from + row] = innerProductAt(block, row * dimensions, query)
       await nextTurn()
     }
   } finally {

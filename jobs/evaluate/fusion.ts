@@ -1,8 +1,8 @@
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { AskContext } from './ask.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 import { compareRankings } from './metrics/comparison.ts'
-import { rankingUnder, sampleJudged } from './ranking-under.ts'
+import { rankingUnder, sampleWithQrels } from './ranking-under.ts'
 
 const WEIGHTS = [0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7] as const
 /** Passages of each list: as nDCG@10 looks at. */
@@ -15,9 +15,9 @@ const QUESTIONS_MIN = 50
  * beyond the interval of the difference in nDCG@10. Weights that fit one corpus ruin another (decision 0008), so
  * nothing is changed on little evidence.
  */
-export async function fitFusion(questions: readonly JudgedQuestion[], context: AskContext): Promise<ProfileParameters> {
+export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleJudged(questions)
+  const sample = sampleWithQrels(questions)
   if (sample.length < QUESTIONS_MIN) return profile
   const own = await rankingUnder(profile, sample, LIMIT, context)
   let best = { profile, mean: -1, better: false }
@@ -36,11 +36,11 @@ export async function fitFusion(questions: readonly JudgedQuestion[], context: A
  */
 export async function tryReranker(
   reranker: ProfileParameters['reranker'],
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   context: AskContext,
 ): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleJudged(questions)
+  const sample = sampleWithQrels(questions)
   if (reranker === null || sample.length < QUESTIONS_MIN) return profile
   const tried = { ...profile, reranker }
   const own = await rankingUnder(profile, sample, LIMIT, context)

@@ -1,6 +1,6 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 
 const EXTRACT_CHARACTERS_MIN = 40
 const EXTRACT_CHARACTERS_MAX = 300
@@ -15,7 +15,7 @@ const EXTRACT_CHARACTERS_MAX = 300
 export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
   day: string,
-): Promise<readonly JudgedQuestion[]> {
+): Promise<readonly QueryWithQrels[]> {
   const chosen: KnownItem[] = []
   for await (const passage of passages()) {
     const { chunk_id: id, heading, text } = passage
@@ -39,7 +39,7 @@ export async function sampleKnownItems(
       {
         id,
         text: question,
-        judgments: new Map([[source, 1]]),
+        qrels: new Map([[source, 1]]),
         answerable: undefined,
         group: undefined,
         quoted: true,

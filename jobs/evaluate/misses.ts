@@ -1,7 +1,7 @@
 import { REPORT_MISSES_MAX } from './page/evaluation-report.ts'
 import type { Miss } from './page/evaluation-report.ts'
 import type { Outcome } from './outcomes.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 import { observedValue } from './figures.ts'
 import type { Decision } from './figures.ts'
 
@@ -16,7 +16,7 @@ export interface Misses {
  * answered. Where the decision was fitted on the questions, the observed value is the one from cross-validation.
  */
 export function missesOf(
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
   { calibration, scored }: Decision,
 ): Misses {
@@ -44,7 +44,7 @@ export function missesOf(
 
 /** @param answered undefined where no decision was taken. */
 function problemOf(
-  { answerable }: JudgedQuestion,
+  { answerable }: QueryWithQrels,
   { figures }: Outcome,
   answered: boolean | undefined,
 ): Miss['problem'] | undefined {
@@ -56,7 +56,7 @@ function problemOf(
 
 function missOf(
   problem: Miss['problem'],
-  { id, text, judgments }: JudgedQuestion,
+  { id, text, qrels }: QueryWithQrels,
   { top }: Outcome,
   observed: number,
 ): Miss {
@@ -65,8 +65,8 @@ function missOf(
     id,
     text,
     observed_value: observed,
-    relevant: [...judgments].filter(([, score]) => score > 0).map(([record]) => record),
-    passages: top.map(({ record, score }) => ({ label: record, score, relevant: (judgments.get(record) ?? 0) > 0 })),
+    relevant: [...qrels].filter(([, score]) => score > 0).map(([record]) => record),
+    passages: top.map(({ record, score }) => ({ label: record, score, relevant: (qrels.get(record) ?? 0) > 0 })),
   }
 }
 

@@ -1,9 +1,9 @@
-import type { SearchReply } from '#core/rpc/search-client.ts'
+import type { SearchResult } from '#core/domain/search.ts'
 import { SYSTEMS, askOne, askSystems } from './ask.ts'
 import type { AskContext, System } from './ask.ts'
 import { rankingFigures } from './metrics/ranking.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 
 const TOP_RECORDS_KEPT = 5
 /** Asked before the clock runs, so that files are mapped and code is compiled. */
@@ -19,7 +19,7 @@ export interface Outcome {
   /** The first records and their scores, best first. */
   readonly top: readonly { readonly record: string; readonly score: number }[]
   /** What the node says of the list; empty where it says nothing. */
-  readonly evidence: readonly number[]
+  readonly predictors: readonly number[]
 }
 
 /** By system, in the order of the questions. */
@@ -30,7 +30,7 @@ export type Outcomes = Readonly<Record<System, readonly Outcome[]>>
  * @param limit passages asked for: more than 100 where records were cut into several.
  */
 export async function askQuestions(
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   limit: number,
   context: AskContext,
 ): Promise<Outcomes> {
@@ -50,17 +50,17 @@ export async function askQuestions(
  * has the question's own id is passed over, as BEIR's evaluation does: some of its sets ask with the text of a record.
  */
 export function outcomeOf(
-  { id, judgments, quoted }: Pick<JudgedQuestion, 'id' | 'judgments' | 'quoted'>,
-  { passages, evidence }: Pick<SearchReply, 'passages' | 'evidence'>,
+  { id, qrels, quoted }: Pick<QueryWithQrels, 'id' | 'qrels' | 'quoted'>,
+  { passages, predictors }: Pick<SearchResult, 'passages' | 'predictors'>,
 ): Outcome {
   const scores = new Map<string, number>()
-  for (const { source_id: record, score, named } of passages) {
-    if (record === id || scores.has(record) || (quoted && named && !judgments.has(record))) continue
+  for (const { sourceId: record, score, cited } of passages) {
+    if (record === id || scores.has(record) || (quoted && cited && !qrels.has(record))) continue
     scores.set(record, score)
   }
   const ranked = [...scores.keys()]
   const top = ranked.slice(0, TOP_RECORDS_KEPT).map((record) => ({ record, score: scores.get(record) ?? 0 }))
-  return { figures: rankingFigures(ranked, judgments), top, evidence }
+  return { figures: rankingFigures(ranked, qrels), top, predictors }
 }
 
 export interface Latency {
@@ -73,7 +73,7 @@ export interface Latency {
  * evenly over the questions.
  */
 export async function timeSystems(
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   context: AskContext,
 ): Promise<Readonly<Record<System, Latency>>> {
   const step = Math.max(1, questions.length / TIMED_QUESTIONS_MAX)

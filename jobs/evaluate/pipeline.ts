@@ -19,8 +19,8 @@ import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitFusion, tryReranker } from './fusion.ts'
-import { judgedQuestion } from './query-with-qrels.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import { queryWithQrels } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, timeSystems } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
@@ -102,7 +102,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
 /** Known items are found by their own words: nothing can be fitted to them. */
 async function fitRanking(
   reranker: EvaluationInput['rerankerToTry'],
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   context: AskContext,
 ): Promise<ProfileParameters> {
   const profile = await fitFusion(questions, context)
@@ -122,7 +122,7 @@ class NoSearchNodeError extends Error {
 }
 
 interface AskedQuestions {
-  readonly questions: readonly JudgedQuestion[]
+  readonly questions: readonly QueryWithQrels[]
   /** Relevant ids that no passage carries, sorted. */
   readonly missing: readonly string[]
 }
@@ -139,12 +139,12 @@ async function questionsOf({ questionsSha256, artifact, store, day }: Evaluation
     return { questions, missing: [] }
   }
   const questions = await readQuestionSet(store, questionsSha256)
-  const missing = new Set(questions.flatMap(({ judgments }) => [...judgments.keys()]))
+  const missing = new Set(questions.flatMap(({ qrels }) => [...qrels.keys()]))
   for await (const { source_id: source } of passages()) missing.delete(source)
   return { questions, missing: [...missing].sort() }
 }
 
-async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly JudgedQuestion[]> {
+async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly QueryWithQrels[]> {
   const path = store.snapshotFile(sha256Hex)
   const size = await stat(path).then(
     (found) => found.size,
@@ -161,5 +161,5 @@ async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise
     throw new OperatorError(
       'The question set in the artifact store was changed after it was captured: import it again and build with it.',
     )
-  return parseQuestions(bytes.toString('utf8')).map(judgedQuestion)
+  return parseQuestions(bytes.toString('utf8')).map(queryWithQrels)
 }

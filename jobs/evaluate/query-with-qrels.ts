@@ -1,12 +1,12 @@
-import type { Judgments } from './metrics/ranking.ts'
+import type { Qrels } from './metrics/ranking.ts'
 import type { Question } from './questions.ts'
 
 /** A question with all that its answer is judged by. */
-export interface JudgedQuestion {
+export interface QueryWithQrels {
   readonly id: string
   readonly text: string
   /** Relevance by source id; empty where nothing counts for the ranking. */
-  readonly judgments: Judgments
+  readonly qrels: Qrels
   /** Undefined: no part of the abstention figures. */
   readonly answerable: boolean | undefined
   /** Questions of one group stay together in cross-validation; undefined: a group of its own. */
@@ -18,11 +18,11 @@ export interface JudgedQuestion {
 }
 
 /** Of a question set: a question without a relevant passage is one that the corpus does not answer. */
-export function judgedQuestion({ id, text, relevant, filters }: Question): JudgedQuestion {
+export function queryWithQrels({ id, text, relevant, filters }: Question): QueryWithQrels {
   return {
     id,
     text,
-    judgments: new Map(relevant.map((source) => [source, 1])),
+    qrels: new Map(relevant.map((source) => [source, 1])),
     answerable: relevant.length > 0,
     group: undefined,
     quoted: false,

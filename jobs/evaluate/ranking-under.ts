@@ -1,7 +1,7 @@
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { askSystems } from './ask.ts'
 import type { AskContext } from './ask.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
@@ -11,8 +11,8 @@ const QUESTIONS_MAX = 300
  * At most 300 of the questions that something is judged relevant to, spread evenly: enough to tell one ranking from
  * another.
  */
-export function sampleJudged(questions: readonly JudgedQuestion[]): readonly JudgedQuestion[] {
-  const judged = questions.filter(({ judgments }) => judgments.size > 0)
+export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
+  const judged = questions.filter(({ qrels }) => qrels.size > 0)
   const count = Math.min(judged.length, QUESTIONS_MAX)
   return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter(
     (question) => question !== undefined,
@@ -22,7 +22,7 @@ export function sampleJudged(questions: readonly JudgedQuestion[]): readonly Jud
 /** Figures by question id when passages are ranked under a profile. @param limit passages of each list. */
 export async function rankingUnder(
   profile: ProfileParameters,
-  questions: readonly JudgedQuestion[],
+  questions: readonly QueryWithQrels[],
   limit: number,
   context: AskContext,
 ): Promise<ReadonlyMap<string, RankingFigures>> {

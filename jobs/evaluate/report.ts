@@ -5,7 +5,7 @@ import type { Decision } from './figures.ts'
 import { leastRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
 import { gatesOf } from './gates.ts'
-import type { JudgedQuestion } from './query-with-qrels.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
 import { decisionFigures } from './metrics/decision.ts'
 import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
@@ -20,7 +20,7 @@ export interface ReportInput {
   /** SHA-256 (hex) of the file of questions; null: none. */
   readonly questionSet: string | null
   readonly passages: number
-  readonly questions: readonly JudgedQuestion[]
+  readonly questions: readonly QueryWithQrels[]
   readonly outcomes: Outcomes
   readonly decision: Decision
   readonly latency: Readonly<Record<System, Latency>>

@@ -10,8 +10,8 @@ import { markdownRecords } from './markdown.ts'
 import { placeOf } from './place.ts'
 import type { Placed } from './place.ts'
 import type { SourceItem, SourceRecord, SourceSnapshot } from './record.ts'
-import { createCiter } from './references.ts'
-import { ReportLedger } from './report.ts'
+import { createReferenceReader } from './references.ts'
+import { ReportAccumulator } from './report.ts'
 import type { ImportReport } from './report.ts'
 import { compileMapping } from './resolve.ts'
 import { splitText } from './split.ts'
@@ -36,7 +36,7 @@ export interface ImportInput {
 export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
   const { mapping = MARKDOWN_MAPPING, signal } = input
   const draft = createDrafter(input.knowledgeBaseId, mapping)
-  const report = new ReportLedger()
+  const report = new ReportAccumulator()
 
   for (const source of input.leftOut ?? [])
     report.skipped({ source, line: 1, reason: 'not a Markdown file (*.md, *.markdown)' })
@@ -64,7 +64,7 @@ function createDrafter(
   mapping: Mapping,
 ): (record: SourceRecord, snapshotId: string) => Drafted | string {
   const resolve = compileMapping(mapping)
-  const cite = createCiter({ byLabel: mapping.fields.reference === undefined })
+  const readReferences = createReferenceReader({ byLabel: mapping.fields.reference === undefined })
   const keys = new CompactCounter()
   const provisions = new CompactCounter()
 
@@ -76,7 +76,7 @@ function createDrafter(
     const key = recordKey(mapping, record, placed)
     if (keys.count(key) > 0) return 'duplicate id'
 
-    const { act, references } = cite(placed)
+    const { act, references } = readReferences(placed)
     const provision = JSON.stringify([
       placed.documentKey,
       placed.effectiveAt,

@@ -30,7 +30,7 @@ export function aliasesOf(written: string): readonly string[] {
 }
 
 /** What of a placed record says where in which act it stands. */
-interface Citable {
+interface ReferencedRecord {
   readonly act: string | undefined
   readonly aliases: readonly string[]
   readonly reference: string | undefined
@@ -41,7 +41,7 @@ interface Citable {
  * The act of a record, and the canonical forms of the provisions it is the text of, or the act where no provision of it
  * is named.
  */
-export interface Cited {
+export interface RecordReferences {
   readonly act: ActEntry | undefined
   readonly references: readonly string[]
 }
@@ -53,7 +53,11 @@ const VOCABULARIES_MAX = 64
  * Reads what records are cited as: by the mapping's `reference`, or by the citation label where the mapping has no such
  * field. What names no act is taken for the record's own; a provision of another act is not the record's.
  */
-export function createCiter({ byLabel }: { readonly byLabel: boolean }): (placed: Citable) => Cited {
+export function createReferenceReader({
+  byLabel,
+}: {
+  readonly byLabel: boolean
+}): (placed: ReferencedRecord) => RecordReferences {
   const common = createActAliases([])
   const vocabularyOf = createVocabularies()
   return (placed) => {

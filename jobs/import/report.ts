@@ -55,7 +55,7 @@ export interface ImportReport {
 }
 
 /** Gathers the report while the import runs; bounded, whatever the corpus holds. */
-export class ReportLedger {
+export class ReportAccumulator {
   readonly #entriesMax: number
   readonly #documents = new CompactCounter()
   readonly #revisions = new CompactCounter()

@@ -9,7 +9,7 @@ import type { Log } from '#core/platform/log.ts'
 import { removeArtifact, removeUnfinished } from '#jobs/build/artifact.ts'
 import { projectionIdOf } from '#jobs/build/ids.ts'
 
-export interface TidyDeps {
+export interface GarbageCollectionDeps {
   readonly database: Database
   readonly store: ArtifactStore
   readonly log: Log
@@ -22,29 +22,34 @@ export interface TidyDeps {
  * may be repeated or run side by side.
  * @returns how many folders and files went.
  */
-export async function tidy(deps: TidyDeps): Promise<number> {
-  const removed = (await tidyWorkFolders(deps)) + (await tidyArtifacts(deps)) + (await tidyFiles(deps.store))
-  if (removed > 0) deps.log.info('artifact store tidied', { removed })
+export async function collectGarbage(deps: GarbageCollectionDeps): Promise<number> {
+  const removed =
+    (await collectWorkFolders(deps)) + (await collectArtifacts(deps)) + (await collectTemporaryFiles(deps.store))
+  if (removed > 0) deps.log.info('garbage collected', { removed })
   return removed
 }
 
 /** Names carry the build's id. */
-async function tidyWorkFolders({ database, store }: TidyDeps): Promise<number> {
+async function collectWorkFolders({ database, store }: GarbageCollectionDeps): Promise<number> {
   const names = (await namesIn(dirname(store.workFolder('any'))))
     .filter((name) => z.uuid().safeParse(name).success)
-    .slice(0, BOUNDS.tidyNamesMax)
-  const ended = names.length === 0 ? [] : await endedBuilds(database, names, BOUNDS.tidyBuildsOlderThanMs)
+    .slice(0, BOUNDS.garbageNamesMax)
+  const ended = names.length === 0 ? [] : await endedBuilds(database, names, BOUNDS.garbageBuildsOlderThanMs)
   for (const id of ended) await rm(store.workFolder(id), { recursive: true, force: true })
   return ended.length
 }
 
 /** Names carry the projection's id, which follows from the build's. */
-async function tidyArtifacts({ database, store }: TidyDeps): Promise<number> {
+async function collectArtifacts({ database, store }: GarbageCollectionDeps): Promise<number> {
   const names = await namesIn(dirname(store.artifactFolder('any')))
   const whole = new Set(names)
   const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
   let removed = 0
-  for (const { id, state } of await latelyEndedBuilds(database, BOUNDS.tidyBuildsOlderThanMs, BOUNDS.tidyNamesMax)) {
+  for (const { id, state } of await latelyEndedBuilds(
+    database,
+    BOUNDS.garbageBuildsOlderThanMs,
+    BOUNDS.garbageNamesMax,
+  )) {
     const folder = store.artifactFolder(projectionIdOf(id))
     const projectionId = basename(folder)
     if (!unfinished.has(projectionId) && !(state === 'failed' && whole.has(projectionId))) continue
@@ -55,7 +60,7 @@ async function tidyArtifacts({ database, store }: TidyDeps): Promise<number> {
 }
 
 /** Snapshots lie in folders named after the first two digits of their SHA-256. */
-async function tidyFiles(store: ArtifactStore): Promise<number> {
+async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
   const snapshots = dirname(dirname(store.snapshotFile('any')))
   const folders = [dirname(store.reportFile('any')), ...(await namesIn(snapshots)).map((name) => join(snapshots, name))]
   let removed = 0
@@ -66,7 +71,7 @@ async function tidyFiles(store: ArtifactStore): Promise<number> {
         (found) => found.mtimeMs,
         () => Date.now(),
       )
-      if (Date.now() - writtenAtMs < BOUNDS.tidyFilesOlderThanMs) continue
+      if (Date.now() - writtenAtMs < BOUNDS.garbageFilesOlderThanMs) continue
       await rm(path, { force: true })
       removed++
     }

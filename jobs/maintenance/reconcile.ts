@@ -37,7 +37,7 @@ async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | und
   const status = await statusOf(node)
   return (
     status &&
-    new Set(status.loaded.filter((version) => version.state !== 'releasing').map((version) => version.projection_id))
+    new Set(status.loaded.filter((version) => version.state !== 'releasing').map((version) => version.projectionId))
   )
 }
 
@@ -87,7 +87,7 @@ async function keptProjections(client: Queryable): Promise<ReadonlySet<string>> 
 }
 
 async function release(node: SearchNodeClient, projectionId: string, log: Log): Promise<void> {
-  await node.call('ReleaseVersion', { projection_id: projectionId }, BOUNDS.statusTimeoutMs).then(
+  await node.releaseVersion(projectionId, BOUNDS.statusTimeoutMs).then(
     () => log.info('projection released', { node: node.address, projection_id: projectionId }),
     (error: unknown) =>
       log.warn('projection could not be released', {

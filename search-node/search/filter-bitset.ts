@@ -1,27 +1,27 @@
 import { bitsetWords, dayNumber } from '#core/index/format/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { Filters } from '#core/rpc/search-client.ts'
+import type { Filters } from '#core/domain/search.ts'
 import type { FacetTable } from '#core/index/format/reader.ts'
 
 /** The rows that a request's filters allow. */
-export interface Allowed {
+export interface FilterBitset {
   /** Bit row % 32 of word row / 32. */
   readonly bits: Uint32Array
   readonly count: number
 }
 
 /** The filters that were last used; least recently used goes first. Bounded, one a thread and version. */
-export type AllowedCache = Map<string, Allowed>
+export type FilterCache = Map<string, FilterBitset>
 
-export function createAllowedCache(): AllowedCache {
+export function createFilterCache(): FilterCache {
   return new Map()
 }
 
 /** @param filters every list is exact: what it does not name is not allowed. */
-export function allowedRows(filters: Filters, passages: number, table: FacetTable, cache: AllowedCache): Allowed {
+export function filterBitset(filters: Filters, passages: number, table: FacetTable, cache: FilterCache): FilterBitset {
   const key = cacheKey(filters)
   const known = cache.get(key)
-  const allowed = known ?? computeAllowed(filters, passages, table)
+  const allowed = known ?? computeFilterBitset(filters, passages, table)
   cache.delete(key)
   cache.set(key, allowed)
   if (cache.size > BOUNDS.filterCacheEntriesMax) {
@@ -31,7 +31,7 @@ export function allowedRows(filters: Filters, passages: number, table: FacetTabl
   return allowed
 }
 
-export function isAllowed(bits: Uint32Array, row: number): boolean {
+export function hasRow(bits: Uint32Array, row: number): boolean {
   return (((bits[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1
 }
 
@@ -48,7 +48,12 @@ export function isInForce(
  * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So
  * nothing that has been replaced can stand in a list for want of its successor among the candidates.
  */
-export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint32Array, facets: FacetTable): Allowed {
+export function withoutSuperseded(
+  allowed: FilterBitset,
+  day: number,
+  provisions: Uint32Array,
+  facets: FacetTable,
+): FilterBitset {
   const known = collapsed.get(allowed)
   if (known?.day === day) return known.allowed
   const rows = listRows(allowed)
@@ -64,10 +69,10 @@ export function withoutReplaced(allowed: Allowed, day: number, provisions: Uint3
 }
 
 /** By the filter's own rows, which live as long as they are remembered. */
-const collapsed = new WeakMap<Allowed, { readonly day: number; readonly allowed: Allowed }>()
+const collapsed = new WeakMap<FilterBitset, { readonly day: number; readonly allowed: FilterBitset }>()
 
 /** Of the allowed rows those that a bitset names too (bit row % 8 of byte row / 8). */
-export function narrowedTo({ bits }: Allowed, rows: Uint8Array): Allowed {
+export function narrowedTo({ bits }: FilterBitset, rows: Uint8Array): FilterBitset {
   const narrowed = bits.map((word, at) => {
     let other = 0
     for (let byte = 0; byte < 4; byte++) other |= (rows[at * 4 + byte] ?? 0) << (byte * 8)
@@ -77,7 +82,7 @@ export function narrowedTo({ bits }: Allowed, rows: Uint8Array): Allowed {
 }
 
 /** The allowed rows, ascending. */
-export function listRows({ bits, count }: Allowed): Uint32Array {
+export function listRows({ bits, count }: FilterBitset): Uint32Array {
   const rows = new Uint32Array(count)
   let at = 0
   for (let word = 0; word < bits.length; word++) {
@@ -91,26 +96,26 @@ function cacheKey(filters: Filters): string {
   const lists = [
     filters.languages,
     filters.jurisdictions,
-    filters.any_subject ? [] : filters.subjects,
-    filters.verification_statuses,
+    filters.anySubject ? [] : filters.subjects,
+    filters.verificationStatuses,
   ]
   return JSON.stringify([
     ...lists.map((list) => list.toSorted()),
-    filters.any_subject,
-    filters.in_force_on,
+    filters.anySubject,
+    filters.inForceOn,
     filters.documents.toSorted(),
   ])
 }
 
-function computeAllowed(filters: Filters, passages: number, table: FacetTable): Allowed {
+function computeFilterBitset(filters: Filters, passages: number, table: FacetTable): FilterBitset {
   const { languages, jurisdictions, subjects, statuses } = table.facets
   const bits = union(filters.languages, languages, 0, passages, table)
   intersect(bits, union(filters.jurisdictions, jurisdictions, languages.length, passages, table))
   const subjectsAt = languages.length + jurisdictions.length
-  if (!filters.any_subject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, table))
-  intersect(bits, union(filters.verification_statuses, statuses, subjectsAt + subjects.length, passages, table))
+  if (!filters.anySubject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, table))
+  intersect(bits, union(filters.verificationStatuses, statuses, subjectsAt + subjects.length, passages, table))
   if (filters.documents.length > 0) intersect(bits, ofDocuments(filters.documents, passages, table))
-  if (filters.in_force_on !== '') keepInForce(bits, dayNumber(filters.in_force_on), table)
+  if (filters.inForceOn !== '') keepInForce(bits, dayNumber(filters.inForceOn), table)
   return { bits, count: popCount(bits) }
 }
 

@@ -1,4 +1,4 @@
-import type { Ranking } from '#core/rpc/search-client.ts'
+import type { Ranking } from '#core/domain/search.ts'
 
 /** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */
 export interface Candidates {
@@ -9,7 +9,7 @@ export interface Candidates {
   readonly dense: Float64Array | undefined
 }
 
-export type Fusion = Pick<Ranking, 'fusion' | 'dense_weight' | 'rrf_k'>
+export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
 
 /**
  * One score of at most 1 for each candidate, by weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
@@ -18,7 +18,7 @@ export type Fusion = Pick<Ranking, 'fusion' | 'dense_weight' | 'rrf_k'>
  */
 export function fuse(
   { rows, lexical, dense }: Candidates,
-  { fusion, dense_weight: weight, rrf_k: k }: Fusion,
+  { fusion, denseWeight: weight, rrfK: k }: Fusion,
 ): Float64Array {
   if (lexical === undefined || dense === undefined) return (lexical ?? dense ?? new Float64Array(rows.length)).slice()
   switch (fusion) {

@@ -1,15 +1,15 @@
 import { dayNumber } from '#core/index/format/layout.ts'
-import type { Filters, FoundPassage, Ranking, SearchReply } from '#core/rpc/search-client.ts'
+import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { allowedRows, isAllowed, isInForce, narrowedTo, withoutReplaced } from './filter-bitset.ts'
-import type { Allowed } from './filter-bitset.ts'
+import { filterBitset, hasRow, isInForce, narrowedTo, withoutSuperseded } from './filter-bitset.ts'
+import type { FilterBitset } from './filter-bitset.ts'
 import { cosinesOf, vectorCandidates, wordCandidates } from './candidates/candidates.ts'
 import type { VectorCandidates, WordCandidates } from './candidates/candidates.ts'
-import { EVIDENCE_DEPTH, evidenceOf } from './predictors.ts'
+import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
 import { fuse } from './fuse.ts'
-import type { Mapping } from '#core/index/format/reader.ts'
-import { raiseNamed } from './boost.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
+import { boostCited } from './boost.ts'
 import { resolveReferences } from './candidates/references/resolve.ts'
 import type { ResolvedReferences } from './candidates/references/resolve.ts'
 import { rescoreRows } from './rescore.ts'
@@ -17,20 +17,8 @@ import type { Rescored } from './rescore.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
 
-export interface SearchInput {
-  /** Any positive length, in a buffer of its own; undefined: only the words rank. */
-  readonly vector: Float32Array | undefined
-  /** Blank: only the vector ranks. */
-  readonly text: string
-  readonly limit: number
-  readonly filters: Filters
-  /** What the caller may see before the request's own filters. */
-  readonly entitled: Filters
-  readonly ranking: Ranking
-  readonly withoutText: boolean
-  /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
-  readonly onlyRows: Uint8Array | undefined
-}
+/** A query as a scoring thread gets it: its vector lies in a buffer of its own. */
+export type SearchInput = Omit<SearchQuery, 'projectionId'>
 
 /** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
@@ -43,7 +31,7 @@ const CANDIDATES_MAX = 10_000
  * select, and what speaks for the list. Always `limit` passages where so many are allowed and a vector ranks; the same
  * input gives the same reply on every replica.
  */
-export function search(mapping: Mapping, input: SearchInput): SearchReply {
+export function search(mapping: IndexReader, input: SearchInput): SearchResult {
   const allowed = allow(mapping, input)
   const references = name(mapping, input, allowed)
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
@@ -54,16 +42,16 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
     const vectors =
       input.vector === undefined
         ? undefined
-        : vectorCandidates(mapping, { vector: input.vector, expansion: input.ranking.expansion }, allowed, depth)
+        : vectorCandidates(mapping, { vector: input.vector, expansion: input.ranking.rowsScoredMin }, allowed, depth)
     const rows = Uint32Array.from(
       new Set([...(words?.rows ?? []), ...(vectors?.rows ?? []), ...references.rows.keys()]),
     ).sort()
     const rescored =
       words === undefined
         ? undefined
-        : rescoreRows(words.question, mapping.forward, surroundings(mapping, allowed), rows)
+        : rescoreRows(words.question, mapping.forward, contextWindow(mapping, allowed), rows)
     const dense = vectors === undefined ? undefined : cosinesOf(mapping, rows, vectors)
-    const scores = raiseNamed(rows, fuse({ rows, lexical: rescored?.scores, dense }, input.ranking), references.rows)
+    const scores = boostCited(rows, fuse({ rows, lexical: rescored?.scores, dense }, input.ranking), references.rows)
     const ranked = Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(byScore(mapping.rows))
     const selected = selectRows(ranked, mapping.rows, rulesOf(mapping, input))
     if (selected.length < Math.min(input.limit, allowed.count) && depth < Math.min(allowed.count, CANDIDATES_MAX))
@@ -72,7 +60,7 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
       passages: asShown(selected, mapping.rows).map((scored) => found(mapping, scored, references, input.withoutText)),
       plan: vectors?.plan ?? 'none',
       allowed: allowed.count,
-      evidence:
+      predictors:
         words === undefined || rescored === undefined
           ? []
           : evidence(mapping, input, words, vectors, { rows, ...rescored }),
@@ -82,40 +70,40 @@ export function search(mapping: Mapping, input: SearchInput): SearchReply {
 }
 
 function allow(
-  { passages, facets, rows, allowedCache }: Mapping,
+  { passages, facets, rows, allowedCache }: IndexReader,
   { filters, onlyRows, ranking }: SearchInput,
-): Allowed {
-  const filtered = allowedRows(filters, passages, facets, allowedCache)
+): FilterBitset {
+  const filtered = filterBitset(filters, passages, facets, allowedCache)
   const allowed = onlyRows === undefined ? filtered : narrowedTo(filtered, onlyRows)
   // Where everything allowed is in force on a day there is nothing to replace.
-  if (ranking.collapse_revisions_on === '' || filters.in_force_on !== '') return allowed
-  return withoutReplaced(allowed, dayNumber(ranking.collapse_revisions_on), rows.provisions, facets)
+  if (ranking.collapseRevisionsOn === '' || filters.inForceOn !== '') return allowed
+  return withoutSuperseded(allowed, dayNumber(ranking.collapseRevisionsOn), rows.provisions, facets)
 }
 
-function name(mapping: Mapping, { text, entitled }: SearchInput, allowed: Allowed): ResolvedReferences {
+function name(mapping: IndexReader, { text, entitled }: SearchInput, allowed: FilterBitset): ResolvedReferences {
   if (text.trim() === '') return { rows: new Map(), unsupported: [] }
-  let held: Allowed | undefined
+  let held: FilterBitset | undefined
   return resolveReferences(text, mapping.references, {
-    allowed: (row) => isAllowed(allowed.bits, row),
+    allowed: (row) => hasRow(allowed.bits, row),
     entitled: (row) =>
-      isAllowed((held ??= allowedRows(entitled, mapping.passages, mapping.facets, mapping.allowedCache)).bits, row),
+      hasRow((held ??= filterBitset(entitled, mapping.passages, mapping.facets, mapping.allowedCache)).bits, row),
     text: (row) => mapping.passage(row).text,
   })
 }
 
-function surroundings(mapping: Mapping, { bits }: Allowed): Parameters<typeof rescoreRows>[2] {
+function contextWindow(mapping: IndexReader, { bits }: FilterBitset): Parameters<typeof rescoreRows>[2] {
   return {
     rows: mapping.passages,
-    continues: (row) => mapping.rows.continues[row] === 1,
-    allowed: (row) => isAllowed(bits, row),
+    sameRevisionAsPrevious: (row) => mapping.rows.sameRevisionAsPrevious[row] === 1,
+    allowed: (row) => hasRow(bits, row),
   }
 }
 
-function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Parameters<typeof selectRows>[2] {
-  const day = ranking.collapse_revisions_on === '' ? undefined : dayNumber(ranking.collapse_revisions_on)
+function rulesOf({ facets }: IndexReader, { limit, ranking }: SearchInput): Parameters<typeof selectRows>[2] {
+  const day = ranking.collapseRevisionsOn === '' ? undefined : dayNumber(ranking.collapseRevisionsOn)
   return {
     limit,
-    perDocumentMax: ranking.per_document_max,
+    perDocumentMax: ranking.perDocumentMax,
     inForce: day === undefined ? undefined : (row) => isInForce(facets, row, day),
   }
 }
@@ -126,13 +114,13 @@ function rulesOf({ facets }: Mapping, { limit, ranking }: SearchInput): Paramete
  * open (decision 0009).
  */
 function evidence(
-  mapping: Mapping,
+  mapping: IndexReader,
   { text }: SearchInput,
   { question, rows: ofWords }: WordCandidates,
   vectors: VectorCandidates | undefined,
   { rows, scores, contributions }: Rescored & { readonly rows: Uint32Array },
 ): readonly number[] {
-  const looked = new Set(ofWords.subarray(0, EVIDENCE_DEPTH))
+  const looked = new Set(ofWords.subarray(0, PREDICTOR_DEPTH))
   const order = Uint32Array.from(rows.keys())
     .filter((at) => looked.has(rows[at] ?? 0))
     .sort(
@@ -146,14 +134,14 @@ function evidence(
     ofOrder.set(contributions.subarray(at * width, (at + 1) * width), place * width)
   const [best] = order
   const first = best === undefined ? undefined : mapping.passage(rows[best] ?? 0)
-  return evidenceOf({
+  return predictorsOf({
     question,
     questionWords: new Set(wordsOf(text)).size,
     passages: mapping.passages,
     forward: mapping.forward,
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
     contributions: ofOrder,
-    dense: vectors === undefined ? NOTHING : bestFirst(vectors, EVIDENCE_DEPTH),
+    dense: vectors === undefined ? NOTHING : bestFirst(vectors, PREDICTOR_DEPTH),
     documents: mapping.rows.documents,
     first:
       first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
@@ -163,7 +151,7 @@ function evidence(
 const NOTHING: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
 
 /** Scores from 0 to 1; rows that are cut to the same score are ties like any other. */
-function asShown(selected: readonly Scored[], table: Mapping['rows']): Scored[] {
+function asShown(selected: readonly Scored[], table: IndexReader['rows']): Scored[] {
   return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(table))
 }
 
@@ -176,22 +164,38 @@ function bestFirst({ rows, scores }: RankedRows, count: number): RankedRows {
 
 /** What a reply shows of a passage. */
 function found(
-  mapping: Mapping,
+  mapping: IndexReader,
   { row, score }: Scored,
   references: ResolvedReferences,
-  withoutText: boolean,
+  withoutText = false,
 ): FoundPassage {
   const { chunk_id, source_id, text, document, citation, metadata, place } = mapping.passage(row)
   return {
-    chunk_id,
+    chunkId: chunk_id,
     text: withoutText ? '' : text,
     score,
-    document,
-    citation,
-    metadata,
-    place,
-    named: references.rows.has(row),
+    document: {
+      id: document.id,
+      revisionId: document.revision_id,
+      title: document.title,
+      authority: document.authority,
+      canonicalUrl: document.canonical_url,
+      publishedAt: document.published_at,
+      effectiveAt: document.effective_at,
+    },
+    citation: {
+      label: citation.label,
+      sourceAnchor: citation.source_anchor,
+      sourceSnapshotId: citation.source_snapshot_id,
+    },
+    metadata: {
+      language: metadata.language,
+      jurisdiction: metadata.jurisdiction,
+      verificationStatus: metadata.verification_status,
+    },
+    place: { ordinal: place.ordinal, documentPassages: place.document_passages },
+    cited: references.rows.has(row),
     row,
-    source_id,
+    sourceId: source_id,
   }
 }

@@ -1,7 +1,7 @@
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
 import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from './predictor-words.ts'
-import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from './question.ts'
 
 /** Candidates of one ranking, best first. */
@@ -10,13 +10,13 @@ export interface RankedRows {
   readonly scores: Float64Array
 }
 
-export interface EvidenceInput {
+export interface PredictorInput {
   readonly question: Question
   /** Distinct words of the question, function words included. */
   readonly questionWords: number
   /** Rows of the version. */
   readonly passages: number
-  readonly forward: ForwardIndex
+  readonly forward: ForwardReader
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
   /** Of each lexical candidate what each word of the question adds to its score: first all words of the first. */
@@ -29,7 +29,7 @@ export interface EvidenceInput {
 }
 
 /** Candidates of each ranking that are looked at. */
-export const EVIDENCE_DEPTH = 50
+export const PREDICTOR_DEPTH = 50
 /** What counts where a question or a list leaves nothing to measure. */
 const NEITHER = 0.5
 /**
@@ -45,15 +45,15 @@ const TOP = 5
 /**
  * The features of a list, in the order of `EVIDENCE_FEATURES`; all 0 when no passage shares a word with the question.
  */
-export function evidenceOf(input: EvidenceInput): number[] {
+export function predictorsOf(input: PredictorInput): number[] {
   const { question, passages, forward, lexical, first } = input
-  if (lexical.rows.length === 0 || first === undefined) return EVIDENCE_FEATURES.map(() => 0)
+  if (lexical.rows.length === 0 || first === undefined) return PREDICTORS.map(() => 0)
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
   const mean = meanOf(idfs)
   const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
   const [words = new Uint32Array(0)] = best
-  const features: Readonly<Record<EvidenceFeature, number>> = {
+  const features: Readonly<Record<Predictor, number>> = {
     document_coverage: documentCoverage(input),
     ...documentFigures(input),
     adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
@@ -69,7 +69,7 @@ export function evidenceOf(input: EvidenceInput): number[] {
     rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
     word_stability: wordStability(input),
   }
-  return EVIDENCE_FEATURES.map((name) => features[name])
+  return PREDICTORS.map((name) => features[name])
 }
 
 function meanOf(values: readonly number[]): number {
@@ -77,7 +77,7 @@ function meanOf(values: readonly number[]): number {
 }
 
 /** The words' best contributions within the first candidate's document, together. */
-function documentCoverage({ question, lexical, contributions, documents }: EvidenceInput): number {
+function documentCoverage({ question, lexical, contributions, documents }: PredictorInput): number {
   const width = question.words.length
   const document = documents[lexical.rows[0] ?? 0]
   const best = new Float64Array(width)
@@ -94,7 +94,7 @@ function documentFigures({
   lexical,
   dense,
   documents,
-}: EvidenceInput): Pick<Record<EvidenceFeature, number>, 'document_share' | 'document_agreement'> {
+}: PredictorInput): Pick<Record<Predictor, number>, 'document_share' | 'document_agreement'> {
   const ofRow = (row: number): number => documents[row] ?? 0
   const first = ofRow(lexical.rows[0] ?? 0)
   if ([...lexical.rows, ...dense.rows].every((row) => ofRow(row) === first))
@@ -126,8 +126,8 @@ function documentWeights(
 }
 
 /** A row that one of the two rankings lacks counts there as its last. */
-function fusedTop({ lexical, dense }: EvidenceInput): number {
-  const lastLexical = lexical.rows.length < EVIDENCE_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
+function fusedTop({ lexical, dense }: PredictorInput): number {
+  const lastLexical = lexical.rows.length < PREDICTOR_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
   const lastDense = dense.scores.at(-1) ?? 0
   const ofDense = new Map([...dense.rows].map((row, at) => [row, dense.scores[at] ?? 0]))
   const sums = [...lexical.rows].map((row, at) => {
@@ -157,7 +157,7 @@ function rankOverlap(lexical: Uint32Array, dense: Uint32Array): number {
   return most === 0 ? 0 : sum / most
 }
 
-function wordStability({ question, lexical, contributions }: EvidenceInput): number {
+function wordStability({ question, lexical, contributions }: PredictorInput): number {
   const width = question.words.length
   const { scores } = lexical
   const size = Math.min(TOP, scores.length)

@@ -1,6 +1,6 @@
 import { tokenHash } from '#core/index/lexical/forward.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
-import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { inverseFrequency } from './candidates/words/query.ts'
 import type { LexicalQuery } from './candidates/words/query.ts'
 
@@ -40,7 +40,7 @@ export function questionOf(
   asked: AnalyzedQuestion,
   languages: readonly string[],
   lexical: LexicalQuery,
-  forward: ForwardIndex,
+  forward: ForwardReader,
 ): Question {
   const groups = new Map(lexical.groups.map((group) => [group.word, group]))
   const words = asked.words.flatMap(({ word, terms }) => {
@@ -74,7 +74,7 @@ function pairsOf(
   hashes: readonly number[],
   words: readonly QuestionWord[],
   position: (hash: number) => number,
-  { description, pairFrequency }: ForwardIndex,
+  { description, pairFrequency }: ForwardReader,
 ): readonly QuestionPair[] {
   const pairs = new Map<string, QuestionPair>()
   for (let at = 1; at < hashes.length; at++) {

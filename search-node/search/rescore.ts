@@ -1,4 +1,4 @@
-import type { ForwardIndex, RowsWords } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader, RowsTokens } from '#core/index/lexical/forward-reader.ts'
 import type { Question, QuestionPair } from './question.ts'
 
 /**
@@ -9,10 +9,10 @@ import type { Question, QuestionPair } from './question.ts'
 export const RESCORE = { k1: 0.9, b: 0.7, beside: 0.1, near: 0.05, pairs: 0.6, pairK1: 0.3, pairB: 0.5 } as const
 
 /** Which rows count as context: a row that the request may not see says nothing for its neighbours. */
-export interface Surroundings {
+export interface ContextWindow {
   readonly rows: number
   /** Whether a row belongs to the same revision as the row before it. */
-  readonly continues: (row: number) => boolean
+  readonly sameRevisionAsPrevious: (row: number) => boolean
   readonly allowed: (row: number) => boolean
 }
 
@@ -24,13 +24,13 @@ export interface Rescored {
 }
 
 /**
- * Scores rows by their own words, their pairs of words and their surroundings; every row alike, whatever the other
+ * Scores rows by their own words, their pairs of words and their context window; every row alike, whatever the other
  * candidates are.
  */
 export function rescoreRows(
   question: Question,
-  forward: ForwardIndex,
-  surroundings: Surroundings,
+  forward: ForwardReader,
+  contextWindow: ContextWindow,
   rows: Uint32Array,
 ): Rescored {
   const width = question.words.length
@@ -41,12 +41,12 @@ export function rescoreRows(
   for (let from = 0; from < rows.length;) {
     const to = groupEnd(rows, from)
     const read = forward.read(
-      Math.max(0, (rows[from] ?? 0) - REACH),
-      Math.min(surroundings.rows - 1, (rows[to] ?? 0) + REACH),
+      Math.max(0, (rows[from] ?? 0) - CONTEXT_ROWS),
+      Math.min(contextWindow.rows - 1, (rows[to] ?? 0) + CONTEXT_ROWS),
     )
     for (let at = from; at <= to; at++) {
       const ofWords = contributions.subarray(at * width, (at + 1) * width)
-      let score = scoreRow(question, forward, surroundings, read, rows[at] ?? 0, ofWords) / most
+      let score = scoreRow(question, forward, contextWindow, read, rows[at] ?? 0, ofWords) / most
       for (let place = 0; place < width; place++) score += ofWords[place] = (ofWords[place] ?? 0) / most
       scores[at] = Math.min(1, score)
     }
@@ -55,8 +55,8 @@ export function rescoreRows(
   return { scores, contributions }
 }
 
-/** Rows on either side that count as surroundings. */
-const REACH = 2
+/** Rows on either side of the context window. */
+const CONTEXT_ROWS = 2
 /** Rows worth reading along to save a system call, and how many one call may span. */
 const GAP_ROWS = 16
 const SPAN_ROWS_MAX = 256
@@ -81,14 +81,17 @@ export function greatestScore({ words, pairsWeight }: Question): number {
 /** @param counts zeros; becomes what each word adds. @returns what the pairs add. */
 function scoreRow(
   question: Question,
-  { description }: ForwardIndex,
-  { rows, continues, allowed }: Surroundings,
-  { tokens, start, textStart, end }: RowsWords,
+  { description }: ForwardReader,
+  { rows, sameRevisionAsPrevious, allowed }: ContextWindow,
+  { tokens, start, textStart, end }: RowsTokens,
   row: number,
   counts: Float64Array,
 ): number {
-  const before = row > 0 && continues(row) ? 1 + Number(row > 1 && continues(row - 1)) : 0
-  const after = row + 1 < rows && continues(row + 1) ? 1 + Number(row + 2 < rows && continues(row + 2)) : 0
+  const before = row > 0 && sameRevisionAsPrevious(row) ? 1 + Number(row > 1 && sameRevisionAsPrevious(row - 1)) : 0
+  const after =
+    row + 1 < rows && sameRevisionAsPrevious(row + 1)
+      ? 1 + Number(row + 2 < rows && sameRevisionAsPrevious(row + 2))
+      : 0
   const own = end(row) - start(row)
   const ofPairs = countOwn(question, tokens, start(row), end(row), counts)
   // What stands around a row adds to what it says, and does not stand in for it.

@@ -1,4 +1,4 @@
-import type { Lane } from './workers.ts'
+import type { ScoringWorker } from './workers.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from './scoring-worker.ts'
@@ -13,32 +13,32 @@ export interface CallLimits {
 interface Waiting {
   readonly deadlineMs: number
   /** Never rejects: the caller of the search learns how it went. */
-  readonly run: (lane: Lane) => Promise<void>
+  readonly run: (worker: ScoringWorker) => Promise<void>
   readonly refuse: (error: NodeError) => void
 }
 
-interface Station {
-  readonly lane: Lane
+interface Slot {
+  readonly worker: ScoringWorker
   /** Done before any waiting search. */
-  readonly errands: (() => Promise<void>)[]
+  readonly controlTasks: (() => Promise<void>)[]
   busy: boolean
 }
 
 /** Scoring threads behind one bounded first-in, first-out queue. */
 export class SearchPool {
   readonly queueMax: number
-  readonly #stations: readonly Station[]
+  readonly #slots: readonly Slot[]
   readonly #queue: Waiting[] = []
   #ending = false
   #onIdle: (() => void) | undefined
 
-  constructor(lanes: readonly Lane[], queueMax: number) {
+  constructor(workers: readonly ScoringWorker[], queueMax: number) {
     this.queueMax = queueMax
-    this.#stations = lanes.map((lane) => ({ lane, errands: [], busy: false }))
+    this.#slots = workers.map((worker) => ({ worker, controlTasks: [], busy: false }))
   }
 
   get threads(): number {
-    return this.#stations.length
+    return this.#slots.length
   }
 
   get queued(): number {
@@ -53,11 +53,11 @@ export class SearchPool {
   async search(task: SearchTask, { deadlineMs, signal }: CallLimits): Promise<Uint8Array> {
     if (this.#ending) throw new NodeError('UNAVAILABLE', 'This search node is stopping; ask another node.')
     if (signal.aborted) throw cancelled()
-    const free = this.#stations.find(({ busy }) => !busy)
+    const free = this.#slots.find(({ busy }) => !busy)
     if (free === undefined && this.#queue.length >= this.queueMax)
       throw new NodeError('RESOURCE_EXHAUSTED', 'The scoring queue is full; ask another node or retry later.')
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-    const waiting: Waiting = { deadlineMs, run: (lane) => lane.search(task).then(resolve, reject), refuse: reject }
+    const waiting: Waiting = { deadlineMs, run: (worker) => worker.search(task).then(resolve, reject), refuse: reject }
     const drop = (): void => this.#drop(waiting)
     signal.addEventListener('abort', drop, { once: true })
     this.#queue.push(waiting)
@@ -69,11 +69,11 @@ export class SearchPool {
    * Maps an artifact on one thread after the other, ahead of waiting searches, while the other threads go on scoring.
    */
   openEverywhere(artifact: ArtifactRef): Promise<void> {
-    return this.#everywhere((lane) => lane.open(artifact))
+    return this.#everywhere((worker) => worker.open(artifact))
   }
 
   closeEverywhere(artifact: ArtifactRef): Promise<void> {
-    return this.#everywhere((lane) => lane.close(artifact))
+    return this.#everywhere((worker) => worker.close(artifact))
   }
 
   /**
@@ -83,38 +83,38 @@ export class SearchPool {
   async end(): Promise<void> {
     this.#ending = true
     if (!this.#isIdle()) await new Promise<void>((resolve) => (this.#onIdle = resolve))
-    await Promise.all(this.#stations.map(({ lane }) => lane.end()))
+    await Promise.all(this.#slots.map(({ worker }) => worker.end()))
   }
 
-  async #everywhere(errand: (lane: Lane) => Promise<void>): Promise<void> {
-    for (const station of this.#stations) {
+  async #everywhere(controlTask: (worker: ScoringWorker) => Promise<void>): Promise<void> {
+    for (const slot of this.#slots) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      station.errands.push(() => errand(station.lane).then(resolve, reject))
-      this.#dispatch(station)
+      slot.controlTasks.push(() => controlTask(slot.worker).then(resolve, reject))
+      this.#dispatch(slot)
       await promise
     }
   }
 
-  #dispatch(station: Station): void {
-    if (station.busy) return
-    const task = this.#nextTask(station)
+  #dispatch(slot: Slot): void {
+    if (slot.busy) return
+    const task = this.#nextTask(slot)
     if (task === undefined) {
       if (this.#isIdle()) this.#onIdle?.()
       return
     }
-    station.busy = true
+    slot.busy = true
     void task().finally(() => {
-      station.busy = false
-      this.#dispatch(station)
+      slot.busy = false
+      this.#dispatch(slot)
     })
   }
 
-  #nextTask(station: Station): (() => Promise<void>) | undefined {
-    const errand = station.errands.shift()
-    if (errand !== undefined) return errand
+  #nextTask(slot: Slot): (() => Promise<void>) | undefined {
+    const controlTask = slot.controlTasks.shift()
+    if (controlTask !== undefined) return controlTask
     for (let waiting = this.#queue.shift(); waiting !== undefined; waiting = this.#queue.shift()) {
       const { deadlineMs, run, refuse } = waiting
-      if (Date.now() < deadlineMs) return () => run(station.lane)
+      if (Date.now() < deadlineMs) return () => run(slot.worker)
       refuse(
         new NodeError(
           'DEADLINE_EXCEEDED',
@@ -133,7 +133,7 @@ export class SearchPool {
   }
 
   #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#stations.every(({ busy }) => !busy)
+    return this.#queue.length === 0 && this.#slots.every(({ busy }) => !busy)
   }
 }
 

@@ -2,12 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { searchNodeService } from '#core/rpc/search-client.ts'
-import type { SearchReply } from '#core/rpc/search-client.ts'
-import { openMapping } from '#core/index/format/reader.ts'
-import type { ArtifactRef, Mapping } from '#core/index/format/reader.ts'
+import { openIndex } from '#core/index/format/reader.ts'
+import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
+import { encodeSearchReply } from '#search-node/wire.ts'
 
 /** What runs on a scoring thread: one task at a time, each under the name of its function. */
 
@@ -16,17 +15,17 @@ export interface SearchTask {
   readonly input: SearchInput
 }
 
-const mappings = new Map<string, Mapping>()
+const mappings = new Map<string, IndexReader>()
 
 /** Maps an artifact on this thread and searches it once, so that the first caller finds everything warm; idempotent. */
 export function open(artifact: ArtifactRef): void {
   const mapping = mappingOf(artifact)
-  encodeReply(runSearch(mapping, searchForFirstRow(mapping)))
+  encodeSearchReply(runSearch(mapping, searchForFirstRow(mapping)))
 }
 
 /** @returns the reply as the wire carries it, so that the event loop only passes bytes on. */
 export function search({ artifact, input }: SearchTask): Uint8Array {
-  return encodeReply(runSearch(mappingOf(artifact), input))
+  return encodeSearchReply(runSearch(mappingOf(artifact), input))
 }
 
 /** Lets an artifact go; idempotent. The caller knows that no search of it is queued or running. */
@@ -36,15 +35,15 @@ export async function close(artifact: ArtifactRef): Promise<void> {
   await collectGarbage()
 }
 
-function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: Mapping): SearchInput {
+function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: IndexReader): SearchInput {
   const vector = new Float32Array(vectors.read(Uint32Array.of(0)), 0, dimensions).slice()
   const filters = {
     languages: facets.languages,
     jurisdictions: facets.jurisdictions,
     subjects: [],
-    any_subject: true,
-    verification_statuses: facets.statuses,
-    in_force_on: '',
+    anySubject: true,
+    verificationStatuses: facets.statuses,
+    inForceOn: '',
     documents: [],
   }
   const { heading, text } = passage(0)
@@ -55,12 +54,12 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
     filters,
     entitled: filters,
     ranking: {
-      expansion: BOUNDS.searchExpansionDefault,
+      rowsScoredMin: BOUNDS.rowsScoredMinDefault,
       fusion: 'weighted',
-      dense_weight: 0.5,
-      rrf_k: 60,
-      per_document_max: 0,
-      collapse_revisions_on: '',
+      denseWeight: 0.5,
+      rrfK: 60,
+      perDocumentMax: 0,
+      collapseRevisionsOn: '',
     },
     withoutText: false,
     onlyRows: undefined,
@@ -68,10 +67,10 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
 }
 
 /** A thread that piscina had to replace has nothing open yet: it opens what it is asked to search. */
-function mappingOf(artifact: ArtifactRef): Mapping {
+function mappingOf(artifact: ArtifactRef): IndexReader {
   const known = mappings.get(artifact.projectionId)
   if (known !== undefined) return known
-  const opened = openMapping(artifact)
+  const opened = openIndex(artifact)
   mappings.set(artifact.projectionId, opened)
   return opened
 }
@@ -85,11 +84,4 @@ async function collectGarbage(): Promise<void> {
   await nextTurn()
   runInNewContext('gc()')
   await nextTurn()
-}
-
-function encodeReply(reply: SearchReply): Uint8Array {
-  const method = searchNodeService['Search']
-  if (method === undefined) throw new Error('the proto names no method Search')
-  // A copy, because the encoder's buffer lies in a larger one, all of which would be sent to the event loop.
-  return new Uint8Array(method.responseSerialize(reply))
 }

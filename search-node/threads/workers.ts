@@ -5,7 +5,7 @@ import type { SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
 
 /** One scoring thread. It is given one task at a time. */
-export interface Lane {
+export interface ScoringWorker {
   search(task: SearchTask): Promise<Uint8Array>
   open(artifact: ArtifactRef): Promise<void>
   close(artifact: ArtifactRef): Promise<void>
@@ -20,11 +20,11 @@ export interface Lane {
 const YOUNG_GENERATION_MB = 16
 
 /**
- * Each lane is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
+ * Each worker is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
  * others score. Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and
  * is replaced.
  */
-export function startLane(worker: URL = new URL('./scoring-worker.ts', import.meta.url)): Lane {
+export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', import.meta.url)): ScoringWorker {
   const thread = new Piscina({
     filename: fileURLToPath(worker),
     minThreads: 1,

@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
-import { openArtifactStore, renameDurably, writeDurably } from '#core/index/format/store.ts'
+import { createArtifactStore, renameDurably, writeDurably } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
@@ -74,7 +74,7 @@ export function artifactPlace({
     projectionId,
     buildId: derivedUuid('bench build', ...parameters),
     versionId: derivedUuid('bench version', ...parameters),
-    folder: openArtifactStore(storeUrl).artifactFolder(projectionId),
+    folder: createArtifactStore(storeUrl).artifactFolder(projectionId),
   }
 }
 

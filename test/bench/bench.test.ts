@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { isSettled } from './ledger.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-const road = z.object({ answered: z.number(), failed: z.number(), per_second: z.number() })
+const path = z.object({ answered: z.number(), failed: z.number(), per_second: z.number() })
 const latency = z.object({ searches: z.number(), p50_ms: z.number(), p99_ms: z.number(), cpu_ms: z.number() })
 const resultSchema = z.object({
   durability: z.record(z.string(), z.string()),
@@ -17,7 +17,7 @@ const resultSchema = z.object({
     z.object({
       selectivity: z.string(),
       clients: z.number(),
-      roads: z.object({ raw: road, dense: road, grpc: road, full: road }),
+      paths: z.object({ raw: path, dense: path, grpc: path, full: path }),
       gateway: z.object({ own_p50_ms: z.number() }),
     }),
   ),
@@ -42,7 +42,7 @@ const resultSchema = z.object({
     charged: z.number(),
     entries: z.number(),
   }),
-  bars: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
+  thresholds: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
 
 let folder = ''
@@ -72,19 +72,19 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('measures every road at every selectivity and number of clients, without a failure', () => {
+test('measures every path at every selectivity and number of clients, without a failure', () => {
   const names = result.cells.map((cell) => `${cell.selectivity} ${cell.clients}`)
   expect(names).toEqual(
     ['unfiltered', '22 %', '1.8 %'].flatMap((selectivity) => [1, 8, 32].map((clients) => `${selectivity} ${clients}`)),
   )
-  for (const { roads, gateway } of result.cells) {
-    for (const measured of Object.values(roads))
+  for (const { paths, gateway } of result.cells) {
+    for (const measured of Object.values(paths))
       expect(measured).toMatchObject({ answered: expect.toSatisfy((count: number) => count > 0), failed: 0 })
     expect(gateway.own_p50_ms).toBeGreaterThan(0)
   }
 })
 
-it('finds what an exact search finds, under every filter, and the same lists on every road', () => {
+test('finds what an exact search finds, under every filter, and the same lists on every path', () => {
   for (const found of Object.values(result.found)) {
     expect(Math.min(found.recall_at_5, found.recall_at_10)).toBeGreaterThanOrEqual(0.98)
     expect(found).toMatchObject({ grpc_same: 1, full_same: 1 })
@@ -92,7 +92,7 @@ it('finds what an exact search finds, under every filter, and the same lists on 
   for (const { name, recall_at_10 } of result.inside.narrow) expect(recall_at_10, name).toBeGreaterThanOrEqual(0.98)
 })
 
-it(
+test(
   'measures words, vectors and both within the node, under random filters, and under filters that keep ' +
     'or exclude what a question is about',
   () => {
@@ -110,26 +110,28 @@ it(
   },
 )
 
-it('changes to another version under load without a failed request', () => {
+test('changes to another version under load without a failed request', () => {
   expect(result.swap.failed).toBe(0)
   expect(result.swap.answered).toBeGreaterThan(0)
 })
 
-it('ends with one charged ledger entry for every reply, on durable commits', () => {
+test('ends with one charged ledger entry for every reply, on durable commits', () => {
   const { ledger, durability } = result
   expect(isSettled(ledger)).toBe(true)
-  const answered = result.cells.reduce((sum, cell) => sum + cell.roads.full.answered, 0)
+  const answered = result.cells.reduce((sum, cell) => sum + cell.paths.full.answered, 0)
   expect(ledger.delivered).toBeGreaterThan(answered)
   expect(ledger.charged).toBe(ledger.delivered)
   expect(durability).toEqual({ fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' })
-  expect(result.bars.find((bar) => bar.name === 'every request has its ledger entry')).toMatchObject({ met: true })
+  expect(result.thresholds.find((threshold) => threshold.name === 'every request has its ledger entry')).toMatchObject({
+    met: true,
+  })
 })
 
-it('prints the table and names each bar that is missed; the exit code says whether one was', () => {
+test('prints the table and names each threshold that is missed; the exit code says whether one was', () => {
   for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory'])
     expect(output).toContain(head)
-  const missed = result.bars.filter((bar) => !bar.met)
+  const missed = result.thresholds.filter((threshold) => !threshold.met)
   expect(code).toBe(missed.length === 0 ? 0 : 1)
-  for (const bar of missed) expect(output).toContain(`${bar.name} (${bar.measured}`)
+  for (const threshold of missed) expect(output).toContain(`${threshold.name} (${threshold.measured}`)
   expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('<svg')
 })

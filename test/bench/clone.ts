@@ -18,9 +18,9 @@ import type { BenchArtifact } from './artifact.ts'
  * manifest and signature are its own. A search node verifies and opens it as any other; what the system has in its page
  * cache serves both.
  */
-export async function twinOf(artifact: BenchArtifact, privateKeyDer: Buffer): Promise<BenchArtifact> {
-  const projectionId = derivedUuid('bench twin projection', artifact.projectionId)
-  const versionId = derivedUuid('bench twin version', artifact.projectionId)
+export async function cloneOf(artifact: BenchArtifact, privateKeyDer: Buffer): Promise<BenchArtifact> {
+  const projectionId = derivedUuid('bench clone projection', artifact.projectionId)
+  const versionId = derivedUuid('bench clone version', artifact.projectionId)
   const folder = join(dirname(artifact.folder), projectionId)
   const manifest: Manifest = { ...artifact.manifest, projection_id: projectionId, version_id: versionId }
   const bytes = Buffer.from(canonicalJson(manifest))
@@ -40,6 +40,6 @@ export async function twinOf(artifact: BenchArtifact, privateKeyDer: Buffer): Pr
     folder,
     projectionId,
     versionId,
-    buildId: derivedUuid('bench twin build', artifact.projectionId),
+    buildId: derivedUuid('bench clone build', artifact.projectionId),
   }
 }

@@ -3,7 +3,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
-import type { Filters } from '#core/rpc/search-client.ts'
+import type { Filters } from '#core/domain/search.ts'
 import { streamAt } from './stream.ts'
 import { inventedText } from './text.ts'
 import { drawTopic } from './vectors.ts'
@@ -91,14 +91,14 @@ export const EVERYTHING: Filters = {
   languages: FACETS.languages,
   jurisdictions: FACETS.jurisdictions,
   subjects: [],
-  any_subject: true,
-  verification_statuses: ['verified'],
-  in_force_on: today,
+  anySubject: true,
+  verificationStatuses: ['verified'],
+  inForceOn: today,
   documents: [],
 }
 
 export function onSubject(subject: string): Filters {
-  return { ...EVERYTHING, subjects: [subject], any_subject: false }
+  return { ...EVERYTHING, subjects: [subject], anySubject: false }
 }
 
 export const SELECTIVITIES: readonly Selectivity[] = [
@@ -120,7 +120,7 @@ export function allows(filters: Filters, { language, jurisdiction, subjects }: P
   return (
     filters.languages.includes(language) &&
     filters.jurisdictions.includes(jurisdiction) &&
-    (filters.any_subject || subjects.some((subject) => filters.subjects.includes(subject)))
+    (filters.anySubject || subjects.some((subject) => filters.subjects.includes(subject)))
   )
 }
 

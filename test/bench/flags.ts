@@ -8,7 +8,7 @@ export interface BenchFlags {
   /** One size, or several to see what grows. */
   readonly passages: readonly number[]
   readonly dimensions: number
-  /** Measured time of each cell and road. */
+  /** Measured time of each cell and path. */
   readonly seconds: number
   readonly seed: number
   /** Artifacts stay here and are used again. */
@@ -20,13 +20,13 @@ export interface BenchFlags {
 const USAGE = `npm run bench -- [options]
 
 Builds an invented corpus with the code of every build, then measures the search alone, within the node and under filters, the search node
-over gRPC, the whole gateway path, and a change of versions under load. Exit code 1 when a bar is missed.
+over gRPC, the whole gateway path, and a change of versions under load. Exit code 1 when a threshold is missed.
 
   --json PATH        write every number as JSON
   --html PATH        write a page with the same numbers drawn (one size only)
   --passages N[,N…]  passages of the corpus (default 100000); several sizes end with a table of what grows
   --dimensions N     dimensions of the vectors (default 768)
-  --seconds S        measured time of each cell and road (default 4)
+  --seconds S        measured time of each cell and path (default 4)
   --seed N           seed of corpus and queries (default 1)
   --data-dir PATH    where artifacts are kept and used again (default .data/bench); a build that was interrupted goes on
   --lancedb          install LanceDB into the data folder and measure its hybrid query beside the gateway (one size only)

@@ -1,4 +1,4 @@
-import type { Filters } from '#core/rpc/search-client.ts'
+import type { Filters } from '#core/domain/search.ts'
 import { recallAt } from './exact.ts'
 import type { Exact, Task } from './exact.ts'
 import { percentile } from './load.ts'

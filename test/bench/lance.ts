@@ -8,7 +8,7 @@ import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { atLeast, ratio } from './thresholds.ts'
-import type { Bar, FoundBy } from './thresholds.ts'
+import type { Threshold, FoundBy } from './thresholds.ts'
 import { cpuBetween, cpuTimes, ownCpuMs } from './cpu.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
@@ -19,7 +19,7 @@ import { drive, during, percentile } from './load.ts'
 import type { Load } from './load.ts'
 import type { Query } from './queries.ts'
 import { TOP_K } from './paths.ts'
-import type { Road } from './paths.ts'
+import type { MeasuredPath } from './paths.ts'
 import { aligned } from './table.ts'
 import { compared } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
@@ -59,7 +59,7 @@ export interface LanceResult {
 interface LanceOptions {
   readonly dataDir: string
   readonly artifact: BenchArtifact
-  readonly full: Road
+  readonly full: MeasuredPath
   readonly tasks: Tasks
   readonly exact: Readonly<Record<string, Exact>>
   readonly found: FoundBy
@@ -81,7 +81,7 @@ export async function measureLance(options: LanceOptions, steps: Steps): Promise
     const rows: (readonly number[])[] = []
     for (const query of compared(task, tasks).queries) rows.push(await theirs.nearest(query, task.selectivity))
     for (const clients of CLIENTS) {
-      const cell = await measureCell(options, theirs.road, task.selectivity, clients)
+      const cell = await measureCell(options, theirs.path, task.selectivity, clients)
       cells.push({
         ...cell,
         our_recall_at_5: found[task.selectivity.name].recall_at_5,
@@ -98,23 +98,23 @@ export async function measureLance(options: LanceOptions, steps: Steps): Promise
 
 async function measureCell(
   { full, tasks, seconds }: LanceOptions,
-  theirs: Road,
+  theirs: MeasuredPath,
   selectivity: Selectivity,
   clients: number,
 ): Promise<Omit<LanceCell, 'our_recall_at_5' | 'their_recall_at_5'>> {
   const loads: { readonly ours: Measured[]; readonly theirs: Measured[] } = { ours: [], theirs: [] }
   const sliceMs = (seconds * 1_000) / SLICES
   for (let slice = 0; slice < SLICES; slice++) {
-    for (const [road, into] of [[full, loads.ours] as const, [theirs, loads.theirs] as const]) {
+    for (const [path, into] of [[full, loads.ours] as const, [theirs, loads.theirs] as const]) {
       const load = {
         queries: tasks.queries,
         selectivity,
         clients,
         from: Math.floor((slice * tasks.queries.length) / SLICES),
       }
-      await drive(road, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
+      await drive(path, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
       const before = cpuTimes()
-      const measured = await drive(road, { ...load, goesOn: during(sliceMs) })
+      const measured = await drive(path, { ...load, goesOn: during(sliceMs) })
       const cpu = cpuBetween(before, cpuTimes())
       into.push({ ...measured, wayCpuMs: cpu === undefined ? undefined : ownCpuMs(cpu) })
     }
@@ -168,7 +168,7 @@ function installed(dataDir: string): string {
 }
 
 interface Theirs {
-  readonly road: Road
+  readonly path: MeasuredPath
   /** Rows that their vector index finds. */
   nearest(query: Query, selectivity: Selectivity): Promise<readonly number[]>
 }
@@ -211,7 +211,7 @@ async function startTheirs({ dataDir, artifact, tasks }: LanceOptions, modules: 
   }
   steps.onStop(async () => idle.forEach((connection) => connection.close()))
   return {
-    road: {
+    path: {
       name: 'full',
       async ask({ text }, { asked }) {
         const body = await post({ query: text, top_k: TOP_K, ...(asked === undefined ? {} : { filters: asked }) })
@@ -237,7 +237,7 @@ function resultsOf(body: Buffer): readonly { readonly row: number; readonly chun
   return results
 }
 
-export function judgeLance({ cells }: LanceResult): readonly Bar[] {
+export function judgeLance({ cells }: LanceResult): readonly Threshold[] {
   return cells.flatMap((cell) => [
     atLeast(
       `full path of LanceDB's hybrid query, ${cell.selectivity}, ${cell.clients} clients`,

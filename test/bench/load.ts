@@ -1,6 +1,6 @@
 import type { Selectivity } from './corpus.ts'
 import type { Query } from './queries.ts'
-import type { Road } from './paths.ts'
+import type { MeasuredPath } from './paths.ts'
 
 /** What a number of clients saw that each ask one question after the other without a pause. */
 export interface Load {
@@ -25,7 +25,10 @@ export interface LoadOptions {
   readonly from: number
 }
 
-export async function drive(road: Road, { queries, selectivity, clients, goesOn, from }: LoadOptions): Promise<Load> {
+export async function drive(
+  path: MeasuredPath,
+  { queries, selectivity, clients, goesOn, from }: LoadOptions,
+): Promise<Load> {
   const latenciesMs: number[] = []
   let next = from
   let failed = 0
@@ -37,7 +40,7 @@ export async function drive(road: Road, { queries, selectivity, clients, goesOn,
       const query = queries[next++ % queries.length]
       if (query === undefined) throw new Error('there are no questions')
       try {
-        await road.ask(query, selectivity)
+        await path.ask(query, selectivity)
         latenciesMs.push(performance.now() - at)
       } catch (error) {
         failed++
@@ -54,14 +57,14 @@ export async function drive(road: Road, { queries, selectivity, clients, goesOn,
 
 /** Asks each of the questions once, a few at a time. @returns what was found, in their order. */
 export async function askOnce(
-  road: Road,
+  path: MeasuredPath,
   queries: readonly Query[],
   selectivity: Selectivity,
 ): Promise<readonly (readonly string[])[]> {
   const found: (readonly string[])[] = []
   const waiting = queries.entries()
   async function client(): Promise<void> {
-    for (const [at, query] of waiting) found[at] = (await road.ask(query, selectivity)).chunkIds()
+    for (const [at, query] of waiting) found[at] = (await path.ask(query, selectivity)).chunkIds()
   }
   await Promise.all(Array.from({ length: 8 }, client))
   return found

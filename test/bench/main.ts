@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeDurably } from '#core/index/format/store.ts'
 import { describeCause } from '#core/platform/log.ts'
-import { newSteps } from '#jobs/cli/demo/steps.ts'
+import { createSteps } from '#jobs/cli/demo/steps.ts'
 import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
@@ -13,7 +13,7 @@ import { renderPage } from './page.ts'
 import type { BenchResult } from './result.ts'
 import { benchOf } from './run.ts'
 import { growth, renderGrowth, renderInside } from './scale.ts'
-import { renderBars, renderShares, renderTable } from './table.ts'
+import { renderThresholds, renderShares, renderTable } from './table.ts'
 
 async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Promise<number> {
   steps.print(renderTable(result.cells, result.found))
@@ -27,21 +27,21 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
       `${result.node_megabytes?.toFixed(0) ?? '?'} MB, with two versions ` +
       `${result.node_megabytes_two_versions?.toFixed(0) ?? '?'} MB.`,
   )
-  steps.print(renderBars(result.bars))
+  steps.print(renderThresholds(result.thresholds))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
   if (flags.html !== undefined) await writeDurably(resolve(flags.html), renderPage(result))
-  const missed = result.bars.filter((bar) => !bar.met)
+  const missed = result.thresholds.filter((threshold) => !threshold.met)
   steps.print(
     missed.length === 0
-      ? 'Every bar is met.'
-      : `${missed.length} bar(s) missed: ` +
-          missed.map((bar) => `${bar.name} (${bar.measured}, wanted ${bar.wanted})`).join('; '),
+      ? 'Every threshold is met.'
+      : `${missed.length} threshold(s) missed: ` +
+          missed.map((threshold) => `${threshold.name} (${threshold.measured}, wanted ${threshold.wanted})`).join('; '),
   )
   return missed.length === 0 ? 0 : 1
 }
 
 /**
- * Each size in a process of its own, one after the other; then all of them in one table. @returns 1 if a bar was missed
+ * Each size in a process of its own, one after the other; then all of them in one table. @returns 1 if a threshold was missed
  * at any size.
  */
 async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
@@ -68,10 +68,10 @@ async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
   steps.print(renderGrowth(table))
   if (flags.json !== undefined)
     await writeDurably(resolve(flags.json), `${JSON.stringify({ growth: table, sizes: results }, null, 2)}\n`)
-  return results.every(({ bars }) => bars.every(({ met }) => met)) ? 0 : 1
+  return results.every(({ thresholds }) => thresholds.every(({ met }) => met)) ? 0 : 1
 }
 
-const steps = newSteps(process.stdout)
+const steps = createSteps(process.stdout)
 try {
   const flags = benchFlags(process.argv.slice(2))
   steps.stopOnSignals()

@@ -8,19 +8,19 @@ import { untilSettled } from './ledger.ts'
 import { drive, during, percentile } from './load.ts'
 import type { Load } from './load.ts'
 import type { Query } from './queries.ts'
-import type { Road, RoadName } from './paths.ts'
+import type { MeasuredPath, PathName } from './paths.ts'
 
 const CLIENTS = [1, 8, 32] as const
 
-/** One road under one load. */
-export interface RoadResult {
+/** One path under one load. */
+export interface PathResult {
   readonly answered: number
   readonly failed: number
   readonly failure: string | null
   readonly per_second: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** CPU milliseconds of an answer in the process that asks: of the whole search on the roads `raw` and `dense`. */
+  /** CPU milliseconds of an answer in the process that asks: of the whole search on the paths `raw` and `dense`. */
   readonly cpu_ms: number
 }
 
@@ -39,20 +39,20 @@ export interface GatewayResult {
 export interface Cell {
   readonly selectivity: Selectivity['name']
   readonly clients: number
-  readonly roads: Readonly<Record<RoadName, RoadResult>>
+  readonly paths: Readonly<Record<PathName, PathResult>>
   readonly gateway: GatewayResult
 }
 
 export interface MeasureOptions {
   readonly installation: Installation
-  readonly roads: readonly Road[]
+  readonly paths: readonly MeasuredPath[]
   readonly queries: readonly Query[]
-  /** Measured time of each cell and road. */
+  /** Measured time of each cell and path. */
   readonly seconds: number
   readonly onCell: (cell: Cell) => void
 }
 
-/** Roads take turns in slices, so that whatever else the machine does meets all of them. */
+/** Paths take turns in slices, so that whatever else the machine does meets all of them. */
 const SLICES = 4
 /** Shorter than this a cell measures nothing that slices could share out. */
 const SLICED_FROM_SECONDS = 1
@@ -63,11 +63,11 @@ const SLICED_FROM_SECONDS = 1
 const WARM_UP_SHARE = 0.1
 const FIRST_WARM_UP_SHARE = 2
 
-export async function warmUp({ roads, queries, seconds }: MeasureOptions): Promise<void> {
+export async function warmUp({ paths, queries, seconds }: MeasureOptions): Promise<void> {
   const ms = (seconds * 1_000 * FIRST_WARM_UP_SHARE) / SELECTIVITIES.length
-  for (const road of roads)
+  for (const path of paths)
     for (const selectivity of SELECTIVITIES)
-      await drive(road, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
+      await drive(path, { queries, selectivity, clients: Math.max(...CLIENTS), goesOn: during(ms), from: 0 })
 }
 
 export async function measureAll(options: MeasureOptions): Promise<readonly Cell[]> {
@@ -90,27 +90,27 @@ interface GatewaySlice {
 }
 
 async function measureCell(options: MeasureOptions, selectivity: Selectivity, clients: number): Promise<Cell> {
-  const { queries, seconds, roads, installation } = options
-  const loads: Record<RoadName, Load[]> = { raw: [], dense: [], grpc: [], full: [] }
+  const { queries, seconds, paths, installation } = options
+  const loads: Record<PathName, Load[]> = { raw: [], dense: [], grpc: [], full: [] }
   const slices: GatewaySlice[] = []
   const sliceCount = seconds < SLICED_FROM_SECONDS ? 1 : SLICES
   const sliceMs = (seconds * 1_000) / sliceCount
   for (let slice = 0; slice < sliceCount; slice++) {
-    for (const road of roads) {
+    for (const path of paths) {
       const load = { queries, selectivity, clients, from: Math.floor((slice * queries.length) / sliceCount) }
-      await drive(road, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
-      const measured = (): Promise<Load> => drive(road, { ...load, goesOn: during(sliceMs) })
-      if (road.name === 'full')
+      await drive(path, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
+      const measured = (): Promise<Load> => drive(path, { ...load, goesOn: during(sliceMs) })
+      if (path.name === 'full')
         slices.push(await observed(installation, async () => void loads.full.push(await measured())))
-      else loads[road.name].push(await measured())
+      else loads[path.name].push(await measured())
     }
   }
-  const resultOf = (name: RoadName): RoadResult => roadResult(loads[name])
+  const resultOf = (name: PathName): PathResult => pathResult(loads[name])
   const measured = { raw: resultOf('raw'), dense: resultOf('dense'), grpc: resultOf('grpc'), full: resultOf('full') }
   return {
     selectivity: selectivity.name,
     clients,
-    roads: measured,
+    paths: measured,
     gateway: gatewayResult(slices, measured.full.answered),
   }
 }
@@ -132,7 +132,7 @@ async function observed({ gateway, owner }: Installation, slice: () => Promise<v
   }
 }
 
-function roadResult(loads: readonly Load[]): RoadResult {
+function pathResult(loads: readonly Load[]): PathResult {
   const sum = (value: (load: Load) => number): number => loads.reduce((total, load) => total + value(load), 0)
   const latencies = loads.flatMap((load) => load.latenciesMs)
   return {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { credentials } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { LocalSearchNode } from '#jobs/cli/local/stack.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { SELECTIVITIES } from './corpus.ts'
@@ -10,21 +10,17 @@ import { drive, percentile } from './load.ts'
 import type { Base } from './publish.ts'
 import { publishArtifact } from './publish.ts'
 import type { Query } from './queries.ts'
-import type { Road } from './paths.ts'
+import type { MeasuredPath } from './paths.ts'
 
 /** Has a search node that holds nothing yet verify and open a version. @returns milliseconds. */
 export async function openVersion(
   { address }: LocalSearchNode,
   { projectionId, manifestDigest }: BenchArtifact,
 ): Promise<number> {
-  const client = connectSearchNode(address, credentials.createInsecure())
+  const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     const began = performance.now()
-    await client.call(
-      'PrepareVersion',
-      { projection_id: projectionId, manifest_digest: manifestDigest },
-      BOUNDS.prepareTimeoutMs,
-    )
+    await client.prepareVersion({ projectionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
     return performance.now() - began
   } finally {
     client.close()
@@ -62,7 +58,11 @@ const AFTERWARDS_MS = 500
 export async function swapUnderLoad(
   installation: Installation,
   base: Base,
-  { full, queries, to }: { readonly full: Road; readonly queries: readonly Query[]; readonly to: BenchArtifact },
+  {
+    full,
+    queries,
+    to,
+  }: { readonly full: MeasuredPath; readonly queries: readonly Query[]; readonly to: BenchArtifact },
 ): Promise<SwapResult> {
   const [selectivity] = SELECTIVITIES
   if (selectivity === undefined) throw new Error('no such selectivity')

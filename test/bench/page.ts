@@ -1,11 +1,11 @@
-import type { Bar } from './thresholds.ts'
+import type { Threshold } from './thresholds.ts'
 import type { Cell } from './measure.ts'
 import type { BenchResult } from './result.ts'
-import { ROADS } from './paths.ts'
-import type { RoadName } from './paths.ts'
+import { PATHS } from './paths.ts'
+import type { PathName } from './paths.ts'
 import { CELL_HEAD, rowOf } from './table.ts'
 
-const COLOURS: Readonly<Record<RoadName, string>> = {
+const COLOURS: Readonly<Record<PathName, string>> = {
   raw: '#9aa5b1',
   dense: '#c9b458',
   grpc: '#4a7fb5',
@@ -15,9 +15,9 @@ const WIDTH = 960
 const HEIGHT = 320
 const MARGIN = { left: 60, bottom: 48, top: 16 }
 
-/** Every number of a run on one page that needs nothing else: the bars, questions a second by road, the table. */
+/** Every number of a run on one page that needs nothing else: the thresholds, questions a second by path, the table. */
 export function renderPage(result: BenchResult): string {
-  const { passages, dimensions, threads, seconds, at, cells, bars, found } = result
+  const { passages, dimensions, threads, seconds, at, cells, thresholds, found } = result
   const rows = cells.map((cell) => rowOf(cell, found))
   return `<!doctype html>
 <html lang="en">
@@ -28,20 +28,20 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2rem aut
 table { border-collapse: collapse; font-size: 13px } th, td { padding: 4px 10px; text-align: right; border-bottom: 1px solid #d9e0e6 }
 th:first-child, td:first-child { text-align: left } .missed { color: #b3261e; font-weight: 600 } svg { max-width: 100% }
 </style>
-<h1>Questions a second, by road</h1>
-<p>${passages} passages × ${dimensions} dimensions, ${threads} search threads, ${seconds} s a cell and road, ${escape(at)}.
+<h1>Questions a second, by path</h1>
+<p>${passages} passages × ${dimensions} dimensions, ${threads} search threads, ${seconds} s a cell and path, ${escape(at)}.
 Raw: the search alone on its threads, with words and vectors; dense: with vectors alone. gRPC: the search node over gRPC. Full: a request over HTTP with admission, reservation, embedding, search, record and ledger.</p>
 ${chart(cells)}
-<h2>Bars</h2>
-${table(['', 'wanted', 'measured', ''], bars.map(barRow))}
+<h2>Thresholds</h2>
+${table(['', 'wanted', 'measured', ''], thresholds.map(thresholdRow))}
 <h2>Cells</h2>
 ${table(CELL_HEAD, rows)}
 </html>
 `
 }
 
-function barRow(bar: Bar): readonly string[] {
-  return [bar.name, bar.wanted, bar.measured, bar.met ? 'met' : 'missed']
+function thresholdRow(threshold: Threshold): readonly string[] {
+  return [threshold.name, threshold.wanted, threshold.measured, threshold.met ? 'met' : 'missed']
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -52,7 +52,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 /** One group of four columns a cell. */
 function chart(cells: readonly Cell[]): string {
-  const highest = Math.max(1, ...cells.flatMap((cell) => ROADS.map((road) => cell.roads[road].per_second)))
+  const highest = Math.max(1, ...cells.flatMap((cell) => PATHS.map((path) => cell.paths[path].per_second)))
   const scale = (HEIGHT - MARGIN.bottom - MARGIN.top) / highest
   const group = (WIDTH - MARGIN.left) / cells.length
   const base = HEIGHT - MARGIN.bottom
@@ -64,8 +64,8 @@ function chart(cells: readonly Cell[]): string {
     )
   })
   const columns = cells.flatMap((cell, at) =>
-    ROADS.map((road, place) =>
-      column(cell, road, MARGIN.left + at * group + group * (0.08 + place * 0.22), group * 0.2, base, scale),
+    PATHS.map((path, place) =>
+      column(cell, path, MARGIN.left + at * group + group * (0.08 + place * 0.22), group * 0.2, base, scale),
     ),
   )
   const labels = cells.map(
@@ -75,22 +75,22 @@ function chart(cells: readonly Cell[]): string {
       `x="${MARGIN.left + (at + 0.5) * group}" y="${base + 31}" text-anchor="middle">${cell.clients} ` +
       'client(s)</text>',
   )
-  const key = ROADS.map(
-    (road, at) => `<text x="${WIDTH - 200 + at * 50}" y="${MARGIN.top}" fill="${COLOURS[road]}">${road}</text>`,
+  const key = PATHS.map(
+    (path, at) => `<text x="${WIDTH - 200 + at * 50}" y="${MARGIN.top}" fill="${COLOURS[path]}">${path}</text>`,
   )
   return (
     `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" font-size="11" role="img" aria-label="Questions a second by ` +
-    `road, selectivity and clients">${[...ticks, ...columns, ...labels, ...key].join('')}</svg>`
+    `path, selectivity and clients">${[...ticks, ...columns, ...labels, ...key].join('')}</svg>`
   )
 }
 
-function column(cell: Cell, road: RoadName, x: number, width: number, base: number, scale: number): string {
-  const { per_second } = cell.roads[road]
+function column(cell: Cell, path: PathName, x: number, width: number, base: number, scale: number): string {
+  const { per_second } = cell.paths[path]
   const height = per_second * scale
-  const title = `${road}, ${cell.selectivity}, ${cell.clients} client(s): ${per_second.toFixed(0)} q/s`
+  const title = `${path}, ${cell.selectivity}, ${cell.clients} client(s): ${per_second.toFixed(0)} q/s`
   return (
     `<rect x="${x.toFixed(1)}" y="${(base - height).toFixed(1)}" width="${width.toFixed(1)}" ` +
-    `height="${height.toFixed(1)}" fill="${COLOURS[road]}"><title>${escape(title)}</title></rect>`
+    `height="${height.toFixed(1)}" fill="${COLOURS[path]}"><title>${escape(title)}</title></rect>`
   )
 }
 

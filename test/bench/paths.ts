@@ -2,9 +2,10 @@ import { availableParallelism } from 'node:os'
 import { credentials } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
-import { connectSearchNode, searchNodeService } from '#core/rpc/search-client.ts'
-import type { Filters, SearchReply } from '#core/rpc/search-client.ts'
-import { startLane } from '#search-node/threads/workers.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import type { Filters, SearchResult } from '#core/domain/search.ts'
+import { startScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { BenchArtifact } from './artifact.ts'
@@ -19,12 +20,12 @@ import type { Query } from './queries.ts'
  * `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, and a
  * request to the gateway.
  */
-export const ROADS = ['raw', 'dense', 'grpc', 'full'] as const
-export type RoadName = (typeof ROADS)[number]
+export const PATHS = ['raw', 'dense', 'grpc', 'full'] as const
+export type PathName = (typeof PATHS)[number]
 
 /** One way to have a question answered. All of them end at the same search of the same artifact. */
-export interface Road {
-  readonly name: RoadName
+export interface MeasuredPath {
+  readonly name: PathName
   /** @throws Error when the answer is none. */
   ask(query: Query, selectivity: Selectivity): Promise<Answer>
   close(): Promise<void>
@@ -47,15 +48,15 @@ export interface RawSearch {
   search(
     query: Query,
     options: { readonly mode: Mode; readonly filters: Filters; readonly limit: number },
-  ): Promise<() => SearchReply>
+  ): Promise<() => SearchResult>
   close(): Promise<void>
 }
 
-const RANKING = rankingOf(PARAMETERS, EVERYTHING.in_force_on)
+const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
 
 export async function openRawSearch({ folder, manifest }: BenchArtifact): Promise<RawSearch> {
   const pool = new SearchPool(
-    Array.from({ length: availableParallelism() }, () => startLane()),
+    Array.from({ length: availableParallelism() }, () => startScoringWorker()),
     BOUNDS.searchQueueMax,
   )
   const artifact = artifactRef(folder, manifest)
@@ -80,7 +81,7 @@ export async function openRawSearch({ folder, manifest }: BenchArtifact): Promis
   }
 }
 
-export function openRaw(raw: RawSearch, name: 'raw' | 'dense'): Road {
+export function openRaw(raw: RawSearch, name: 'raw' | 'dense'): MeasuredPath {
   const mode = name === 'raw' ? 'hybrid' : 'dense'
   return {
     name,
@@ -92,44 +93,44 @@ export function openRaw(raw: RawSearch, name: 'raw' | 'dense'): Road {
   }
 }
 
-function decoded(reply: Uint8Array): SearchReply {
+function decoded(reply: Uint8Array): SearchResult {
   const method = searchNodeService['Search']
   if (method === undefined) throw new Error('the proto names no method Search')
-  return method.responseDeserialize(Buffer.from(reply)) as SearchReply
+  return method.responseDeserialize(Buffer.from(reply)) as SearchResult
 }
 
-function idsOf({ passages }: SearchReply): readonly string[] {
-  return passages.map((passage) => passage.chunk_id)
+function idsOf({ passages }: SearchResult): readonly string[] {
+  return passages.map((passage) => passage.chunkId)
 }
 
-export function openGrpc(address: string, { projectionId }: BenchArtifact): Road {
-  const client = connectSearchNode(address, credentials.createInsecure())
+export function openGrpc(address: string, { projectionId }: BenchArtifact): MeasuredPath {
+  const client = openSearchNodeClient(address, credentials.createInsecure())
   return {
     name: 'grpc',
     async ask({ text, vector }, { pinned }) {
       const request = {
-        projection_id: projectionId,
-        query_vector: Buffer.from(vector.buffer),
-        query_text: text,
+        projectionId,
+        vector,
+        text,
         limit: TOP_K,
         filters: pinned,
         entitled: EVERYTHING,
         ranking: RANKING,
       }
-      const reply = await client.call('Search', request, BOUNDS.searchTimeoutMs)
+      const reply = await client.search(request, BOUNDS.searchTimeoutMs)
       return { chunkIds: () => idsOf(reply) }
     },
     close: async () => client.close(),
   }
 }
 
-export interface FullRoad extends Road {
+export interface FullPath extends MeasuredPath {
   /** Replies with status 200 that arrived whole, so far. */
   delivered(): number
 }
 
 /** A partner's backend: connections that stay open, one request at a time on each. */
-export function openFull(baseUrl: string, key: string): FullRoad {
+export function openFull(baseUrl: string, key: string): FullPath {
   const { hostname, port } = new URL(baseUrl)
   const idle: Connection[] = []
   let delivered = 0

@@ -1,5 +1,5 @@
 import type { BuildFigures } from './artifact.ts'
-import type { Bar, FoundBy } from './thresholds.ts'
+import type { Threshold, FoundBy } from './thresholds.ts'
 import type { InsideResult } from './inside.ts'
 import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'
@@ -35,5 +35,5 @@ export interface BenchResult {
   /** After the last cell. */
   readonly settled_after_ms: number
   readonly lance: LanceResult | null
-  readonly bars: readonly Bar[]
+  readonly thresholds: readonly Threshold[]
 }

@@ -24,12 +24,12 @@ import { openVersion, ownMegabytes, swapUnderLoad } from './node.ts'
 import { admitCaller, createBase, publishArtifact } from './publish.ts'
 import type { BenchResult } from './result.ts'
 import { openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
-import type { RawSearch, Road } from './paths.ts'
+import type { RawSearch, MeasuredPath } from './paths.ts'
 import { judgeScale } from './scale.ts'
 import { renderCell } from './table.ts'
 import { compared, inventTasks } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
-import { twinOf } from './clone.ts'
+import { cloneOf } from './clone.ts'
 
 const MEGABYTE = 1_048_576
 
@@ -78,16 +78,16 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const full = openFull(installation.gateway.baseUrl, await admitCaller(installation))
   const raw = await openRawSearch(artifact)
   steps.onStop(() => raw.close())
-  const roads = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
-  for (const road of roads) steps.onStop(() => road.close())
+  const paths = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
+  for (const path of paths) steps.onStop(() => path.close())
 
   const inside = await steps.run('inside the node', () =>
     measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }),
   )
-  const found = await steps.run('recall', () => foundBy(raw, roads, tasks, exact))
+  const found = await steps.run('recall', () => foundBy(raw, paths, tasks, exact))
   const measured = {
     installation,
-    roads,
+    paths,
     queries: tasks.queries,
     seconds,
     onCell: (cell: BenchResult['cells'][number]): void => steps.note(renderCell(cell)),
@@ -102,7 +102,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     swapUnderLoad(installation, base, {
       full,
       queries: tasks.queries,
-      to: await twinOf(artifact, settings.privateKeyDer),
+      to: await cloneOf(artifact, settings.privateKeyDer),
     }),
   )
   const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
@@ -132,12 +132,12 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     settled_after_ms: settled.ms,
     lance,
   }
-  const bars = [
+  const thresholds = [
     ...judgeCells(cells, found, settled.state, full.delivered()),
     ...judgeScale(result),
     ...(lance === null ? [] : judgeLance(lance)),
   ]
-  return { ...result, bars }
+  return { ...result, thresholds }
 }
 
 /** Builds what is not there yet. @returns what that took, now or then. */
@@ -162,10 +162,10 @@ async function built(settings: ArtifactSettings, state: DemoState): Promise<Buil
   return figures
 }
 
-/** Each road answers the compared questions once; this warms it up, too. */
+/** Each path answers the compared questions once; this warms it up, too. */
 async function foundBy(
   raw: RawSearch,
-  [hybrid, , grpc, full]: readonly Road[],
+  [hybrid, , grpc, full]: readonly MeasuredPath[],
   tasks: Tasks,
   exact: Readonly<Record<string, Exact>>,
 ): Promise<FoundBy> {
@@ -173,7 +173,7 @@ async function foundBy(
     const task = tasks.cells[at]
     const right = exact[task?.name ?? '']
     if (task === undefined || right === undefined || hybrid === undefined || grpc === undefined || full === undefined)
-      throw new Error('a road is missing')
+      throw new Error('a path is missing')
     const { queries, selectivity, filters } = compared(task, tasks)
     const rows = await nearestRows(raw, queries, filters, 10)
     const expected = await askOnce(hybrid, queries, selectivity)

@@ -1,5 +1,5 @@
 import { atLeast, atMost } from './thresholds.ts'
-import type { Bar } from './thresholds.ts'
+import type { Threshold } from './thresholds.ts'
 import type { NarrowResult } from './inside.ts'
 import type { BenchResult } from './result.ts'
 import { aligned } from './table.ts'
@@ -16,9 +16,9 @@ const CORRELATED_RATIO_MAX = 5
 const RECALL_MIN = 0.98
 const NODE_MEGABYTES_MAX = 600
 
-type Measured = Omit<BenchResult, 'bars'>
+type Measured = Omit<BenchResult, 'thresholds'>
 
-export function judgeScale({ build, open_ms, inside, swap, node_megabytes }: Measured): readonly Bar[] {
+export function judgeScale({ build, open_ms, inside, swap, node_megabytes }: Measured): readonly Threshold[] {
   const worst = (of: (result: NarrowResult) => boolean): number =>
     Math.max(0, ...inside.narrow.filter(of).map(({ hybrid_ratio }) => hybrid_ratio))
   return [
@@ -119,8 +119,8 @@ export function growth(results: readonly BenchResult[]): readonly GrowthRow[] {
       dense_p50_ms: inside.dense.p50_ms,
       hybrid_p50_ms: inside.hybrid.p50_ms,
       hybrid_p99_ms: inside.hybrid.p99_ms,
-      full_per_second: crowded?.roads.full.per_second ?? 0,
-      full_of_raw: crowded === undefined ? 0 : crowded.roads.full.per_second / crowded.roads.raw.per_second,
+      full_per_second: crowded?.paths.full.per_second ?? 0,
+      full_of_raw: crowded === undefined ? 0 : crowded.paths.full.per_second / crowded.paths.raw.per_second,
     }
   })
 }

@@ -1,4 +1,4 @@
-import type { Bar, FoundBy } from './thresholds.ts'
+import type { Threshold, FoundBy } from './thresholds.ts'
 import type { Cell } from './measure.ts'
 
 const OTHERS_CORES_MAX = 0.1
@@ -20,7 +20,7 @@ export const CELL_HEAD = [
 ]
 
 export function rowOf(cell: Cell, found: FoundBy): readonly string[] {
-  const { raw, dense, grpc, full } = cell.roads
+  const { raw, dense, grpc, full } = cell.paths
   const { recall_at_5, recall_at_10 } = found[cell.selectivity]
   return [
     cell.selectivity,
@@ -40,8 +40,8 @@ export function rowOf(cell: Cell, found: FoundBy): readonly string[] {
 }
 
 /** One cell on one line, while the rest is being measured. */
-export function renderCell({ selectivity, clients, roads }: Cell): string {
-  const { raw, dense, grpc, full } = roads
+export function renderCell({ selectivity, clients, paths }: Cell): string {
+  const { raw, dense, grpc, full } = paths
   return (
     `${selectivity}, ${clients} client(s): raw ${raw.per_second.toFixed(0)}, dense alone ` +
     `${dense.per_second.toFixed(0)}, gRPC ${grpc.per_second.toFixed(0)}, full ` +
@@ -76,14 +76,14 @@ function rawShare(cells: readonly Cell[]): string {
   const most = Math.max(...cells.map(({ clients }) => clients))
   const parts = cells
     .filter(({ clients, gateway }) => clients === most && gateway.cpu_ms !== null)
-    .map(({ selectivity, roads, gateway }) => {
+    .map(({ selectivity, paths, gateway }) => {
       const full = Object.entries(gateway.cpu_ms ?? {}).reduce(
         (sum, [part, ms]) => (part === 'others' ? sum : sum + ms),
         0,
       )
       return (
-        `${selectivity} ${roads.raw.cpu_ms.toFixed(2)} of ${full.toFixed(2)} ` +
-        `(${(roads.raw.cpu_ms / full).toFixed(2)})`
+        `${selectivity} ${paths.raw.cpu_ms.toFixed(2)} of ${full.toFixed(2)} ` +
+        `(${(paths.raw.cpu_ms / full).toFixed(2)})`
       )
     })
   return `CPU ms of the raw hybrid search, of those of a request by the full path, ${most} clients: ${parts.join(', ')}`
@@ -91,7 +91,7 @@ function rawShare(cells: readonly Cell[]): string {
 
 /** Raw and full do not suffer alike from what else runs: such a measurement is worth repeating. */
 function othersShare(cells: readonly Cell[]): string {
-  const cores = cells.map(({ gateway, roads }) => ((gateway.cpu_ms?.['others'] ?? 0) * roads.full.per_second) / 1_000)
+  const cores = cells.map(({ gateway, paths }) => ((gateway.cpu_ms?.['others'] ?? 0) * paths.full.per_second) / 1_000)
   const mean = cores.reduce((sum, value) => sum + value, 0) / cores.length
   return (
     `Other programs took ${Math.max(0, mean).toFixed(2)} cores ` +
@@ -106,9 +106,14 @@ function shares(ms: Readonly<Record<string, number>>): string {
     .join(', ')
 }
 
-export function renderBars(bars: readonly Bar[]): string {
+export function renderThresholds(thresholds: readonly Threshold[]): string {
   return aligned(
-    bars.map((bar) => [bar.met ? 'pass' : 'MISS', bar.name, `wanted ${bar.wanted}`, `measured ${bar.measured}`]),
+    thresholds.map((threshold) => [
+      threshold.met ? 'pass' : 'MISS',
+      threshold.name,
+      `wanted ${threshold.wanted}`,
+      `measured ${threshold.measured}`,
+    ]),
   )
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parsePeppers } from '#core/platform/settings.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
 import { changeEntitlement, setEntitlementActive } from '#jobs/cli/operator/actions/entitlements.ts'
@@ -33,14 +33,14 @@ const asked = (caller: Caller) => (): ReturnType<typeof outcome> => outcome(call
 const WITHIN = { timeout: EFFECT_MS, interval: 50 }
 
 describe('Keys: changes take effect within 5 s', () => {
-  it('revocation', async () => {
+  test('revocation', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await revokeKeyNow(operator, caller.keyId)
     await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
-  it('revocation, also of a request whose body is still on its way', async () => {
+  test('revocation, also of a request whose body is still on its way', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await sleep(SETTLING_MS)
@@ -63,7 +63,7 @@ describe('Keys: changes take effect within 5 s', () => {
     expect(reply?.statusCode).toBe(401)
   })
 
-  it('revocation, even when the notification of it is lost', async () => {
+  test('revocation, even when the notification of it is lost', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     // The first request of an organization is a change itself. Once that has been heard of, the next one is remembered.
@@ -80,7 +80,7 @@ describe('Keys: changes take effect within 5 s', () => {
     await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
-  it('expiry of a key that was in use', async () => {
+  test('expiry of a key that was in use', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [
@@ -89,7 +89,7 @@ describe('Keys: changes take effect within 5 s', () => {
     await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
-  it('deactivation of the entitlement, and its return', async () => {
+  test('deactivation of the entitlement, and its return', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await setEntitlementActive(operator, caller.entitlement, false)
@@ -98,14 +98,14 @@ describe('Keys: changes take effect within 5 s', () => {
     await expect.poll(asked(caller), WITHIN).toEqual(ANSWERED)
   })
 
-  it('narrowing of the entitlement', async () => {
+  test('narrowing of the entitlement', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await changeEntitlement(operator, caller.entitlement, { jurisdictions: ['HS-F'] })
     await expect.poll(async () => (await caller.ask({ filters: { jurisdiction: ['HS-M'] } })).status, WITHIN).toBe(403)
   })
 
-  it('another plan', async () => {
+  test('another plan', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await createPlan(operator, { name: `${caller.client} narrow`, limits: { max_top_k: 1 } })
@@ -113,7 +113,7 @@ describe('Keys: changes take effect within 5 s', () => {
     await expect.poll(async () => (await caller.ask()).retrieved().usage.result_count, WITHIN).toBe(1)
   })
 
-  it('suspension of the client and of the organization', async () => {
+  test('suspension of the client and of the organization', async () => {
     const caller = await newCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await setClientSuspended(operator, caller.client, true)
@@ -126,7 +126,7 @@ describe('Keys: changes take effect within 5 s', () => {
 })
 
 describe('Keys: two peppers at once while rotating', () => {
-  it('a gateway with a new pepper first knows the keys of the old one, and those of the new', async () => {
+  test('a gateway with a new pepper first knows the keys of the old one, and those of the new', async () => {
     const { secrets } = service.settings
     const next = `next:${randomBytes(32).toString('base64')}`
     const caller = await newCaller()
@@ -152,7 +152,7 @@ describe('Keys: two peppers at once while rotating', () => {
 })
 
 describe('Keys: the audit trail', () => {
-  it('issue, rotation and revocation, and each entitlement or plan change, append to it', async () => {
+  test('issue, rotation and revocation, and each entitlement or plan change, append to it', async () => {
     const caller = await newCaller()
     const rotated = await rotateKey(operator, {
       key: caller.keyId,
@@ -181,7 +181,7 @@ describe('Keys: the audit trail', () => {
     expect(plans.rowCount).toBe(1)
   })
 
-  it.each(['audit', 'ledger'])("the services' role can neither change nor delete rows of %s", async (table) => {
+  test.each(['audit', 'ledger'])("the services' role can neither change nor delete rows of %s", async (table) => {
     const { default: pg } = await import('pg')
     const client = new pg.Client({ connectionString: service.settings.serviceUrl })
     await client.connect()

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { expireKey } from '#core/db/api-keys.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
 import { parsePeppers } from '#core/platform/settings.ts'
@@ -33,7 +33,7 @@ let caller: Caller
 const refusals = new Map<string, Answer>()
 beforeAll(async () => {
   caller = await newCaller()
-  const [revoked, expired, test] = [await newCaller(), await newCaller(), await newCaller({ environment: 'test' })]
+  const [revoked, expired, other] = [await newCaller(), await newCaller(), await newCaller({ environment: 'test' })]
   await revokeKeyNow(service.operator, revoked.keyId)
   await expireKey(service.operator.database, expired.keyId, 0)
   const { key } = caller
@@ -47,8 +47,8 @@ beforeAll(async () => {
     'an unknown key': { key: unknown.secret },
     'a revoked key': { key: revoked.key },
     'an expired key': { key: expired.key },
-    'a key of the other environment': { key: test.key },
-    'a key of the other environment, relabelled': { key: test.key.replace('_test_', '_live_') },
+    'a key of the other environment': { key: other.key },
+    'a key of the other environment, relabelled': { key: other.key.replace('_test_', '_live_') },
     'two keys in one header': { headers: { authorization: `Bearer ${key}, Bearer ${key}` } },
   }
   for (const [name, option] of Object.entries(options))
@@ -56,31 +56,31 @@ beforeAll(async () => {
 })
 
 describe('Authentication: 401 INVALID_API_KEY', () => {
-  it.each(Object.keys(FAULTY))('%s', (name) => {
+  test.each(Object.keys(FAULTY))('%s', (name) => {
     const refusal = refusals.get(name)
     expect([refusal?.status, refusal?.error().error.code]).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  it('all refusals are identical, apart from ids', () => {
+  test('all refusals are identical, apart from ids', () => {
     expect(new Set([...refusals.values()].map(withoutIds)).size).toBe(1)
   })
 
-  it('a reply names the scheme and nothing else', () => {
+  test('a reply names the scheme and nothing else', () => {
     expect(refusals.get('an unknown key')?.headers.get('www-authenticate')).toBe('Bearer')
   })
 })
 
 describe('Authentication: bearer keys', () => {
-  it.each(['bearer', 'BEARER', 'Bearer'])('the scheme is written in any case: %s', async (scheme) => {
+  test.each(['bearer', 'BEARER', 'Bearer'])('the scheme is written in any case: %s', async (scheme) => {
     expect((await caller.ask({}, { headers: { authorization: `${scheme} ${caller.key}` } })).status).toBe(200)
   })
 
-  it('a key is erk_<test|live>_ with at least 160 random bits and a CRC-32, in base 62', () => {
+  test('a key is erk_<test|live>_ with at least 160 random bits and a CRC-32, in base 62', () => {
     expect(caller.key).toMatch(/^erk_live_[0-9A-Za-z]{33}$/)
     expect(27 * Math.log2(62)).toBeGreaterThan(160)
   })
 
-  it('two Authorization headers are refused, whichever of them is good', async () => {
+  test('two Authorization headers are refused, whichever of them is good', async () => {
     const twice = await caller.ask(
       {},
       { key: undefined, headers: { authorization: [`Bearer ${caller.key}`, `Bearer ${caller.key}`] } },
@@ -88,12 +88,12 @@ describe('Authentication: bearer keys', () => {
     expect([twice.status, twice.error().error.code]).toEqual([400, 'INVALID_REQUEST'])
   })
 
-  it('a key in the query string or the body is no key', async () => {
+  test('a key in the query string or the body is no key', async () => {
     expect((await caller.ask({}, { key: undefined, path: `/v1/retrieve?access_token=${caller.key}` })).status).toBe(401)
     expect((await caller.ask({ api_key: caller.key }, { key: undefined })).status).toBe(401)
   })
 
-  it('only the HMAC, the name of the pepper and a short prefix of a key are stored', async () => {
+  test('only the HMAC, the name of the pepper and a short prefix of a key are stored', async () => {
     const { rows } = await service.owner.query<{ row: string; prefix: string; octets: number }>(
       "select api_keys::text || encode(digest, 'escape') as row, prefix, octet_length(digest) as " +
         'octets from api_keys where id = $1',
@@ -107,7 +107,7 @@ describe('Authentication: bearer keys', () => {
 })
 
 describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
-  it.each([[['usage:read']], [['retrieval:write', 'usage:read']], [['retrieval:reads']]])(
+  test.each([[['usage:read']], [['retrieval:write', 'usage:read']], [['retrieval:reads']]])(
     'a key without the scope retrieval:read, but with %j',
     async (scopes) => {
       const narrow = await newCaller({ scopes })
@@ -116,12 +116,12 @@ describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
     },
   )
 
-  it('further scopes do no harm', async () => {
+  test('further scopes do no harm', async () => {
     const wide = await newCaller({ scopes: ['usage:read', 'retrieval:read'] })
     expect((await wide.ask()).status).toBe(200)
   })
 
-  it('a revoked key without the scope is a 401: nothing is told about it', async () => {
+  test('a revoked key without the scope is a 401: nothing is told about it', async () => {
     const narrow = await newCaller({ scopes: ['usage:read'] })
     await revokeKeyNow(service.operator, narrow.keyId)
     await expect.poll(async () => (await narrow.ask()).status, { timeout: 5_000 }).toBe(401)
@@ -129,19 +129,19 @@ describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
 })
 
 describe('Authentication: environments', () => {
-  it('a key is scoped to one client and one environment', async () => {
-    const test = await newCaller({ environment: 'test' })
-    expect(test.key).toMatch(/^erk_test_/)
-    expect((await test.ask()).status).toBe(401)
+  test('a key is scoped to one client and one environment', async () => {
+    const other = await newCaller({ environment: 'test' })
+    expect(other.key).toMatch(/^erk_test_/)
+    expect((await other.ask()).status).toBe(401)
   })
 
-  it('what a key is kept under counts, not only what it says of itself', async () => {
+  test('what a key is kept under counts, not only what it says of itself', async () => {
     const mislabelled = await newCaller()
     await service.owner.query("update api_keys set environment = 'test' where id = $1", [mislabelled.keyId])
     await expect.poll(async () => (await mislabelled.ask()).status, { timeout: 5_000 }).toBe(401)
   })
 
-  it('an entitlement of the test environment is none in the live one', async () => {
+  test('an entitlement of the test environment is none in the live one', async () => {
     const other = await newCaller({ environment: 'test' })
     const { rows } = await service.owner.query<{ client_id: string }>('select client_id from api_keys where id = $1', [
       other.keyId,

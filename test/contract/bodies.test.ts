@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { readRaw, sendRaw } from '#test/support/http.ts'
@@ -24,12 +24,12 @@ function expectRefused(answer: Answer, status: number, path: string): void {
 }
 
 describe('Limits: request body of at most 16,384 bytes', () => {
-  it('16,384 declared bytes are accepted, 16,385 are 413', async () => {
+  test('16,384 declared bytes are accepted, 16,385 are 413', async () => {
     expect((await caller.send(JSON_TEXT.padEnd(BODY_BYTES_MAX))).status).toBe(200)
     expectRefused(await caller.send(JSON_TEXT.padEnd(BODY_BYTES_MAX + 1)), 413, '(body)')
   })
 
-  it('16,384 streamed bytes are accepted, 16,385 are 413', async () => {
+  test('16,384 streamed bytes are accepted, 16,385 are 413', async () => {
     const inPieces = (text: string): string[] => text.match(/[^]{1,1000}/g) ?? []
     expect((await caller.send(undefined, { chunks: inPieces(JSON_TEXT.padEnd(BODY_BYTES_MAX)) })).status).toBe(200)
     expectRefused(
@@ -39,7 +39,7 @@ describe('Limits: request body of at most 16,384 bytes', () => {
     )
   })
 
-  it('bytes count, not characters', async () => {
+  test('bytes count, not characters', async () => {
     const bodyOf = (euros: number): string => JSON.stringify({ ...REQUEST, query: '€'.repeat(euros) })
     // Too many characters for a query, but few enough bytes: refused for what the query is, not for the size of the
     // body.
@@ -49,7 +49,7 @@ describe('Limits: request body of at most 16,384 bytes', () => {
     expectRefused(await caller.send(bodyOf(fitting + 1)), 413, '(body)')
   })
 
-  it('a body that is declared too large is refused without waiting for it', async () => {
+  test('a body that is declared too large is refused without waiting for it', async () => {
     const head =
       `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: ` +
       `application/json\r\nContent-Length: 1000000000\r\n\r\n`
@@ -57,14 +57,14 @@ describe('Limits: request body of at most 16,384 bytes', () => {
     expect([reply.status, reply.faults]).toEqual([413, []])
   })
 
-  it('without a good key the body is not even looked at', async () => {
+  test('without a good key the body is not even looked at', async () => {
     const head =
       'POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n'
     const reply = readRaw(await sendRaw(baseUrl, head))
     expect([reply.status, reply.faults]).toEqual([401, []])
   })
 
-  it('a body that stops arriving is given up on, in the words of the catalogue', async () => {
+  test('a body that stops arriving is given up on, in the words of the catalogue', async () => {
     const head =
       `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: ` +
       `application/json\r\nContent-Length: 100\r\n\r\n{"query"`
@@ -75,7 +75,7 @@ describe('Limits: request body of at most 16,384 bytes', () => {
 })
 
 describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
-  it.each([
+  test.each([
     ['nothing', ''],
     ['white space', ' \n'],
     ['half an object', '{"query":'],
@@ -93,15 +93,15 @@ describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
     expectRefused(await caller.send(body), 400, '(body)')
   })
 
-  it.each(['null', 'true', '7', '"capital"', '[]', '[{}]'])('JSON that is not an object: %s', async (body) => {
+  test.each(['null', 'true', '7', '"capital"', '[]', '[{}]'])('JSON that is not an object: %s', async (body) => {
     expectRefused(await caller.send(body), 400, '(body)')
   })
 
-  it('no body at all', async () => {
+  test('no body at all', async () => {
     expectRefused(await caller.send(undefined), 400, '(body)')
   })
 
-  it.each([
+  test.each([
     ['a stray byte', Buffer.from([0xff])],
     ['a sequence cut short', Buffer.from([0xe2, 0x82])],
     ['an overlong form', Buffer.from([0xc0, 0xaf])],
@@ -112,7 +112,7 @@ describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
     expectRefused(await caller.send(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])), 400, '(body)')
   })
 
-  it.each([
+  test.each([
     ['UTF-8', Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(JSON_TEXT)])],
     ['UTF-16', Buffer.from(`\ufeff${JSON_TEXT}`, 'utf16le')],
   ])('a byte order mark of %s', async (_, bytes) => {
@@ -121,7 +121,7 @@ describe('Bodies: 400 INVALID_REQUEST for malformed JSON', () => {
 })
 
 describe('Headers: Content-Type is application/json', () => {
-  it.each([
+  test.each([
     'application/json',
     'Application/JSON',
     'application/json; charset=utf-8',
@@ -131,7 +131,7 @@ describe('Headers: Content-Type is application/json', () => {
     expect((await caller.send(JSON_TEXT, { headers: { 'content-type': type } })).status).toBe(200)
   })
 
-  it.each([
+  test.each([
     undefined,
     '',
     'text/plain',
@@ -148,7 +148,7 @@ describe('Headers: Content-Type is application/json', () => {
 })
 
 describe('Headers: no Content-Encoding', () => {
-  it.each(['gzip', 'br', 'identity', ''])('refused: "%s"', async (encoding) => {
+  test.each(['gzip', 'br', 'identity', ''])('refused: "%s"', async (encoding) => {
     const body = encoding === 'gzip' ? gzipSync(JSON_TEXT) : JSON_TEXT
     expectRefused(await caller.send(body, { headers: { 'content-encoding': encoding } }), 400, 'Content-Encoding')
   })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
@@ -48,7 +48,7 @@ const lose = (party: Party): void => proxies.get(party)?.set('cut')
 const here = (): { readonly baseUrl: string } => ({ baseUrl: gateway.baseUrl })
 
 describe('Errors that are not the caller’s: a dependency that is gone', () => {
-  it.each([
+  test.each([
     ['postgres', 'INTERNAL_UNAVAILABLE'],
     ['redis', 'INTERNAL_UNAVAILABLE'],
     ['search', 'RETRIEVAL_UNAVAILABLE'],
@@ -66,13 +66,13 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     },
   )
 
-  it('a key that cannot be looked up is a 503, not a 401: nobody is turned away for good by a fault of ours', async () => {
+  test('a key that cannot be looked up is a 503, not a 401: nobody is turned away for good by a fault of ours', async () => {
     const caller = await newCaller()
     lose('postgres')
     expect(outcomeOf(await caller.ask({}, here()))).toEqual([503, 'INTERNAL_UNAVAILABLE'])
   })
 
-  it('a key with a wrong checksum is refused without touching the database', async () => {
+  test('a key with a wrong checksum is refused without touching the database', async () => {
     const { key } = await newCaller()
     lose('postgres')
     const answer = await (
@@ -81,7 +81,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     expect(outcomeOf(answer)).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  it(
+  test(
     'past the budget of failures of its address an unknown key is refused without the database, ' +
       'whatever X-Forwarded-For says',
     async () => {
@@ -109,7 +109,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     },
   )
 
-  it.each(PARTIES)('readiness fails without %s and comes back with it', async (party) => {
+  test.each(PARTIES)('readiness fails without %s and comes back with it', async (party) => {
     lose(party)
     await expect
       .poll(async () => (await fetch(`${gateway.internalUrl}/readyz`)).json(), { timeout: 10_000 })

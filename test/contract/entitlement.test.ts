@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { addEntitledProfile } from '#jobs/cli/operator/actions/entitlements.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import type { Result } from '#gateway/retrieve/schema.ts'
@@ -24,7 +24,7 @@ function outcome(answer: Answer): readonly [number, string] {
 }
 
 describe('Entitle: the knowledge base is active for this client', () => {
-  it(
+  test(
     'an unknown slug, an inactive one, one of somebody else and one with nothing to serve answer ' +
       'identically, to the byte apart from ids',
     async () => {
@@ -44,7 +44,7 @@ describe('Entitle: the knowledge base is active for this client', () => {
     },
   )
 
-  it('an inactive entitlement fails before anything is charged', async () => {
+  test('an inactive entitlement fails before anything is charged', async () => {
     const inactive = await newCaller({ active: false })
     await inactive.ask()
     const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [
@@ -67,7 +67,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     showing = await showingProfile(caller)
   })
 
-  it.each([
+  test.each([
     ['language outside the entitlement', { language: ['de'] }],
     ['language that is no code', { language: ['english please'] }],
     ['one language inside and one outside', { language: ['en', 'de'] }],
@@ -85,7 +85,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     expect(outcome(await caller.ask({ filters }))).toEqual([403, 'FILTER_FORBIDDEN'])
   })
 
-  it('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {
+  test('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {
     const narrow = await newCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       languages: ['en'],
@@ -99,29 +99,29 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     expect(new Set(answers.map(withoutIds)).size).toBe(1)
   })
 
-  it('with every subject entitled, one that the knowledge base does not define is still forbidden, not "no evidence"', async () => {
+  test('with every subject entitled, one that the knowledge base does not define is still forbidden, not "no evidence"', async () => {
     const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
     expect(outcome(await every.ask({ filters: { subject: ['alfa'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
     expect(outcome(await every.ask({ filters: { subject: ['alpha'] } }))[0]).toBe(200)
   })
 
-  it.each(['fr', 'FR', 'Fr'])('language codes are compared in canonical form: %s', async (code) => {
+  test.each(['fr', 'FR', 'Fr'])('language codes are compared in canonical form: %s', async (code) => {
     const { results } = (
       await caller.ask({ query: FRENCH_QUERY, profile: showing, filters: { language: [code] } })
     ).retrieved()
     expect(results.map(({ metadata }) => metadata.language)).toEqual(['fr'])
   })
 
-  it.each(['pt-BR', 'PT-br', 'pt-br'])('language codes with a region too: %s', async (code) => {
+  test.each(['pt-BR', 'PT-br', 'pt-br'])('language codes with a region too: %s', async (code) => {
     expect(outcome(await caller.ask({ filters: { language: [code] } }))[0]).toBe(200)
   })
 
-  it('a language does not stand for its regions, nor a region for its language', async () => {
+  test('a language does not stand for its regions, nor a region for its language', async () => {
     expect(outcome(await caller.ask({ filters: { language: ['pt'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
     expect(outcome(await caller.ask({ filters: { language: ['en-GB'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
   })
 
-  it.each(['XA', 'xa', 'Xa'])('jurisdiction codes are compared in canonical form: %s', async (code) => {
+  test.each(['XA', 'xa', 'Xa'])('jurisdiction codes are compared in canonical form: %s', async (code) => {
     const { results } = (
       await caller.ask({ query: FRENCH_QUERY, profile: showing, filters: { jurisdiction: [code] } })
     ).retrieved()
@@ -129,7 +129,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     for (const { metadata } of results) expect(metadata.jurisdiction).toBe('XA')
   })
 
-  it('values within one list are alternatives, lists combine', async () => {
+  test('values within one list are alternatives, lists combine', async () => {
     const found = async (filters: object): Promise<readonly string[]> =>
       (await caller.ask({ query: FRENCH_QUERY, profile: showing, filters }))
         .retrieved()
@@ -140,7 +140,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     expect(await found({ language: ['fr'], jurisdiction: ['XB'] })).toEqual([])
   })
 
-  it('without filters the whole entitlement is searched and nothing else', async () => {
+  test('without filters the whole entitlement is searched and nothing else', async () => {
     const french = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['fr'], jurisdictions: ['XA'] })
     const profile = await showingProfile(french)
     const reply = (await french.ask({ query: LONG_TOPIC })).retrieved()
@@ -151,7 +151,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
       ).toEqual(['fr'])
   })
 
-  it('an entitlement of named subjects leaves out passages without one; an entitlement of all has them', async () => {
+  test('an entitlement of named subjects leaves out passages without one; an entitlement of all has them', async () => {
     const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
     const titles = async (asking: Caller, profile: string): Promise<readonly string[]> =>
       (await asking.ask({ query: NO_SUBJECT_QUERY, profile })).retrieved().results.map(({ document }) => document.title)
@@ -161,7 +161,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     expect(named).not.toContain('Customs of the Tower')
   })
 
-  it('filters never change the decision rule or its threshold', async () => {
+  test('filters never change the decision rule or its threshold', async () => {
     const [wide, narrow] = [
       (await caller.ask({ query: FRENCH_QUERY })).retrieved(),
       (await caller.ask({ query: FRENCH_QUERY, filters: { language: ['en'] } })).retrieved(),
@@ -172,7 +172,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     ])
   })
 
-  it('a forbidden filter is refused before anything is charged', async () => {
+  test('a forbidden filter is refused before anything is charged', async () => {
     const fresh = await newCaller()
     await fresh.ask({ filters: { language: ['de'] } })
     const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [
@@ -183,7 +183,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
 })
 
 describe('Narrow: profile', () => {
-  it('the id of an explicitly entitled profile selects it, with its threshold, written in any case', async () => {
+  test('the id of an explicitly entitled profile selects it, with its threshold, written in any case', async () => {
     const caller = await newCaller()
     const id = await addProfile('hsfa-rulebook', {}, 1)
     await addEntitledProfile(service.operator, caller.entitlement, id)
@@ -197,7 +197,7 @@ describe('Narrow: profile', () => {
     }
   })
 
-  it('a profile that is not entitled, one of another knowledge base and one that does not exist are refused alike', async () => {
+  test('a profile that is not entitled, one of another knowledge base and one that does not exist are refused alike', async () => {
     const caller = await newCaller()
     const ids = [
       await addProfile('hsfa-rulebook', {}, 0.5),
@@ -209,7 +209,7 @@ describe('Narrow: profile', () => {
     expect(new Set(answers.map(withoutIds)).size).toBe(1)
   })
 
-  it('the id of the active profile is "active" and not a grant: by its id it must be entitled like any other', async () => {
+  test('the id of the active profile is "active" and not a grant: by its id it must be entitled like any other', async () => {
     const caller = await newCaller()
     const { retrieval_profile: id } = (await caller.ask()).retrieved()
     expect(outcome(await caller.ask({ profile: id }))).toEqual([403, 'FILTER_FORBIDDEN'])
@@ -228,15 +228,15 @@ describe('Only verified passages in force are served', () => {
   const titlesFor = async (query: string): Promise<readonly string[]> =>
     (await found(query)).map(({ document }) => document.title)
 
-  it('a provisional passage is not served', async () => {
+  test('a provisional passage is not served', async () => {
     expect(await titlesFor(PROVISIONAL_QUERY)).not.toContain('Consultation on Seaweed')
   })
 
-  it('a withdrawn passage is not served', async () => {
+  test('a withdrawn passage is not served', async () => {
     expect(await titlesFor(WITHDRAWN_QUERY)).not.toContain('Whalebone Tariffs')
   })
 
-  it("the demo's consultation draft is not served either", async () => {
+  test("the demo's consultation draft is not served either", async () => {
     const caller = await newCaller()
     const query = 'Within how many minutes is a tokenised deposit redeemed at face value?'
     const { results } = (await caller.ask({ query, profile: await showingProfile(caller) })).retrieved()
@@ -244,16 +244,16 @@ describe('Only verified passages in force are served', () => {
     for (const { citation } of results) expect(citation.label).not.toMatch(/^TKD-F/)
   })
 
-  it('a superseded revision is not served, its successor is', async () => {
+  test('a superseded revision is not served, its successor is', async () => {
     for (const { text } of await found(SUPERSEDED_QUERY)) expect(text).not.toContain('ancient pilotage ordinance')
     expect((await found('radar, transponder and licensed pilot of a pilot boat'))[0]?.text).toContain('radar')
   })
 
-  it('a revision that is yet to take effect is not served', async () => {
+  test('a revision that is yet to take effect is not served', async () => {
     expect(await titlesFor(FUTURE_QUERY)).not.toContain('Lighthouse Statute')
   })
 
-  it('a profile that says otherwise serves provisional passages, marked so', async () => {
+  test('a profile that says otherwise serves provisional passages, marked so', async () => {
     const caller = await newCaller(everything)
     const id = await addProfile(MIXED_KNOWLEDGE_BASE, { verification_statuses: ['verified', 'provisional'] }, 0)
     await addEntitledProfile(service.operator, caller.entitlement, id)

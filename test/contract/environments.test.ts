@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parsePeppers } from '#core/platform/settings.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
 import type { LocalGateway } from '#jobs/cli/local/stack.ts'
@@ -39,18 +39,18 @@ async function inBoth(): Promise<{ readonly live: Caller; readonly testKey: stri
 }
 
 describe('Authentication: test and live runtimes', () => {
-  it('a test key works against the test runtime and a live key does not', async () => {
+  test('a test key works against the test runtime and a live key does not', async () => {
     const { live, testKey } = await inBoth()
     expect(outcomeOf(await live.ask({}, { key: testKey, baseUrl: runtime.baseUrl }))).toEqual([200, 'answer'])
     expect(outcomeOf(await live.ask({}, { baseUrl: runtime.baseUrl }))).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  it('a test key cannot authenticate against the live runtime', async () => {
+  test('a test key cannot authenticate against the live runtime', async () => {
     const { live, testKey } = await inBoth()
     expect(outcomeOf(await live.ask({}, { key: testKey }))).toEqual([401, 'INVALID_API_KEY'])
   })
 
-  it('allowances and idempotency keys of the two environments are apart', async () => {
+  test('allowances and idempotency keys of the two environments are apart', async () => {
     const { live, testKey } = await inBoth()
     const once = { headers: { 'idempotency-key': randomUUID() } }
     expect(outcomeOf(await live.ask({}, once))).toEqual([200, 'answer'])

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ERROR_CODES } from '#core/platform/errors.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -151,7 +151,7 @@ const TABLE: readonly Row[] = [
 ]
 
 describe('Errors: each row of the table', () => {
-  it.each(TABLE)('$status $code: $condition; retryable $retryable', async ({ status, code, retryable, provoke }) => {
+  test.each(TABLE)('$status $code: $condition; retryable $retryable', async ({ status, code, retryable, provoke }) => {
     const answer = await provoke()
     const { error } = answer.error()
     expect([answer.status, error.code, error.retryable]).toEqual([status, code, retryable])
@@ -160,11 +160,11 @@ describe('Errors: each row of the table', () => {
 })
 
 describe('Errors: rules', () => {
-  it('the catalogue holds the codes of the table and no other', () => {
+  test('the catalogue holds the codes of the table and no other', () => {
     expect(new Set(ERROR_CODES)).toEqual(new Set(TABLE.map(({ code }) => code)))
   })
 
-  it('the message is the same for the same code and says what to do, whatever was sent', async () => {
+  test('the message is the same for the same code and says what to do, whatever was sent', async () => {
     const caller = await newCaller()
     const messages = [
       (await caller.ask({ top_k: 0 })).error(),
@@ -175,7 +175,7 @@ describe('Errors: rules', () => {
     expect(messages[0]).toMatch(/correct it/)
   })
 
-  it('details list every fault of a request, each with its path', async () => {
+  test('details list every fault of a request, each with its path', async () => {
     const caller = await newCaller()
     const { error } = (
       await caller.ask({ query: 5, top_k: 0, profile: 'x', filters: { language: [] }, more: 1 })
@@ -185,7 +185,7 @@ describe('Errors: rules', () => {
     )
   })
 
-  it('nothing of a cause is shown: no stack, no host, no provider, no SQL', async () => {
+  test('nothing of a cause is shown: no stack, no host, no provider, no SQL', async () => {
     const caller = await newCaller(ofMixed)
     for (const behaviour of ['status-401', 'reset', 'echo', 'short-vector'] as const) {
       const body = (await caller.ask({ query: asking(behaviour, 'silt') })).bytes.toString()
@@ -193,7 +193,7 @@ describe('Errors: rules', () => {
     }
   })
 
-  it('a failed request costs an id that is kept: the reservation and the log know it', async () => {
+  test('a failed request costs an id that is kept: the reservation and the log know it', async () => {
     const caller = await newCaller(ofMixed)
     const answer = await caller.ask({ query: asking('status-500', 'silt') })
     const { rows } = await service.owner.query<{ trace_id: string; state: string }>(

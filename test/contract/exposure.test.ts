@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { releaseExposure } from '#jobs/cli/operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
@@ -42,7 +42,7 @@ async function askUntilRefused(caller: Caller): Promise<readonly [number, string
 }
 
 describe('Extraction exposure: distinct passages of a corpus', () => {
-  it('past the hard mark serving stops with 429 RATE_LIMITED, though quotas remain', async () => {
+  test('past the hard mark serving stops with 429 RATE_LIMITED, though quotas remain', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
     const refused = await caller.ask()
@@ -51,18 +51,18 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_400)
   })
 
-  it('the same passages again do not count again', async () => {
+  test('the same passages again do not count again', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     for (let n = 0; n < 5; n++) expect((await caller.ask()).status).toBe(200)
   })
 
-  it('an abstention serves nothing and so exposes nothing', async () => {
+  test('an abstention serves nothing and so exposes nothing', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 1 }) })
     for (let n = 0; n < 3; n++)
       expect(outcomeOf(await caller.ask({ query: 'zebra crossing paint' }))).toEqual([200, 'abstain'])
   })
 
-  it('past the soft mark the rate tightens to a fifth: RateLimit-Policy says so, and it is enforced', async () => {
+  test('past the soft mark the rate tightens to a fifth: RateLimit-Policy says so, and it is enforced', async () => {
     const { rows } = await service.owner.query<{ passages: number }>(
       'select passages from corpus_versions where id = $1',
       [service.versionId],
@@ -78,7 +78,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
-  it('each mark is the larger of its share and its floor', async () => {
+  test('each mark is the larger of its share and its floor', async () => {
     const limits = {
       exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY, run: MANY } },
     }
@@ -86,7 +86,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     for (const query of QUERIES) expect((await caller.ask({ query })).status).toBe(200)
   })
 
-  it('it counts per organization: another client of it is stopped too, another organization is not', async () => {
+  test('it counts per organization: another client of it is stopped too, another organization is not', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     const colleague = await newCaller({ organization: caller.organization, limits: exposure({ corpus: 6 }) })
     const stranger = await newCaller({ limits: exposure({ corpus: 6 }) })
@@ -95,7 +95,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect((await stranger.ask()).status).toBe(200)
   })
 
-  it('it counts per knowledge base', async () => {
+  test('it counts per knowledge base', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     const elsewhere = await newCaller({
@@ -107,7 +107,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect((await elsewhere.ask()).status).toBe(200)
   })
 
-  it("an operator's decision opens it again within 5 s", async () => {
+  test("an operator's decision opens it again within 5 s", async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await releaseExposure(service.operator, {
@@ -118,7 +118,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
   })
 
-  it('it survives the loss of the counters: what was served is counted from the reservations', async () => {
+  test('it survives the loss of the counters: what was served is counted from the reservations', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await service.owner.query(
@@ -128,7 +128,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
-  it('the window moves: passages served longer ago than it no longer count', async () => {
+  test('the window moves: passages served longer ago than it no longer count', async () => {
     const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await service.owner.query(
@@ -149,7 +149,7 @@ describe('Extraction exposure: one document', () => {
   const wide = { max_response_bytes: 2_000_000 }
   const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 
-  it.each([
+  test.each([
     ['a share of any one document', { document: 4 }],
     ['a run of neighbouring passages', { run: 3 }],
   ])('past %s serving stops', async (_, marks) => {
@@ -159,7 +159,7 @@ describe('Extraction exposure: one document', () => {
     expect(outcomeOf(await caller.ask({ query: 'ravens in the customs tower' }))).toEqual(RATE_LIMITED)
   })
 
-  it.each([
+  test.each([
     ['share', { document: 6 }],
     ['run', { run: 6 }],
   ])('below the %s it goes on', async (_, marks) => {

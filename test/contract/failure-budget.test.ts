@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
 import { newCaller } from '#test/support/contract/service.ts'
@@ -13,7 +13,7 @@ function unknownKey(): string {
 }
 
 describe('Keys: a budget of failures per address', () => {
-  it('past it unknown keys are refused alike, while known ones keep passing', async () => {
+  test('past it unknown keys are refused alike, while known ones keep passing', async () => {
     const caller = await newCaller()
     const first = await caller.ask({}, { key: unknownKey(), from: FLOODING })
     for (let sent = 1; sent < BOUNDS.failedKeysPerAddressPerMinute + 10; sent++) {
@@ -24,7 +24,7 @@ describe('Keys: a budget of failures per address', () => {
     expect((await caller.ask({}, { from: OTHER })).status).toBe(200)
   })
 
-  it('a key issued while its address floods passes too', async () => {
+  test('a key issued while its address floods passes too', async () => {
     const caller = await newCaller()
     await expect.poll(async () => (await caller.ask({}, { from: FLOODING })).status, { timeout: 5_000 }).toBe(200)
   })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -34,25 +34,25 @@ const header = (of: number | string, name: string): string | null | undefined =>
 // Every reply of every contract test is held against the same rules as it arrives (test/support/reply-rules.ts); these
 // name them.
 describe('Bodies and headers', () => {
-  it.each(EVERY)('X-Request-Id equals request_id: %s', (of) => {
+  test.each(EVERY)('X-Request-Id equals request_id: %s', (of) => {
     const { request_id: id } = JSON.parse(replies.get(of)?.bytes.toString() ?? '') as { request_id: string }
     expect(header(of, 'x-request-id')).toBe(id)
     expect(id).toMatch(/^req_[0-9a-f-]{36}$/)
   })
 
-  it.each(EVERY)('Cache-Control is no-store: %s', (of) => {
+  test.each(EVERY)('Cache-Control is no-store: %s', (of) => {
     expect(header(of, 'cache-control')).toBe('no-store')
   })
 
-  it.each(['429 RATE_LIMITED', 503])('Retry-After, in whole seconds, on a retryable error: %s', (of) => {
+  test.each(['429 RATE_LIMITED', 503])('Retry-After, in whole seconds, on a retryable error: %s', (of) => {
     expect(header(of, 'retry-after')).toMatch(/^[1-9]\d*$/)
   })
 
-  it.each([200, 400, 401, 403, 404, 409, 413, '429 QUOTA_EXHAUSTED'])('no Retry-After anywhere else: %s', (of) => {
+  test.each([200, 400, 401, 403, 404, 409, 413, '429 QUOTA_EXHAUSTED'])('no Retry-After anywhere else: %s', (of) => {
     expect(header(of, 'retry-after')).toBeNull()
   })
 
-  it.each([200, 409, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503])(
+  test.each([200, 409, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503])(
     'RateLimit-Policy and RateLimit where admission was evaluated: %s',
     (of) => {
       expect(header(of, 'ratelimit-policy')).toMatch(
@@ -62,16 +62,16 @@ describe('Bodies and headers', () => {
     },
   )
 
-  it.each([400, 401, 403, 404, 413])('and nowhere before it: %s', (of) => {
+  test.each([400, 401, 403, 404, 413])('and nowhere before it: %s', (of) => {
     expect([header(of, 'ratelimit-policy'), header(of, 'ratelimit')]).toEqual([null, null])
   })
 
-  it('409 carries x-should-retry: false and original_request_id, the request_id of the first', () => {
+  test('409 carries x-should-retry: false and original_request_id, the request_id of the first', () => {
     expect(header(409, 'x-should-retry')).toBe('false')
     expect(replies.get(409)?.error().error.original_request_id).toBe(header(200, 'x-request-id'))
   })
 
-  it('an error body has error, request_id and trace_id, and nothing else', () => {
+  test('an error body has error, request_id and trace_id, and nothing else', () => {
     for (const of of EVERY.slice(1))
       expect(Object.keys(JSON.parse(replies.get(of)?.bytes.toString() ?? '') as object)).toEqual([
         'error',
@@ -85,7 +85,7 @@ describe('request_id and trace_id are made by the service', () => {
   const TRACE = '0af7651916cd43dd8448eb211c80319c'
   const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
 
-  it('whatever ids the caller sends', async () => {
+  test('whatever ids the caller sends', async () => {
     const sent = 'req_00000000-0000-4000-8000-000000000000'
     const reply = await caller.ask(
       {},
@@ -96,7 +96,7 @@ describe('request_id and trace_id are made by the service', () => {
     expect(reply.headers.get('x-request-id')).not.toBe(sent)
   })
 
-  it('and unique', async () => {
+  test('and unique', async () => {
     const sent = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? caller.ask() : caller.ask({ top_k: 0 }))),
     )
@@ -109,7 +109,7 @@ describe('request_id and trace_id are made by the service', () => {
     expect(new Set(ids).size).toBe(40)
   })
 
-  it('a valid W3C traceparent becomes a link in the log; an invalid one does not', async () => {
+  test('a valid W3C traceparent becomes a link in the log; an invalid one does not', async () => {
     expect(await logLineOf(await caller.ask({}, { headers: { traceparent: TRACEPARENT } }))).toContain(
       `"parent":"${TRACEPARENT}"`,
     )
@@ -141,13 +141,13 @@ const stagedSchema = z.object({ stages: z.string() })
 const stagesOf = async (reply: Answer): Promise<string> => stagedSchema.parse(JSON.parse(await logLineOf(reply))).stages
 
 describe('Stages', () => {
-  it('the log of a request lists every stage, in the order of the pipeline', async () => {
+  test('the log of a request lists every stage, in the order of the pipeline', async () => {
     expect(await stagesOf(await caller.ask())).toBe(
       'authenticate parse entitle narrow pin admit embed search rerank decide bound record reply',
     )
   })
 
-  it('a refused request went no further than the stage that refused it', async () => {
+  test('a refused request went no further than the stage that refused it', async () => {
     expect(await stagesOf(await caller.ask({}, { key: undefined }))).toBe('authenticate')
     expect(await stagesOf(await caller.ask({ top_k: 0 }))).toBe('authenticate parse')
     expect(await stagesOf(await caller.ask({ knowledge_base: 'unknown' }))).toBe('authenticate parse entitle')

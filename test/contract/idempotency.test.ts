@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { idempotencyDigest } from '#core/credentials/fingerprint.ts'
 import { limitKeys } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
@@ -24,7 +24,7 @@ afterAll(() => redis.quit())
 const ALREADY = [409, 'REQUEST_ALREADY_PROCESSED']
 
 describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
-  it.each([
+  test.each([
     ['of 16 characters', 'a'.repeat(16)],
     ['of 128 characters', 'z'.repeat(128)],
     ['of every visible ASCII character', Array.from({ length: 94 }, (_, n) => String.fromCharCode(0x21 + n)).join('')],
@@ -32,7 +32,7 @@ describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
     expect((await (await newCaller()).ask({}, under(key))).status).toBe(200)
   })
 
-  it.each([
+  test.each([
     ['empty', ''],
     ['of 15 characters', 'a'.repeat(15)],
     ['of 129 characters', 'z'.repeat(129)],
@@ -51,7 +51,7 @@ describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
 })
 
 describe('Idempotency-Key: already received', () => {
-  it('409 with the original request_id and x-should-retry: false', async () => {
+  test('409 with the original request_id and x-should-retry: false', async () => {
     const caller = await newCaller()
     const key = randomUUID()
     const first = await caller.ask({}, under(key))
@@ -64,14 +64,14 @@ describe('Idempotency-Key: already received', () => {
     }
   })
 
-  it('also with another body, and after an abstention', async () => {
+  test('also with another body, and after an abstention', async () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({ query: ABSTAINED_QUERY }, under(key))
     expect(outcomeOf(await caller.ask({ top_k: 1 }, under(key)))).toEqual(ALREADY)
   })
 
-  it('a 409 consumes nothing', async () => {
+  test('a 409 consumes nothing', async () => {
     const caller = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10 } })
     const key = randomUUID()
     const before = windowsOf(await caller.ask({}, under(key)))
@@ -79,7 +79,7 @@ describe('Idempotency-Key: already received', () => {
     expect([after.minute.remaining, after.day.remaining]).toEqual([before.minute.remaining, before.day.remaining])
   })
 
-  it('a key survives the rotation of the API key', async () => {
+  test('a key survives the rotation of the API key', async () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
@@ -90,7 +90,7 @@ describe('Idempotency-Key: already received', () => {
     expect(outcomeOf(await caller.ask({}, { key: rotated.key, ...under(key) }))).toEqual(ALREADY)
   })
 
-  it('a key survives the loss of the limit counters', async () => {
+  test('a key survives the loss of the limit counters', async () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
@@ -101,7 +101,7 @@ describe('Idempotency-Key: already received', () => {
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
-  it('a key is held for at least 30 days', async () => {
+  test('a key is held for at least 30 days', async () => {
     const caller = await newCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
@@ -117,14 +117,14 @@ describe('Idempotency-Key: already received', () => {
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
-  it('a key is unique per client: another client, of the same organization even, may use it', async () => {
+  test('a key is unique per client: another client, of the same organization even, may use it', async () => {
     const caller = await newCaller()
     const [colleague, stranger] = [await newCaller({ organization: caller.organization }), await newCaller()]
     const key = randomUUID()
     for (const one of [caller, colleague, stranger]) expect((await one.ask({}, under(key))).status).toBe(200)
   })
 
-  it('keys are compared exactly: another case is another key', async () => {
+  test('keys are compared exactly: another case is another key', async () => {
     const caller = await newCaller()
     const key = `key-${randomUUID()}`
     expect([
@@ -133,7 +133,7 @@ describe('Idempotency-Key: already received', () => {
     ]).toEqual([200, 200])
   })
 
-  it('of concurrent duplicates exactly one is served; the others name it', async () => {
+  test('of concurrent duplicates exactly one is served; the others name it', async () => {
     const caller = await newCaller()
     const key = randomUUID()
     const answers = await Promise.all(Array.from({ length: 12 }, () => caller.ask({}, under(key))))
@@ -167,7 +167,7 @@ async function holdKey(caller: Caller, key: string, requestId: string): Promise<
 }
 
 describe('Idempotency-Key: received means admitted and not refunded', () => {
-  it('a request that gives its key back before it is on record is never named: the one that waited is served', async () => {
+  test('a request that gives its key back before it is on record is never named: the one that waited is served', async () => {
     const caller = await newCaller()
     await caller.ask()
     const key = randomUUID()
@@ -178,7 +178,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
     expect((await waiting).status).toBe(200)
   })
 
-  it('a request that holds the key and never gets on record is named in the end', async () => {
+  test('a request that holds the key and never gets on record is named in the end', async () => {
     const caller = await newCaller()
     await caller.ask()
     const [key, holder] = [randomUUID(), randomUUID()]
@@ -188,7 +188,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
     expect(refused.error().error.original_request_id).toBe(`req_${holder}`)
   })
 
-  it('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {
+  test('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {
     const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     const [key, marker] = [randomUUID(), randomUUID()]
     const held = caller.ask({ query: asking('hang', marker) }, under(key))
@@ -202,7 +202,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
-  it.each([
+  test.each([
     ['a fault of the request', { top_k: 0 }],
     ['a forbidden filter', { filters: { language: ['de'] } }],
   ])('a request refused before admission for %s leaves it free', async (_, body) => {

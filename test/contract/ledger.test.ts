@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { eraseFingerprints, rotateFingerprints } from '#jobs/cli/operator/actions/fingerprints.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
@@ -44,7 +44,7 @@ async function entries(caller: Caller, count: number): Promise<readonly Entry[]>
 }
 
 describe('Ledger: one row per admitted request', () => {
-  it('an answer: charged, with its decision, passages, bytes and the digest of the reply', async () => {
+  test('an answer: charged, with its decision, passages, bytes and the digest of the reply', async () => {
     const caller = await newCaller()
     const reply = await caller.ask()
     const [entry] = await entries(caller, 1)
@@ -68,7 +68,7 @@ describe('Ledger: one row per admitted request', () => {
     })
   })
 
-  it('an abstention: charged, without passages', async () => {
+  test('an abstention: charged, without passages', async () => {
     const caller = await newCaller()
     const reply = await caller.ask({ query: ABSTAINED_QUERY })
     expect((await entries(caller, 1))[0]).toMatchObject({
@@ -78,7 +78,7 @@ describe('Ledger: one row per admitted request', () => {
     })
   })
 
-  it('a failure that was refunded: not charged, with its code', async () => {
+  test('a failure that was refunded: not charged, with its code', async () => {
     const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     await caller.ask({ query: asking('status-400', 'silt') })
     expect((await entries(caller, 1))[0]).toMatchObject({
@@ -94,13 +94,13 @@ describe('Ledger: one row per admitted request', () => {
     })
   })
 
-  it('the tokens that the provider reported', async () => {
+  test('the tokens that the provider reported', async () => {
     const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     await caller.ask()
     expect((await entries(caller, 1))[0]?.outcome.query_embedding_tokens).toBe(providerTokens)
   })
 
-  it('nothing for a request that was refused', async () => {
+  test('nothing for a request that was refused', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 1 } })
     await caller.ask()
     await caller.ask()
@@ -113,7 +113,7 @@ describe('Ledger: one row per admitted request', () => {
     ).toBe(1)
   })
 
-  it('every delivered 200 is a charged entry, and every reservation has one', async () => {
+  test('every delivered 200 is a charged entry, and every reservation has one', async () => {
     const caller = await newCaller()
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => caller.ask(n % 3 === 0 ? { query: ABSTAINED_QUERY } : {})),
@@ -127,7 +127,7 @@ describe('Ledger: one row per admitted request', () => {
 })
 
 describe('Privacy: fingerprints in place of queries', () => {
-  it('the same query has the same fingerprint within an organization, another query another', async () => {
+  test('the same query has the same fingerprint within an organization, another query another', async () => {
     const caller = await newCaller()
     await caller.ask()
     await caller.ask({ query: ` ${ANSWERED_QUERY.replace(' ', '\n  ')} ` })
@@ -137,7 +137,7 @@ describe('Privacy: fingerprints in place of queries', () => {
     expect(third).not.toBe(first)
   })
 
-  it('another organization has other fingerprints', async () => {
+  test('another organization has other fingerprints', async () => {
     const [one, other] = [await newCaller(), await newCaller()]
     await one.ask()
     await other.ask()
@@ -146,7 +146,7 @@ describe('Privacy: fingerprints in place of queries', () => {
     ).toBe(false)
   })
 
-  it('rotating makes a new epoch with other fingerprints', async () => {
+  test('rotating makes a new epoch with other fingerprints', async () => {
     const caller = await newCaller()
     await caller.ask()
     await rotateFingerprints(service.operator, {
@@ -173,7 +173,7 @@ describe('Privacy: fingerprints in place of queries', () => {
     expect(rows).toEqual([{ count: 2 }])
   })
 
-  it('erasure deletes the wrapped key; requests go on under a new epoch', async () => {
+  test('erasure deletes the wrapped key; requests go on under a new epoch', async () => {
     const caller = await newCaller()
     await caller.ask()
     await eraseFingerprints(service.operator, {
@@ -193,7 +193,7 @@ describe('Privacy: fingerprints in place of queries', () => {
     expect((await caller.ask()).status).toBe(200)
   })
 
-  it('a fingerprint is keyed: it is no plain digest of the query', async () => {
+  test('a fingerprint is keyed: it is no plain digest of the query', async () => {
     const caller = await newCaller()
     const query = `What about ${randomUUID()}?`
     await caller.ask({ query })

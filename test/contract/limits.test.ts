@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { changeEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
@@ -41,7 +41,7 @@ async function age(caller: Caller, interval: string): Promise<void> {
 }
 
 describe('Limits: the default plan is the beta plan of the specification', () => {
-  it.each([
+  test.each([
     ['Maximum top_k (plan cap)', 'max_top_k', 5],
     ['query length', 'max_query_characters', 4_000],
     ['Response size', 'max_response_bytes', 50_000],
@@ -54,7 +54,7 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
     expect([planLimitsSchema.parse({})[field], stored.limits[field]]).toEqual([value, value])
   })
 
-  it('the plan holds these limits and exposure, and no other', () => {
+  test('the plan holds these limits and exposure, and no other', () => {
     const named = [
       'max_top_k',
       'max_query_characters',
@@ -68,7 +68,7 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
     expect(Object.keys(planLimitsSchema.parse({})).sort()).toEqual(named.sort())
   })
 
-  it('exposure: 30 days, soft 0.1, hard 0.2 and 2,000 of a corpus, half and 60 of a document, runs of 40', () => {
+  test('exposure: 30 days, soft 0.1, hard 0.2 and 2,000 of a corpus, half and 60 of a document, runs of 40', () => {
     const floors = { corpus: 2_000, document: 60, run: 40 }
     expect(planLimitsSchema.parse({}).exposure).toEqual({
       window_days: 30,
@@ -82,7 +82,7 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
 })
 
 describe('Limits: rate', () => {
-  it('the request after the last of a minute is 429 RATE_LIMITED; Retry-After and RateLimit say how it stands', async () => {
+  test('the request after the last of a minute is 429 RATE_LIMITED; Retry-After and RateLimit say how it stands', async () => {
     const caller = await newCaller({ limits: { requests_per_minute: 3 } })
     await asked(caller, 3)
     const refused = await caller.ask()
@@ -92,7 +92,7 @@ describe('Limits: rate', () => {
     expect(windowsOf(refused).minute).toMatchObject({ quota: 3, window: 60, remaining: 0 })
   })
 
-  it('any sliding 60 s: one slot opens when its own request is a minute old, the others stay taken', async () => {
+  test('any sliding 60 s: one slot opens when its own request is a minute old, the others stay taken', async () => {
     const caller = await newCaller({ limits: { requests_per_minute: 2 } })
     await asked(caller, 2)
     await service.owner.query(
@@ -105,7 +105,7 @@ describe('Limits: rate', () => {
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
-  it('an abstention uses a slot too', async () => {
+  test('an abstention uses a slot too', async () => {
     const caller = await newCaller({ limits: { requests_per_minute: 1 } })
     expect(outcomeOf(await caller.ask({ query: ABSTAINED_QUERY }))).toEqual([200, 'abstain'])
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
@@ -113,7 +113,7 @@ describe('Limits: rate', () => {
 })
 
 describe('Limits: concurrency', () => {
-  it('with as many in flight as the plan allows the next is 429 RATE_LIMITED; when one has ended it is served', async () => {
+  test('with as many in flight as the plan allows the next is 429 RATE_LIMITED; when one has ended it is served', async () => {
     const caller = await newCaller({ ...ofMixed, limits: { concurrency: 2 } })
     const marker = randomUUID()
     const held = [1, 2].map((n) => caller.ask({ query: asking('hang', `${marker} ${n}`) }))
@@ -124,7 +124,7 @@ describe('Limits: concurrency', () => {
     expect((await caller.ask()).status).toBe(200)
   })
 
-  it('a caller who hangs up stays charged, and the lease ends with the work', async () => {
+  test('a caller who hangs up stays charged, and the lease ends with the work', async () => {
     const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_day: 10 } })
     const marker = randomUUID()
     const hangUp = new AbortController()
@@ -145,7 +145,7 @@ describe('Limits: concurrency', () => {
 })
 
 describe('Limits: day and month', () => {
-  it('the daily allowance ends with 429 QUOTA_EXHAUSTED, which is not retryable', async () => {
+  test('the daily allowance ends with 429 QUOTA_EXHAUSTED, which is not retryable', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 2 } })
     await asked(caller, 2)
     const refused = await caller.ask()
@@ -154,14 +154,14 @@ describe('Limits: day and month', () => {
     expect(windowsOf(refused).day).toMatchObject({ quota: 2, window: 86_400, remaining: 0 })
   })
 
-  it('the monthly allowance ends with 429 QUOTA_EXHAUSTED', async () => {
+  test('the monthly allowance ends with 429 QUOTA_EXHAUSTED', async () => {
     const caller = await newCaller({ limits: { requests_per_month: 2 } })
     await asked(caller, 2)
     expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
     expect(windowsOf(await caller.ask()).month.remaining).toBe(0)
   })
 
-  it('a new UTC day brings a new daily allowance, a new month a new monthly one', async () => {
+  test('a new UTC day brings a new daily allowance, a new month a new monthly one', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 1, requests_per_month: 1 } })
     await asked(caller, 1)
     await age(caller, '40 days')
@@ -169,7 +169,7 @@ describe('Limits: day and month', () => {
     expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
   })
 
-  it('day and month are UTC calendar periods: RateLimit says when they end', async () => {
+  test('day and month are UTC calendar periods: RateLimit says when they end', async () => {
     const windows = windowsOf(await (await newCaller()).ask())
     const now = new Date()
     const secondsTo = (endMs: number): number => (endMs - now.getTime()) / 1_000
@@ -180,14 +180,14 @@ describe('Limits: day and month', () => {
     expect(windows.month.reset).toBeCloseTo(secondsTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)), -1)
   })
 
-  it('answer and abstain are charged', async () => {
+  test('answer and abstain are charged', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 10, requests_per_month: 20 } })
     await caller.ask()
     const windows = windowsOf(await caller.ask({ query: ABSTAINED_QUERY }))
     expect([windows.day.remaining, windows.month.remaining]).toEqual([8, 18])
   })
 
-  it('there is no automatic overage: of many at once exactly the allowance is served', async () => {
+  test('there is no automatic overage: of many at once exactly the allowance is served', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 5 } })
     const outcomes = (await Promise.all(Array.from({ length: 20 }, () => caller.ask()))).map(outcomeOf)
     expect(outcomes.filter(([status]) => status === 200)).toHaveLength(5)
@@ -196,7 +196,7 @@ describe('Limits: day and month', () => {
 })
 
 describe('Limits: what counts together', () => {
-  it('all keys of an entitlement count together', async () => {
+  test('all keys of an entitlement count together', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 2 } })
     const second = await issueKeyFor(service.operator, {
       client: caller.client,
@@ -207,7 +207,7 @@ describe('Limits: what counts together', () => {
     expect(outcomeOf(await caller.ask({}, { key: second.key }))).toEqual(QUOTA_EXHAUSTED)
   })
 
-  it('a change of plan gives no fresh allowance', async () => {
+  test('a change of plan gives no fresh allowance', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 3 } })
     await asked(caller, 2)
     const name = `${caller.client} other`
@@ -216,14 +216,14 @@ describe('Limits: what counts together', () => {
     await expect.poll(async () => outcomeOf(await caller.ask()), { timeout: 5_000 }).toEqual(QUOTA_EXHAUSTED)
   })
 
-  it('another client of the organization has its own', async () => {
+  test('another client of the organization has its own', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 1 } })
     const other = await newCaller({ organization: caller.organization, limits: { requests_per_day: 1 } })
     await asked(caller, 1)
     expect((await other.ask()).status).toBe(200)
   })
 
-  it('counters that were lost are rebuilt from the reservations before anything is admitted', async () => {
+  test('counters that were lost are rebuilt from the reservations before anything is admitted', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 3, requests_per_month: 5 } })
     await asked(caller, 2)
     await recount(caller)
@@ -234,7 +234,7 @@ describe('Limits: what counts together', () => {
 })
 
 describe('Limits: a refused request consumes nothing', () => {
-  it.each([
+  test.each([
     ['for its rate', { requests_per_minute: 1 }],
     ['for its allowance', { requests_per_day: 1 }],
   ])('%s', async (_, limits) => {
@@ -254,7 +254,7 @@ describe('Limits: a refused request consumes nothing', () => {
     ).toBe(1)
   })
 
-  it('a request refused for its concurrency takes no minute slot either', async () => {
+  test('a request refused for its concurrency takes no minute slot either', async () => {
     const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_minute: 10 } })
     const marker = randomUUID()
     const held = caller.ask({ query: asking('hang', marker) })
@@ -264,7 +264,7 @@ describe('Limits: a refused request consumes nothing', () => {
     expect(windowsOf(await caller.ask()).minute.remaining).toBe(8)
   })
 
-  it('requests outside the schema or the entitlement count nowhere', async () => {
+  test('requests outside the schema or the entitlement count nowhere', async () => {
     const caller = await newCaller({ limits: { requests_per_day: 10 } })
     await caller.ask({ top_k: 0 })
     await caller.ask({ filters: { language: ['de'] } })
@@ -272,7 +272,7 @@ describe('Limits: a refused request consumes nothing', () => {
     expect(windowsOf(await caller.ask()).day.remaining).toBe(9)
   })
 
-  it('limits are enforced before paid work: the provider hears of no refused request', async () => {
+  test('limits are enforced before paid work: the provider hears of no refused request', async () => {
     const caller = await newCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
     await caller.ask()
     const marker = randomUUID()

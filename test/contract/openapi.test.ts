@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -81,23 +81,23 @@ const schemaOf = (content: z.infer<typeof mediaSchema>): z.ZodType =>
   z.fromJSONSchema(content['application/json'].schema)
 
 describe('The OpenAPI 3.1 document', () => {
-  it('describes the one operation and its bearer key', () => {
+  test('describes the one operation and its bearer key', () => {
     expect(Object.keys(document.paths)).toEqual(['/v1/retrieve'])
     expect(document.components.securitySchemes.bearer.scheme).toBe('bearer')
   })
 
-  it('lists every status that was observed and no other', () => {
+  test('lists every status that was observed and no other', () => {
     expect(new Set(replies.map(({ status }) => String(status)))).toEqual(new Set(Object.keys(operation().responses)))
   })
 
-  it('every reply fits the schema of its status', () => {
+  test('every reply fits the schema of its status', () => {
     for (const { status, bytes } of replies) {
       const parsed = schemaOf(responseOf(status).content).safeParse(JSON.parse(bytes.toString()))
       expect([status, parsed.error?.issues]).toEqual([status, undefined])
     }
   })
 
-  it('every header of the contract that was observed is listed, with a schema that its value fits', () => {
+  test('every header of the contract that was observed is listed, with a schema that its value fits', () => {
     const OF_THE_CONTRACT = [
       'x-request-id',
       'cache-control',
@@ -124,7 +124,7 @@ describe('The OpenAPI 3.1 document', () => {
     expect(misfits).toEqual([])
   })
 
-  it('every header that it promises with a status was sent with it, but for Retry-After, which depends on the code', () => {
+  test('every header that it promises with a status was sent with it, but for Retry-After, which depends on the code', () => {
     const missing = replies.flatMap(({ status, headers }) => {
       const promised = Object.keys(responseOf(status).headers).filter((name) => name !== 'Retry-After')
       return promised.filter((name) => !headers.has(name)).map((name) => `${status} ${name}`)
@@ -132,7 +132,7 @@ describe('The OpenAPI 3.1 document', () => {
     expect(missing).toEqual([])
   })
 
-  it('its request schema accepts what the service accepts and refuses what it refuses', () => {
+  test('its request schema accepts what the service accepts and refuses what it refuses', () => {
     const schema = schemaOf(operation().requestBody.content)
     const good = { query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE }
     const id = '00000000-0000-4000-8000-000000000000'
@@ -160,7 +160,7 @@ describe('The OpenAPI 3.1 document', () => {
       ])
   })
 
-  it('it states the bounds of query and Idempotency-Key', () => {
+  test('it states the bounds of query and Idempotency-Key', () => {
     const properties = z.object({ properties: z.object({ query: z.object({ maxLength: z.literal(4_000) }) }) })
     expect(properties.safeParse(operation().requestBody.content['application/json'].schema).success).toBe(true)
     expect(operation().parameters).toEqual([
@@ -175,16 +175,16 @@ describe('The OpenAPI 3.1 document', () => {
 })
 
 describe('The internal port', () => {
-  it('/livez answers while the process lives', async () => {
+  test('/livez answers while the process lives', async () => {
     expect((await fetch(`${internalUrl}/livez`)).status).toBe(200)
   })
 
-  it('/readyz answers 200 while Postgres, Redis and a search node answer', async () => {
+  test('/readyz answers 200 while Postgres, Redis and a search node answer', async () => {
     const response = await fetch(`${internalUrl}/readyz`)
     expect([response.status, await response.json()]).toEqual([200, { status: 'ready', faults: [] }])
   })
 
-  it('/metrics counts requests by status, code and decision, and their stages', async () => {
+  test('/metrics counts requests by status, code and decision, and their stages', async () => {
     const text = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
     expect(text).toMatch(/evidence_requests_total\{status="200",code="",decision="answer"\} \d+/)
     expect(text).toMatch(/evidence_requests_total\{status="401",code="INVALID_API_KEY",decision=""\} \d+/)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { ask } from '#test/support/http.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
@@ -116,11 +116,11 @@ async function send(spoilt: readonly Gate[]): Promise<Answer> {
 const refusalOf = (answer: Answer): readonly [number, string] => [answer.status, answer.error().error.code]
 
 describe('Order of checks: each gate refuses by itself', () => {
-  it.each(GATES)('$name', async (gate) => {
+  test.each(GATES)('$name', async (gate) => {
     expect(refusalOf(await send([gate]))).toEqual(gate.refusal)
   })
 
-  it('a request that no gate refuses is served', async () => {
+  test('a request that no gate refuses is served', async () => {
     expect((await send([])).status).toBe(200)
   })
 })
@@ -130,11 +130,11 @@ const PAIRS = GATES.flatMap((first, at) => GATES.slice(at + 1).map((second) => (
 )
 
 describe('Order of checks: of two gates that refuse, the first answers', () => {
-  it.each(PAIRS)('$first.name before $second.name', async ({ first, second }) => {
+  test.each(PAIRS)('$first.name before $second.name', async ({ first, second }) => {
     expect(refusalOf(await send([first, second]))).toEqual(first.refusal)
   })
 
-  it('a request that every gate refuses is answered by the first', async () => {
+  test('a request that every gate refuses is answered by the first', async () => {
     expect(refusalOf(await send(GATES))).toEqual(invalid)
   })
 })

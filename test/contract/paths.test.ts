@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { readRaw, sendRaw } from '#test/support/http.ts'
@@ -30,7 +30,7 @@ function head(line: string, ...headers: readonly string[]): string {
 }
 
 describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
-  it.each([
+  test.each([
     '/',
     '/v1',
     '/v1/',
@@ -52,7 +52,7 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
     expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
   })
 
-  it.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])(
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])(
     '%s /v1/retrieve',
     async (method) => {
       const answer = await caller.send(undefined, { method })
@@ -60,33 +60,33 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
     },
   )
 
-  it('HEAD /v1/retrieve, without a body', async () => {
+  test('HEAD /v1/retrieve, without a body', async () => {
     const answer = await caller.send(undefined, { method: 'HEAD' })
     expect([answer.status, answer.bytes.length, answer.headers.get('cache-control')]).toEqual([404, 0, 'no-store'])
   })
 
-  it('OPTIONS *', async () => {
+  test('OPTIONS *', async () => {
     expect(await raw(head('OPTIONS * HTTP/1.1'))).toMatchObject({ status: 404, faults: [] })
   })
 
-  it('CONNECT', async () => {
+  test('CONNECT', async () => {
     expect(await raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')).toMatchObject({
       status: 404,
       faults: [],
     })
   })
 
-  it('comes without looking at the key', async () => {
+  test('comes without looking at the key', async () => {
     expect((await caller.ask({}, { path: '/v1', key: undefined })).status).toBe(404)
   })
 
-  it('a query string does not make another path', async () => {
+  test('a query string does not make another path', async () => {
     expect((await caller.ask({}, { path: '/v1/retrieve?trace=1' })).status).toBe(200)
   })
 })
 
 describe('Health, metrics and API documents live on a separate internal port', () => {
-  it.each(['/livez', '/readyz', '/metrics', '/openapi.json'])(
+  test.each(['/livez', '/readyz', '/metrics', '/openapi.json'])(
     '%s is on the internal port and not on the public one',
     async (path) => {
       expect((await fetch(`${internalUrl}${path}`)).status).toBe(200)
@@ -94,7 +94,7 @@ describe('Health, metrics and API documents live on a separate internal port', (
     },
   )
 
-  it('the operation is not on the internal port', async () => {
+  test('the operation is not on the internal port', async () => {
     const response = await fetch(`${internalUrl}/v1/retrieve`, {
       method: 'POST',
       headers: { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' },
@@ -105,7 +105,7 @@ describe('Health, metrics and API documents live on a separate internal port', (
 })
 
 describe('Request line and headers are sane: whatever is sent, the reply is of the catalogue', () => {
-  it.each([
+  test.each([
     ['noise', 'hello\r\n\r\n'],
     ['TLS on a plain port', '\u0016\u0003\u0001\u0002\u0000\u0001'],
     ['an unknown version', 'POST /v1/retrieve HTTP/9.9\r\nHost: a\r\n\r\n'],
@@ -130,31 +130,31 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
     expect(reply.headers.get('connection')).toBe('close')
   })
 
-  it('no Host header', async () => {
+  test('no Host header', async () => {
     expect(await raw('POST /v1/retrieve HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatchObject({
       status: 400,
       faults: [],
     })
   })
 
-  it('a request line of before HTTP/1.0, which has no headers and so no key', async () => {
+  test('a request line of before HTTP/1.0, which has no headers and so no key', async () => {
     expect(await raw('POST /v1/retrieve\r\n\r\n')).toMatchObject({ status: 401, faults: [] })
   })
 
-  it('an expectation that cannot be met', async () => {
+  test('an expectation that cannot be met', async () => {
     expect(
       await raw(head('POST /v1/retrieve HTTP/1.1', 'Expect: tea', `Content-Length: ${BODY.length}`), BODY),
     ).toMatchObject({ status: 400, faults: [] })
   })
 
-  it('a chunk whose size is no number, in the body of a good request', async () => {
+  test('a chunk whose size is no number, in the body of a good request', async () => {
     expect(await raw(head('POST /v1/retrieve HTTP/1.1', 'Transfer-Encoding: chunked'), 'zz\r\n{}\r\n')).toMatchObject({
       status: 400,
       faults: [],
     })
   })
 
-  it('Expect: 100-continue is met, then answered', async () => {
+  test('Expect: 100-continue is met, then answered', async () => {
     const received = await sendRaw(
       baseUrl,
       `${head('POST /v1/retrieve HTTP/1.1', 'Expect: 100-continue', `Content-Length: ${BODY.length}`)}${BODY}`,
@@ -162,7 +162,7 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
     expect(received.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('an upgrade to another protocol is not taken up: the request is answered', async () => {
+  test('an upgrade to another protocol is not taken up: the request is answered', async () => {
     expect(
       await raw(
         head(
@@ -176,7 +176,7 @@ describe('Request line and headers are sane: whatever is sent, the reply is of t
     ).toMatchObject({ faults: [] })
   })
 
-  it('requests one after the other on one connection are each answered', async () => {
+  test('requests one after the other on one connection are each answered', async () => {
     const [open, last] = ['Connection: keep-alive', 'Connection: close'].map(
       (connection) => `${head('POST /v1/retrieve HTTP/1.1', connection, `Content-Length: ${BODY.length}`)}${BODY}`,
     )

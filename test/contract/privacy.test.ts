@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
@@ -133,7 +133,7 @@ const holding = (text: string): readonly string[] =>
   kept.filter(([, content]) => content.includes(text)).map(([where]) => where)
 
 describe('Privacy', () => {
-  it('the search looks where things are kept', () => {
+  test('the search looks where things are kept', () => {
     const id = /req_([0-9a-f-]{36})/.exec(replies[0] ?? '')?.[1] ?? '-'
     expect(holding(id)).toEqual(
       expect.arrayContaining(['table reservations', 'table ledger', service.gateways[0]?.logFile]),
@@ -141,7 +141,7 @@ describe('Privacy', () => {
     expect(holding(caller.entitlementId)).toContain('Redis')
   })
 
-  it.each([
+  test.each([
     ['as it is', MARKER],
     ['in base64', Buffer.from(MARKER).toString('base64').slice(0, 30)],
     ['in hexadecimal', Buffer.from(MARKER).toString('hex')],
@@ -150,31 +150,31 @@ describe('Privacy', () => {
     expect(holding(form)).toEqual([])
   })
 
-  it('nor is a provision that it names, but for the reply that says that it is not in the corpus', () => {
+  test('nor is a provision that it names, but for the reply that says that it is not in the corpus', () => {
     expect(named).toContain(`"text":"COB-M ${PROVISION}"`)
     expect(named).not.toContain(MARKER)
     expect(holding(PROVISION)).toEqual([])
     expect(holding(PROVISION.replaceAll('.', '/'))).toEqual([])
   })
 
-  it('nor in any reply: details never repeat what was sent', () => {
+  test('nor in any reply: details never repeat what was sent', () => {
     for (const reply of replies) expect(reply).not.toContain(MARKER)
   })
 
-  it('an Idempotency-Key is stored only as HMAC', () => {
+  test('an Idempotency-Key is stored only as HMAC', () => {
     expect(holding(IDEMPOTENCY_MARKER)).toEqual([])
   })
 
-  it('an API key is stored nowhere', () => {
+  test('an API key is stored nowhere', () => {
     expect(holding(caller.key)).toEqual([])
     expect(holding(caller.key.slice(14))).toEqual([])
   })
 
-  it.each(['KEY_PEPPERS', 'SERVICE_SECRET', 'MANIFEST_PRIVATE_KEY'] as const)('%s is stored nowhere', (name) => {
+  test.each(['KEY_PEPPERS', 'SERVICE_SECRET', 'MANIFEST_PRIVATE_KEY'] as const)('%s is stored nowhere', (name) => {
     expect(holding(service.settings.secrets[name])).toEqual([])
   })
 
-  it.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reranker'])(
+  test.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reranker'])(
     'the key of an endpoint is stored nowhere: %s',
     (key) => {
       expect(holding(key)).toEqual([])

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { retrievalRequestSchema } from '#gateway/retrieve/schema.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
@@ -51,7 +51,7 @@ const goodRequest = fc.record(
 )
 
 describe('Request schema, over HTTP', () => {
-  it('every request within the schema and the entitlement is served, within its filters and its top_k', async () => {
+  test('every request within the schema and the entitlement is served, within its filters and its top_k', async () => {
     await fc.assert(
       fc.asyncProperty(goodRequest, async (request) => {
         const { results } = (await caller.ask(request)).retrieved()
@@ -63,7 +63,7 @@ describe('Request schema, over HTTP', () => {
     )
   })
 
-  it('any JSON value is answered by 400 unless it is a request; no value of it comes back, and never is it a 5xx', async () => {
+  test('any JSON value is answered by 400 unless it is a request; no value of it comes back, and never is it a 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {
         fc.pre(!retrievalRequestSchema.safeParse(value).success)
@@ -74,7 +74,7 @@ describe('Request schema, over HTTP', () => {
     )
   })
 
-  it('a request with one field spoilt is 400 at that field, and what it held is not repeated', async () => {
+  test('a request with one field spoilt is 400 at that field, and what it held is not repeated', async () => {
     const marker = fc.stringMatching(/^zq[a-z]{12}$/)
     const spoilt = fc
       .tuple(marker, fc.constantFrom('query', 'knowledge_base', 'top_k', 'profile', 'filters'))
@@ -98,7 +98,7 @@ describe('Request schema, over HTTP', () => {
     )
   })
 
-  it('random bytes as a body are 400 or, past the limit, 413; never a 5xx', async () => {
+  test('random bytes as a body are 400 or, past the limit, 413; never a 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 20_000, size: 'max' }), fc.boolean(), async (bytes, chunked) => {
         const answer = await (chunked ? caller.send(undefined, { chunks: [bytes] }) : caller.send(bytes))
@@ -108,7 +108,7 @@ describe('Request schema, over HTTP', () => {
     )
   })
 
-  it('header values of any kind never lead past the catalogue', async () => {
+  test('header values of any kind never lead past the catalogue', async () => {
     const value = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
       maxLength: 300,
@@ -135,7 +135,7 @@ describe('Request schema, over HTTP', () => {
 })
 
 describe('Byte bounds, over HTTP', () => {
-  it('the body limit counts bytes of UTF-8: one more than 16,384 is 413, whatever the characters are', async () => {
+  test('the body limit counts bytes of UTF-8: one more than 16,384 is 413, whatever the characters are', async () => {
     const filler = fc.constantFrom('a', 'é', '€', '\u{1F30A}')
     await fc.assert(
       fc.asyncProperty(filler, fc.integer({ min: -8, max: 8 }), fc.boolean(), async (character, over, chunked) => {
@@ -154,7 +154,7 @@ describe('Byte bounds, over HTTP', () => {
     )
   })
 
-  it(
+  test(
     'a reply of passages of several bytes a character is never larger than the bound of the plan, and ' +
       'states its exact length',
     async () => {

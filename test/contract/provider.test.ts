@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import type { ProviderBehaviour } from '#test/support/provider.ts'
@@ -22,11 +22,11 @@ const treated = (behaviour: ProviderBehaviour): { readonly query: string } => ({
 })
 
 describe('usage.query_embedding_tokens', () => {
-  it('is what the provider reports', async () => {
+  test('is what the provider reports', async () => {
     expect((await caller.ask(treated('good'))).retrieved().usage.query_embedding_tokens).toBe(providerTokens)
   })
 
-  it.each(['no-usage', 'usage-text', 'usage-negative'] as const)(
+  test.each(['no-usage', 'usage-text', 'usage-negative'] as const)(
     'is null when the provider reports no number: %s',
     async (behaviour) => {
       expect((await caller.ask(treated(behaviour))).retrieved().usage.query_embedding_tokens).toBeNull()
@@ -35,7 +35,7 @@ describe('usage.query_embedding_tokens', () => {
 })
 
 describe('Errors that are not the caller’s: the embedding provider', () => {
-  it.each([
+  test.each([
     'short-vector',
     'long-vector',
     'null-values',
@@ -49,7 +49,7 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
     expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
   })
 
-  it.each([
+  test.each([
     'status-400',
     'status-401',
     'status-429',
@@ -63,32 +63,35 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
     expect(outcomeOf(await caller.ask(treated(behaviour)))).toEqual(UNAVAILABLE)
   })
 
-  it.each(['flaky-429', 'flaky-500', 'flaky-reset'] as const)('a passing failure is retried: %s', async (behaviour) => {
-    const body = treated(behaviour)
-    expect((await caller.ask(body)).status).toBe(200)
-    expect(await callsFor(providerUrl, body.query)).toBe(3)
-  })
+  test.each(['flaky-429', 'flaky-500', 'flaky-reset'] as const)(
+    'a passing failure is retried: %s',
+    async (behaviour) => {
+      const body = treated(behaviour)
+      expect((await caller.ask(body)).status).toBe(200)
+      expect(await callsFor(providerUrl, body.query)).toBe(3)
+    },
+  )
 
-  it.each(['status-400', 'status-401', 'short-vector'] as const)('what cannot pass is not: %s', async (behaviour) => {
+  test.each(['status-400', 'status-401', 'short-vector'] as const)('what cannot pass is not: %s', async (behaviour) => {
     const body = treated(behaviour)
     await caller.ask(body)
     expect(await callsFor(providerUrl, body.query)).toBe(1)
   })
 
-  it.each(['status-429', 'status-500', 'reset'] as const)('retries are bounded: %s', async (behaviour) => {
+  test.each(['status-429', 'status-500', 'reset'] as const)('retries are bounded: %s', async (behaviour) => {
     const body = treated(behaviour)
     await caller.ask(body)
     expect(await callsFor(providerUrl, body.query)).toBe(3)
   })
 
-  it('a failing provider does not touch a knowledge base that is embedded locally', async () => {
+  test('a failing provider does not touch a knowledge base that is embedded locally', async () => {
     const local = await newCaller()
     expect((await local.ask(treated('status-500'))).status).toBe(200)
   })
 })
 
 describe('Limits: a 503 after admission is refunded', () => {
-  it('day, month and the idempotency key are restored, the minute slot is not', async () => {
+  test('day, month and the idempotency key are restored, the minute slot is not', async () => {
     const one = await newCaller({
       ...ofMixed,
       limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 },
@@ -101,7 +104,7 @@ describe('Limits: a 503 after admission is refunded', () => {
     expect([minute.remaining, day.remaining, month.remaining]).toEqual([8, 9, 19])
   })
 
-  it('refunds per day are capped at the daily allowance: what fails beyond it stays charged', async () => {
+  test('refunds per day are capped at the daily allowance: what fails beyond it stays charged', async () => {
     const one = await newCaller({ ...ofMixed, limits: { requests_per_day: 3 } })
     for (let n = 0; n < 3; n++) expect(outcomeOf(await one.ask(treated('status-400')))).toEqual(UNAVAILABLE)
     expect(windowsOf(await one.ask(treated('status-400'))).day.remaining).toBe(2)
@@ -117,7 +120,7 @@ describe('Limits: a 503 after admission is refunded', () => {
     ])
   })
 
-  it('the refund stands when the counters are counted anew', async () => {
+  test('the refund stands when the counters are counted anew', async () => {
     const one = await newCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
     await service.owner.query(

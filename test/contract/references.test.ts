@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Abstention } from '#gateway/retrieve/schema.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
@@ -23,7 +23,7 @@ async function abstentionOf(asking: Caller, query: string, further: object = {})
 }
 
 describe('A provision that the query names and the rulebook holds', () => {
-  it.each([
+  test.each([
     `What does ${HELD} say about cancelling?`,
     'How long is the cooling-off period under rule 2.1 of COB-M?',
     'Under Rule COB-M 2.1, how many days does a retail client have to cancel a distance contract?',
@@ -33,14 +33,14 @@ describe('A provision that the query names and the rulebook holds', () => {
     expect(results[0]?.citation.label).toBe(HELD)
   })
 
-  it('comes first however much better another answers the words', async () => {
+  test('comes first however much better another answers the words', async () => {
     const first = async (query: string): Promise<string | undefined> =>
       (await caller.ask({ query })).retrieved().results[0]?.citation.label
     expect(await first(ANSWERED_QUERY)).toBe(HELD)
     expect(await first(`${ANSWERED_QUERY} See DPR-F 2.1.`)).toBe('DPR-F 2.1')
   })
 
-  it('is supported under filters that leave it', async () => {
+  test('is supported under filters that leave it', async () => {
     const { results, abstention } = (
       await caller.ask({ query: `${ANSWERED_QUERY} (${HELD})`, filters: { jurisdiction: ['HS-M'] } })
     ).retrieved()
@@ -50,26 +50,26 @@ describe('A provision that the query names and the rulebook holds', () => {
 })
 
 describe('unsupported_explicit_references', () => {
-  it('is empty where nothing is named: numbers, dates and amounts are no provisions', async () => {
+  test('is empty where nothing is named: numbers, dates and amounts are no provisions', async () => {
     const query = 'On 1 June 2025, may version 2.1 of a form cost 75,000 crowns or 3.5 % within 30 days?'
     expect(await abstentionOf(caller, query)).toMatchObject({ unsupported_explicit_references: [] })
   })
 
-  it('names a provision that does not exist: not_in_corpus, and the decision is abstain', async () => {
+  test('names a provision that does not exist: not_in_corpus, and the decision is abstain', async () => {
     expect(await abstentionOf(caller, 'What does COB-M 99.9 require?')).toMatchObject({
       decision: 'abstain',
       unsupported_explicit_references: [NOT_HELD],
     })
   })
 
-  it('text is as the query has it, normalized is canonical', async () => {
+  test('text is as the query has it, normalized is canonical', async () => {
     const query = 'Was verlangt  Rule COB-M  99.9, und was Art. 6 Abs. 1 DSGVO?'
     const { unsupported_explicit_references: unsupported } = await abstentionOf(caller, query)
     expect(unsupported.map(({ normalized }) => normalized)).toEqual([NOT_HELD.normalized, 'celex:32016R0679#6/1'])
     expect(unsupported.map(({ text }) => text)).toEqual(['COB-M  99.9', 'Art. 6 Abs. 1 DSGVO'])
   })
 
-  it('names a provision that the own filters of the request exclude: outside_filters', async () => {
+  test('names a provision that the own filters of the request exclude: outside_filters', async () => {
     for (const filters of [
       { jurisdiction: ['HS-F'] },
       { subject: ['data-protection'] },
@@ -81,7 +81,7 @@ describe('unsupported_explicit_references', () => {
       })
   })
 
-  it('names a provision outside the entitlement: not_in_corpus, as if it did not exist, with filters and without', async () => {
+  test('names a provision outside the entitlement: not_in_corpus, as if it did not exist, with filters and without', async () => {
     for (const further of [{}, { filters: { jurisdiction: ['HS-F'] } }]) {
       const [held, made] = [
         await abstentionOf(ofHarbour, 'COB-M 2.1', further),
@@ -97,7 +97,7 @@ describe('unsupported_explicit_references', () => {
     }
   })
 
-  it('names a provision that no request may see: a draft is not in the corpus, whatever the filters', async () => {
+  test('names a provision that no request may see: a draft is not in the corpus, whatever the filters', async () => {
     for (const further of [{}, { filters: { jurisdiction: ['HS-M'] } }])
       expect(await abstentionOf(caller, 'TKD-F 1.1', further)).toMatchObject({
         unsupported_explicit_references: [
@@ -106,7 +106,7 @@ describe('unsupported_explicit_references', () => {
       })
   })
 
-  it('lists every provision once, in the order of the query, each with its own reason, and none that is supported', async () => {
+  test('lists every provision once, in the order of the query, each with its own reason, and none that is supported', async () => {
     const query = `Compare COB-M 99.9, DPR-F 2.1, ${HELD} and again COB-M 99.9.`
     const { unsupported_explicit_references: unsupported } = await abstentionOf(caller, query, {
       filters: { jurisdiction: ['HS-F'] },
@@ -114,7 +114,7 @@ describe('unsupported_explicit_references', () => {
     expect(unsupported).toEqual([NOT_HELD, { text: HELD, normalized: NORMALIZED, reason: 'outside_filters' }])
   })
 
-  it('the decision is answer only if it is empty, however good the evidence for the rest', async () => {
+  test('the decision is answer only if it is empty, however good the evidence for the rest', async () => {
     const [without, withOne] = [
       await caller.ask(),
       await caller.ask({ query: `${ANSWERED_QUERY} And what does COB-M 99.9 add?` }),
@@ -126,14 +126,14 @@ describe('unsupported_explicit_references', () => {
     expect(results).toEqual([])
   })
 
-  it('not even a threshold of 0 makes an answer of it', async () => {
+  test('not even a threshold of 0 makes an answer of it', async () => {
     const other = await newCaller()
     const profile = await showingProfile(other)
     expect(await abstentionOf(other, 'COB-M 99.9', { profile })).toMatchObject({ decision: 'abstain', threshold: 0 })
     expect(await abstentionOf(other, 'Any rule on anything?', { profile })).toMatchObject({ decision: 'answer' })
   })
 
-  it('naming many costs neither a failure nor an entry beyond the bound', async () => {
+  test('naming many costs neither a failure nor an entry beyond the bound', async () => {
     const query = Array.from({ length: 60 }, (_, n) => `COB-M 50.${n + 1}`).join(', ')
     const { unsupported_explicit_references: unsupported } = await abstentionOf(caller, query)
     expect(unsupported).toHaveLength(32)
@@ -141,7 +141,7 @@ describe('unsupported_explicit_references', () => {
 })
 
 describe('Filters and the decision', () => {
-  it.each([
+  test.each([
     {},
     { jurisdiction: ['HS-F'] },
     { jurisdiction: ['HS-M'] },
@@ -156,7 +156,7 @@ describe('Filters and the decision', () => {
       })
   })
 
-  it('a filter that leaves all that is entitled changes nothing', async () => {
+  test('a filter that leaves all that is entitled changes nothing', async () => {
     const all = { language: ['en'], jurisdiction: ['HS-M', 'HS-F'] }
     for (const query of [ANSWERED_QUERY, `What does ${HELD} say?`, 'COB-M 99.9']) {
       const [filtered, plain] = [

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -43,11 +43,11 @@ const NOT_A_LIST: readonly (readonly [string, unknown])[] = [
 ]
 
 describe('Retrieval request: query', () => {
-  it.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, query) => {
+  test.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, query) => {
     expect(await refusedAt({ query })).toEqual(['query'])
   })
 
-  it.each([
+  test.each([
     ['ASCII', 'a'],
     ['two UTF-16 units and four bytes a character', ASTRAL],
   ])('has at most 4,000 characters, counted as code points: %s', async (_, character) => {
@@ -56,7 +56,7 @@ describe('Retrieval request: query', () => {
     expect(await refusedAt({ query: character.repeat(4_001) })).toEqual(['query'])
   })
 
-  it.each([
+  test.each([
     ['empty', ''],
     ['spaces', '   '],
     ['line ends and tabs', '\n\t\r'],
@@ -65,11 +65,11 @@ describe('Retrieval request: query', () => {
     expect(await refusedAt({ query })).toEqual(['query'])
   })
 
-  it('has no NUL', async () => {
+  test('has no NUL', async () => {
     expect(await refusedAt({ query: 'capital\u0000ratio' })).toEqual(['query'])
   })
 
-  it.each([
+  test.each([
     ['high', String.raw`capital \ud83c ratio`],
     ['low', String.raw`capital \udf0a ratio`],
     ['low before high', String.raw`\udf0a\ud83c`],
@@ -80,14 +80,14 @@ describe('Retrieval request: query', () => {
     ])
   })
 
-  it('may be written with escaped surrogate pairs', async () => {
+  test('may be written with escaped surrogate pairs', async () => {
     expect(
       (await caller.send(String.raw`{"query":"capital \ud83c\udf0a ratio","knowledge_base":"${KNOWLEDGE_BASE}"}`))
         .status,
     ).toBe(200)
   })
 
-  it('is held to the shorter length of a plan, counted in code points', async () => {
+  test('is held to the shorter length of a plan, counted in code points', async () => {
     const brief = await newCaller({ limits: { max_query_characters: 10 } })
     expect((await brief.ask({ query: ASTRAL.repeat(10) })).status).toBe(200)
     expect(pathsRefused(await brief.ask({ query: ASTRAL.repeat(11) }))).toEqual(['query'])
@@ -95,11 +95,11 @@ describe('Retrieval request: query', () => {
 })
 
 describe('Retrieval request: knowledge_base', () => {
-  it.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, value) => {
+  test.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, value) => {
     expect(await refusedAt({ knowledge_base: value })).toEqual(['knowledge_base'])
   })
 
-  it.each([
+  test.each([
     ['in another case', KNOWLEDGE_BASE.toUpperCase()],
     ['with a space at the end', `${KNOWLEDGE_BASE} `],
     ['empty', ''],
@@ -112,7 +112,7 @@ describe('Retrieval request: knowledge_base', () => {
 })
 
 describe('Retrieval request: filters', () => {
-  it.each([
+  test.each([
     ['null', null],
     ['a string', 'en'],
     ['a list', ['en']],
@@ -120,21 +120,21 @@ describe('Retrieval request: filters', () => {
     expect(await refusedAt({ filters })).toEqual(['filters'])
   })
 
-  it('may be empty', async () => {
+  test('may be empty', async () => {
     expect(await statusOf({ filters: {} })).toBe(200)
   })
 
   describe.each(['language', 'jurisdiction', 'subject'])('filters.%s', (name) => {
-    it.each(NOT_A_LIST)('is a list of strings: refused when %s', async (_, value) => {
+    test.each(NOT_A_LIST)('is a list of strings: refused when %s', async (_, value) => {
       const [path] = await refusedAt({ filters: { [name]: value } })
       expect(path).toMatch(new RegExp(`^filters\\.${name}(\\.\\d+)?$`))
     })
 
-    it('is not an empty list', async () => {
+    test('is not an empty list', async () => {
       expect(await refusedAt({ filters: { [name]: [] } })).toEqual([`filters.${name}`])
     })
 
-    it('is optional', async () => {
+    test('is optional', async () => {
       expect(
         await statusOf({
           filters: { language: ['en'], jurisdiction: ['HS-M'], subject: ['conduct'], [name]: undefined },
@@ -145,18 +145,18 @@ describe('Retrieval request: filters', () => {
 })
 
 describe('Retrieval request: top_k', () => {
-  it.each([1, 5, 100])('is accepted from 1 to 100: %i', async (topK) => {
+  test.each([1, 5, 100])('is accepted from 1 to 100: %i', async (topK) => {
     expect(await statusOf({ top_k: topK })).toBe(200)
   })
 
-  it.each([0, -1, 101, 1.5, 1e300, '5', null, true, [5]])(
+  test.each([0, -1, 101, 1.5, 1e300, '5', null, true, [5]])(
     'is a whole number from 1 to 100: refused when %j',
     async (topK) => {
       expect(await refusedAt({ top_k: topK })).toEqual(['top_k'])
     },
   )
 
-  it('may be written as 5.0 or 5e0, which are the same JSON number', async () => {
+  test('may be written as 5.0 or 5e0, which are the same JSON number', async () => {
     for (const written of ['5.0', '5e0'])
       expect(
         (await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","top_k":${written}}`))
@@ -166,21 +166,21 @@ describe('Retrieval request: top_k', () => {
 })
 
 describe('Retrieval request: profile', () => {
-  it.each(['', 'ACTIVE', 'latest', 'not-a-uuid', `${randomUUID()}0`, 7, null, {}])(
+  test.each(['', 'ACTIVE', 'latest', 'not-a-uuid', `${randomUUID()}0`, 7, null, {}])(
     'is "active" or a UUID: refused when %j',
     async (profile) => {
       expect(await refusedAt({ profile })).toEqual(['profile'])
     },
   )
 
-  it('"active" is the same as none', async () => {
+  test('"active" is the same as none', async () => {
     const [named, absent] = [(await caller.ask({ profile: 'active' })).retrieved(), (await caller.ask()).retrieved()]
     expect(named.retrieval_profile).toBe(absent.retrieval_profile)
   })
 })
 
 describe('Unknown fields are rejected', () => {
-  it.each([
+  test.each([
     ['at the top', { surprise: 1 }],
     ['at the top, named like a response field', { results: [] }],
     ['in filters', { filters: { surprise: ['x'] } }],
@@ -191,7 +191,7 @@ describe('Unknown fields are rejected', () => {
     expect(path).toBe('filters' in body ? 'filters' : '(body)')
   })
 
-  it.each(['__proto__', 'constructor', 'prototype', 'toString'])('even when they are named %s', async (name) => {
+  test.each(['__proto__', 'constructor', 'prototype', 'toString'])('even when they are named %s', async (name) => {
     const field = `"${name}":{"top_k":1}`
     expect(
       pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${field}}`)),

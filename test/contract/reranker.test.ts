@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Result } from '#gateway/retrieve/schema.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
@@ -35,7 +35,7 @@ const question = (text = ANSWERED_QUERY): string => `${text} (${randomUUID()})`
 const idsOf = (results: readonly Result[]): readonly string[] => results.map(({ chunk_id }) => chunk_id)
 
 describe('A profile with a re-ranker', () => {
-  it('shows the passages in the order of its scores', async () => {
+  test('shows the passages in the order of its scores', async () => {
     const query = question()
     const [own, reversed] = [
       (await caller.ask({ query, profile: plain })).retrieved(),
@@ -45,7 +45,7 @@ describe('A profile with a re-ranker', () => {
     expect(idsOf(reversed.results)).toEqual(idsOf(own.results).toReversed())
   })
 
-  it('is given more candidates than are shown: what the search ranks far behind can come first', async () => {
+  test('is given more candidates than are shown: what the search ranks far behind can come first', async () => {
     const query = question()
     const [own, reversed] = [
       (await caller.ask({ query, profile: plain })).retrieved(),
@@ -54,7 +54,7 @@ describe('A profile with a re-ranker', () => {
     expect(idsOf(reversed.results)).toEqual(idsOf(own.results).slice(-3).toReversed())
   })
 
-  it('keeps the order of the search where it finds all alike, and what lies behind its candidates', async () => {
+  test('keeps the order of the search where it finds all alike, and what lies behind its candidates', async () => {
     const query = question()
     const own = (await caller.ask({ query, profile: plain })).retrieved()
     const unscored = (results: typeof own.results): unknown => results.map(({ score: _score, ...result }) => result)
@@ -63,7 +63,7 @@ describe('A profile with a re-ranker', () => {
     expect(idsOf((await caller.ask({ query, profile: few })).retrieved().results)).toEqual([second, first, ...others])
   })
 
-  it('changes neither the decision nor its value', async () => {
+  test('changes neither the decision nor its value', async () => {
     for (const text of [ANSWERED_QUERY, ABSTAINED_QUERY, 'COB-M 99.9']) {
       const query = question(text)
       const [own, reversed] = [
@@ -74,14 +74,14 @@ describe('A profile with a re-ranker', () => {
     }
   })
 
-  it('leaves a provision that the query names in front', async () => {
+  test('leaves a provision that the query names in front', async () => {
     const { results } = (
       await caller.ask({ query: question(`${ANSWERED_QUERY} See DPR-F 2.1.`), profile: reversing })
     ).retrieved()
     expect(results[0]?.citation.label).toBe('DPR-F 2.1')
   })
 
-  it(
+  test(
     'is asked once a request, with the query and what a reader would see of each candidate, under the ' +
       'key of the configuration',
     async () => {
@@ -98,7 +98,7 @@ describe('A profile with a re-ranker', () => {
     },
   )
 
-  it('keeps the rules of every reply where many passages have one score', async () => {
+  test('keeps the rules of every reply where many passages have one score', async () => {
     const mixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
     const profile = await showingProfile(mixed, { reranker: { model: REVERSING, candidates: TOP_K } })
     for (const query of [LONG_TOPIC, 'Of what does no passage speak?'])
@@ -107,7 +107,7 @@ describe('A profile with a re-ranker', () => {
 })
 
 describe('Errors that are not the caller’s: the re-ranker', () => {
-  it.each(BROKEN_RERANKERS)(
+  test.each(BROKEN_RERANKERS)(
     '503 RETRIEVAL_UNAVAILABLE in time, never another order, an abstention or an empty 200; asked once: %s',
     async (model) => {
       const query = question()
@@ -121,7 +121,7 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
     },
   )
 
-  it('day, month and the idempotency key are restored, the minute slot is not', async () => {
+  test('day, month and the idempotency key are restored, the minute slot is not', async () => {
     const one = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 } })
     const failing = await showingProfile(one, { reranker: { model: 'status-500', candidates: 5 } })
     const key = { headers: { 'idempotency-key': randomUUID() } }
@@ -137,7 +137,7 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
     expect(rows).toEqual([{ state: 'refunded' }, { state: 'delivered' }])
   })
 
-  it('does not touch a profile without one', async () => {
+  test('does not touch a profile without one', async () => {
     const query = question()
     expect((await caller.ask({ query, profile: plain })).status).toBe(200)
     expect(await rerankCalls(rerankerUrl, query)).toEqual([])

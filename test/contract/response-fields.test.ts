@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ABSTAINED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 
 describe('Retrieval response', () => {
-  it('has exactly the documented fields', () => {
+  test('has exactly the documented fields', () => {
     const body: unknown = JSON.parse(answer.bytes.toString())
     expect(Object.keys(body as object).sort()).toEqual([
       'abstention',
@@ -32,19 +32,19 @@ describe('Retrieval response', () => {
     ])
   })
 
-  it('request_id has the form req_<request-id>', () => {
+  test('request_id has the form req_<request-id>', () => {
     expect(answer.retrieved().request_id).toMatch(/^req_[0-9a-f-]{36}$/)
   })
 
-  it('knowledge_base is the slug that was asked for', () => {
+  test('knowledge_base is the slug that was asked for', () => {
     expect(answer.retrieved().knowledge_base).toBe(KNOWLEDGE_BASE)
   })
 
-  it('version is the full UUID of the active corpus version', () => {
+  test('version is the full UUID of the active corpus version', () => {
     expect(answer.retrieved().version).toBe(service.versionId)
   })
 
-  it('retrieval_profile is the full UUID of the profile that was used', async () => {
+  test('retrieval_profile is the full UUID of the profile that was used', async () => {
     const { rows } = await service.owner.query<{ profile_id: string }>(
       'select profile_id from active_versions where version_id = $1',
       [service.versionId],
@@ -52,11 +52,11 @@ describe('Retrieval response', () => {
     expect(answer.retrieved().retrieval_profile).toBe(rows[0]?.profile_id)
   })
 
-  it('results hold ranked passages with an answer', () => {
+  test('results hold ranked passages with an answer', () => {
     expect(answer.retrieved().results.length).toBeGreaterThan(0)
   })
 
-  it('results are empty when the decision is abstain', () => {
+  test('results are empty when the decision is abstain', () => {
     expect([abstention.status, abstention.retrieved().abstention.decision, abstention.retrieved().results]).toEqual([
       200,
       'abstain',
@@ -64,34 +64,34 @@ describe('Retrieval response', () => {
     ])
   })
 
-  it('trace_id has the form ret_<trace-id>', () => {
+  test('trace_id has the form ret_<trace-id>', () => {
     expect(answer.retrieved().trace_id).toMatch(/^ret_[0-9a-f-]{36}$/)
   })
 
-  it('an abstention has the same fields as an answer', () => {
+  test('an abstention has the same fields as an answer', () => {
     expect(Object.keys(abstention.retrieved())).toEqual(Object.keys(answer.retrieved()))
   })
 })
 
 describe('Retrieval response: result', () => {
-  it('chunk_id has the form chk_<hex>, and no passage comes twice', () => {
+  test('chunk_id has the form chk_<hex>, and no passage comes twice', () => {
     const ids = answer.retrieved().results.map((result) => result.chunk_id)
     for (const id of ids) expect(id).toMatch(/^chk_[0-9a-f]+$/)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('text is the passage itself: the best one answers the question', () => {
+  test('text is the passage itself: the best one answers the question', () => {
     expect(answer.retrieved().results[0]?.text).toMatch(/cancel/)
   })
 
-  it('score is a number in [0, 1] that never rises down the list', () => {
+  test('score is a number in [0, 1] that never rises down the list', () => {
     const scores = answer.retrieved().results.map((result) => result.score)
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
     expect(Math.max(...scores)).toBeLessThanOrEqual(1)
     expect(Math.min(...scores)).toBeGreaterThanOrEqual(0)
   })
 
-  it('the same request gives the same results on every replica', async () => {
+  test('the same request gives the same results on every replica', async () => {
     // Two search nodes take turns.
     const again = await Promise.all(Array.from({ length: 6 }, () => caller.ask()))
     for (const other of again) expect(other.retrieved().results).toEqual(answer.retrieved().results)
@@ -99,7 +99,7 @@ describe('Retrieval response: result', () => {
 })
 
 describe('Retrieval response: result.document', () => {
-  it('id and revision_id are UUIDs of a document and its revision that the service keeps', async () => {
+  test('id and revision_id are UUIDs of a document and its revision that the service keeps', async () => {
     for (const { document } of answer.retrieved().results) {
       expect([document.id, document.revision_id]).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)])
       const { rowCount } = await service.owner.query('select from revisions where id = $1 and document_id = $2', [
@@ -110,19 +110,19 @@ describe('Retrieval response: result.document', () => {
     }
   })
 
-  it('title and authority are those of the document', () => {
+  test('title and authority are those of the document', () => {
     expect(answer.retrieved().results[0]?.document).toMatchObject({
       title: 'Conduct of Business Rulebook (Mainland)',
       authority: 'Halden Straits Financial Authority',
     })
   })
 
-  it('canonical_url is a URL without a fragment', () => {
+  test('canonical_url is a URL without a fragment', () => {
     for (const { document } of answer.retrieved().results)
       expect([URL.canParse(document.canonical_url), document.canonical_url.includes('#')]).toEqual([true, false])
   })
 
-  it('published_at and effective_at are ISO 8601 in UTC with milliseconds', () => {
+  test('published_at and effective_at are ISO 8601 in UTC with milliseconds', () => {
     for (const { document } of answer.retrieved().results) {
       expect([document.published_at, document.effective_at]).toEqual([
         expect.stringMatching(TIMESTAMP),
@@ -134,11 +134,11 @@ describe('Retrieval response: result.document', () => {
 })
 
 describe('Retrieval response: result.citation', () => {
-  it('label names the cited part', () => {
+  test('label names the cited part', () => {
     expect(answer.retrieved().results[0]?.citation.label).toBe('COB-M 2.1')
   })
 
-  it('source_anchor is the canonical URL with a fragment', () => {
+  test('source_anchor is the canonical URL with a fragment', () => {
     for (const { document, citation } of answer.retrieved().results) {
       expect(citation.source_anchor.startsWith(`${document.canonical_url}#`)).toBe(true)
       expect(citation.source_anchor.length).toBeGreaterThan(document.canonical_url.length + 1)
@@ -146,7 +146,7 @@ describe('Retrieval response: result.citation', () => {
     expect(answer.retrieved().results[0]?.citation.source_anchor).toMatch(/#cob-m-2-1$/)
   })
 
-  it("the fragment is the publisher's own where it has one, else a text fragment", async () => {
+  test("the fragment is the publisher's own where it has one, else a text fragment", async () => {
     const ofMixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     const { results } = (await ofMixed.ask({ query: NO_SUBJECT_QUERY })).retrieved()
     expect(results[0]?.citation.source_anchor).toBe(
@@ -157,7 +157,7 @@ describe('Retrieval response: result.citation', () => {
     )
   })
 
-  it('source_snapshot_id is the UUID of a captured source, whose checksum is kept', async () => {
+  test('source_snapshot_id is the UUID of a captured source, whose checksum is kept', async () => {
     for (const { citation } of answer.retrieved().results) {
       const { rows } = await service.owner.query<{ sha256: Buffer }>(
         'select sha256 from source_snapshots where id = $1',
@@ -169,7 +169,7 @@ describe('Retrieval response: result.citation', () => {
 })
 
 describe('Retrieval response: result.metadata', () => {
-  it('language, jurisdiction and verification_status are those of the passage', () => {
+  test('language, jurisdiction and verification_status are those of the passage', () => {
     for (const { metadata } of answer.retrieved().results)
       expect(metadata).toEqual({
         language: 'en',
@@ -180,14 +180,14 @@ describe('Retrieval response: result.metadata', () => {
 })
 
 describe('Retrieval response: abstention', () => {
-  it('decision is answer or abstain', () => {
+  test('decision is answer or abstain', () => {
     expect([answer.retrieved().abstention.decision, abstention.retrieved().abstention.decision]).toEqual([
       'answer',
       'abstain',
     ])
   })
 
-  it('signal names the measured signal, threshold is the one of the profile', async () => {
+  test('signal names the measured signal, threshold is the one of the profile', async () => {
     const { rows } = await service.owner.query<{ signal: string; threshold: number }>(
       'select signal, threshold from retrieval_profiles where id = $1',
       [answer.retrieved().retrieval_profile],
@@ -195,7 +195,7 @@ describe('Retrieval response: abstention', () => {
     for (const reply of [answer, abstention]) expect(reply.retrieved().abstention).toMatchObject({ ...rows[0] })
   })
 
-  it('signal is evidence_probability: observed_value is a probability, and what the corpus covers is more probable', () => {
+  test('signal is evidence_probability: observed_value is a probability, and what the corpus covers is more probable', () => {
     const [covered, lacking] = [answer.retrieved().abstention, abstention.retrieved().abstention]
     expect([covered.signal, lacking.signal]).toEqual(['evidence_probability', 'evidence_probability'])
     expect(covered.observed_value).toBeLessThanOrEqual(1)
@@ -203,7 +203,7 @@ describe('Retrieval response: abstention', () => {
     expect(lacking.observed_value).toBeGreaterThan(0)
   })
 
-  it('threshold is the one that the calibration of the profile has, fitted to its target', async () => {
+  test('threshold is the one that the calibration of the profile has, fitted to its target', async () => {
     const { rows } = await service.owner.query<{ threshold: number; questions: number; target: number }>(
       `select (parameters -> 'calibration' ->> 'threshold')::float8 as threshold, (parameters -> 'calibration' ->> 'questions')::int as questions,
          (parameters -> 'calibration' ->> 'target_risk')::float8 as target from retrieval_profiles where id = $1`,
@@ -214,7 +214,7 @@ describe('Retrieval response: abstention', () => {
     expect(rows[0]?.target).toBe(0.05)
   })
 
-  it('the same question has the same value, whoever asks and whichever node answers', async () => {
+  test('the same question has the same value, whoever asks and whichever node answers', async () => {
     const asked = await Promise.all(
       Array.from({ length: 6 }, async (_, n) => (n % 2 === 0 ? caller : await newCaller()).ask()),
     )
@@ -223,7 +223,7 @@ describe('Retrieval response: abstention', () => {
     )
   })
 
-  it(
+  test(
     'the decision follows from the reply alone: answer iff something remains, nothing is unsupported ' +
       'and observed_value >= threshold',
     () => {
@@ -239,7 +239,7 @@ describe('Retrieval response: abstention', () => {
     },
   )
 
-  it('observed_value is 0 when no passage remains', async () => {
+  test('observed_value is 0 when no passage remains', async () => {
     const nowhere = await newCaller({ languages: ['de'] })
     expect((await nowhere.ask()).retrieved()).toMatchObject({
       results: [],
@@ -247,23 +247,23 @@ describe('Retrieval response: abstention', () => {
     })
   })
 
-  it('unsupported_explicit_references is empty', () => {
+  test('unsupported_explicit_references is empty', () => {
     for (const reply of [answer, abstention])
       expect(reply.retrieved().abstention.unsupported_explicit_references).toEqual([])
   })
 })
 
 describe('Retrieval response: usage', () => {
-  it('query_embedding_tokens is null when the provider does not report them', () => {
+  test('query_embedding_tokens is null when the provider does not report them', () => {
     expect(answer.retrieved().usage.query_embedding_tokens).toBeNull()
   })
 
-  it('result_count is the number of results', () => {
+  test('result_count is the number of results', () => {
     for (const reply of [answer, abstention])
       expect(reply.retrieved().usage.result_count).toBe(reply.retrieved().results.length)
   })
 
-  it("response_bytes is the body's exact length in bytes", () => {
+  test("response_bytes is the body's exact length in bytes", () => {
     for (const reply of [answer, abstention]) expect(reply.retrieved().usage.response_bytes).toBe(reply.bytes.length)
   })
 })

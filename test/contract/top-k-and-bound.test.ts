@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { newCaller } from '#test/support/contract/service.ts'
@@ -12,27 +12,27 @@ describe('Limits: top_k', () => {
     return (await caller.ask({ top_k: topK })).retrieved().usage.result_count
   }
 
-  it('absent means the cap of the plan', async () => {
+  test('absent means the cap of the plan', async () => {
     expect(await countOf({ max_top_k: 3 }, undefined)).toBe(3)
   })
 
-  it('the cap is 5 by default', async () => {
+  test('the cap is 5 by default', async () => {
     expect(await countOf({}, undefined)).toBe(5)
   })
 
-  it('above the cap it is clamped to it', async () => {
+  test('above the cap it is clamped to it', async () => {
     expect(await countOf({ max_top_k: 3 }, 100)).toBe(3)
   })
 
-  it('below the cap it counts', async () => {
+  test('below the cap it counts', async () => {
     expect(await countOf({ max_top_k: 7 }, 6)).toBe(6)
   })
 
-  it('a plan may raise the cap: the plan is authoritative', async () => {
+  test('a plan may raise the cap: the plan is authoritative', async () => {
     expect(await countOf({ max_top_k: 40 }, 40)).toBe(40)
   })
 
-  it('it does not touch the decision', async () => {
+  test('it does not touch the decision', async () => {
     const caller = await newCaller()
     const [one, five] = [(await caller.ask({ top_k: 1 })).retrieved(), (await caller.ask({ top_k: 5 })).retrieved()]
     expect(one.abstention).toEqual(five.abstention)
@@ -46,7 +46,7 @@ describe('Limits: response size', () => {
     caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
   })
 
-  it('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
+  test('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
     const roomy = await newCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       jurisdictions: ['XA'],
@@ -62,13 +62,13 @@ describe('Limits: response size', () => {
     expect(bounded.bytes.length + next + 1).toBeGreaterThan(RESPONSE_BYTES_MAX)
   })
 
-  it('a passage of 4,000 characters of three bytes is served whole', async () => {
+  test('a passage of 4,000 characters of three bytes is served whole', async () => {
     const { results } = (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved()
     expect([...(results[0]?.text ?? '')]).toHaveLength(4_000)
     expect(Buffer.byteLength(results[0]?.text ?? '')).toBeGreaterThan(11_000)
   })
 
-  it('the bound of the plan is authoritative', async () => {
+  test('the bound of the plan is authoritative', async () => {
     const narrow = await newCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       jurisdictions: ['XA'],
@@ -79,7 +79,7 @@ describe('Limits: response size', () => {
     expect(reply.retrieved().usage.result_count).toBeGreaterThan(0)
   })
 
-  it('dropping passages changes neither the decision nor its value', async () => {
+  test('dropping passages changes neither the decision nor its value', async () => {
     const [dropped, single] = [
       (await caller.ask({ query: LONG_TOPIC })).retrieved(),
       (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved(),

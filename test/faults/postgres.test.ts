@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
 import type { LocalGateway } from '#jobs/cli/local/stack.ts'
-import { booksOf, remaining, settledBooks } from '#test/support/scenarios/ledger.ts'
+import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { startLoad } from '#test/support/scenarios/load.ts'
 import { until } from '#test/support/until.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
@@ -69,7 +69,7 @@ async function passDeadlines(caller: Caller): Promise<void> {
 
 const FAULTS = ['cut', 'stall'] as const
 
-it.each(FAULTS)(
+test.each(FAULTS)(
   'Postgres lost before admission (%s): 503 within the deadline, nothing is charged, and service returns by itself',
   async (fault) => {
     const { caller, send } = await newCaller()
@@ -82,13 +82,13 @@ it.each(FAULTS)(
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
     // What was under way when the line fell silent may still arrive when it is back: it is refunded.
     await passDeadlines(caller)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expect(books.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
-    expect(books.filter(({ charged }) => !charged).every(({ entry }) => entry === 'refunded')).toBe(true)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    expect(ledger.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
+    expect(ledger.filter(({ charged }) => !charged).every(({ entry }) => entry === 'refunded')).toBe(true)
   },
 )
 
-it.each(FAULTS)(
+test.each(FAULTS)(
   'Postgres lost between the charge in Redis and the reservation (%s): 503, and the whole charge is undone',
   async (fault) => {
     const { caller, send } = await newCaller()
@@ -97,18 +97,18 @@ it.each(FAULTS)(
     const tripped = proxy.trip(fault, 'insert-reservation')
     await assertRefusedInTime(() => send({ headers }))
     await tripped.seen
-    expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
+    expect((await ledgerRowsOf(service.owner, caller.entitlementId)).length).toBe(1)
     proxy.set('pass')
     const again = await served(() => send({ headers }))
     expect(remaining(again.headers)).toEqual({ minute: 998, day: DAY_ALLOWANCE - 2, month: 998 })
-    expect((await settledBooks(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual([
+    expect((await settledLedgerRows(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual([
       'delivered',
       'delivered',
     ])
   },
 )
 
-it(
+test(
   'a reservation whose confirmation was lost on the way is refunded by the sweeper, and the ' +
     'Idempotency-Key is free again',
   async () => {
@@ -119,19 +119,19 @@ it(
     await assertRefusedInTime(() => send({ headers }))
     await tripped.seen
     proxy.set('pass')
-    expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
+    expect((await ledgerRowsOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
       'delivered',
       'open',
     ])
     await passDeadlines(caller)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
     const left = remaining((await served(() => send({ headers }))).headers)
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
   },
 )
 
-it.each(FAULTS)(
+test.each(FAULTS)(
   'Postgres lost when the outcome is to be recorded (%s): 503 and no reply; the request is refunded, ' +
     'by the sweeper if need be',
   async (fault) => {
@@ -142,14 +142,14 @@ it.each(FAULTS)(
     await tripped.seen
     proxy.set('pass')
     await passDeadlines(caller)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
     const left = remaining((await served(send)).headers)
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
   },
 )
 
-it('an outcome that was committed though its confirmation was lost on the way is delivered, charged once', async () => {
+test('an outcome that was committed though its confirmation was lost on the way is delivered, charged once', async () => {
   const { caller, send } = await newCaller()
   await served(send)
   const tripped = proxy.trip('cut', 'record-delivered', 'delivery')
@@ -158,12 +158,12 @@ it('an outcome that was committed though its confirmation was lost on the way is
   proxy.set('pass')
   const answer = await sending
   expect(answer.status).toBe(200)
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'delivered true'])
-  expect(books[1]).toMatchObject({ request_id: answer.retrieved().request_id, response_bytes: answer.bytes.length })
+  const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+  expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'delivered true'])
+  expect(ledger[1]).toMatchObject({ request_id: answer.retrieved().request_id, response_bytes: answer.bytes.length })
 })
 
-it('a cached refusal is not given again once it has expired and cannot be read anew: 503 instead of the old answer', async () => {
+test('a cached refusal is not given again once it has expired and cannot be read anew: 503 instead of the old answer', async () => {
   const caller = await service.newCaller({ scopes: ['usage:read'] })
   const send = (): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl })
   const beganMs = performance.now()
@@ -179,7 +179,7 @@ it('a cached refusal is not given again once it has expired and cannot be read a
   expect(changed.sentMs - beganMs).toBeLessThan(5_000)
 })
 
-it(
+test(
   'under load with Postgres cut off again and again, every delivered 200 is one charged ledger row, ' +
     'and nothing stays open',
   async () => {
@@ -208,10 +208,10 @@ it(
     expect(new Set(sent.map(({ answer }) => answer?.status))).toEqual(new Set([200, 503]))
     await passDeadlines(caller)
     await served(send)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    const charged = new Set(books.filter((book) => book.charged === true).map(({ request_id }) => request_id))
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    const charged = new Set(ledger.filter((book) => book.charged === true).map(({ request_id }) => request_id))
     const delivered = sent.flatMap(({ answer }) => (answer?.status === 200 ? [answer.retrieved().request_id] : []))
     expect(delivered.filter((requestId) => !charged.has(requestId))).toEqual([])
-    expect(books.every(({ state }) => state !== 'open')).toBe(true)
+    expect(ledger.every(({ state }) => state !== 'open')).toBe(true)
   },
 )

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
 import { releaseExposure } from '#jobs/cli/operator/actions/exposure.ts'
-import { booksOf, ledgerJobsQueued, remaining, settledBooks } from '#test/support/scenarios/ledger.ts'
+import { ledgerRowsOf, ledgerJobsQueued, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { HeldCall, TestProvider } from '#test/support/scenarios/provider.ts'
 import { until } from '#test/support/until.ts'
@@ -128,8 +128,8 @@ async function assertAsBefore({
   expect((await inFlight).status).toBe(200)
   for (let more = 0; more < left.day; more++) expect((await caller.ask()).status).toBe(200)
   expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(
+  const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+  expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(
     Array.from({ length: DAY_ALLOWANCE }, () => 'delivered true'),
   )
 }
@@ -157,19 +157,19 @@ const FAULTS: readonly { readonly name: string; readonly strike: () => Promise<v
 
 beforeEach(() => rmSync(olderCopy(), { recursive: true, force: true }))
 
-it.each(FAULTS)(
+test.each(FAULTS)(
   'after $name, allowances, minute slots, leases, idempotency and exposure are as before, and ' +
     'nothing beyond the plan is admitted',
   async ({ strike }) => {
     const used = await useUp(() => cpSync(files(), olderCopy(), { recursive: true }))
     await strike()
     await assertAsBefore(used)
-    const { length } = await booksOf(service.owner, used.caller.entitlementId)
+    const { length } = await ledgerRowsOf(service.owner, used.caller.entitlementId)
     expect(length).toBe(DAY_ALLOWANCE)
   },
 )
 
-it(
+test(
   'what is served by a request that was in flight while an operator released the exposure counts anew, ' +
     'and its lease ends',
   async () => {
@@ -199,7 +199,7 @@ it(
   },
 )
 
-it(
+test(
   'while Redis is down every request gets a 503 well before its deadline and is not charged; when it ' +
     'is back, so is the service',
   async () => {
@@ -221,12 +221,12 @@ it(
       status: 503,
       body: { faults: ['redis is unavailable'] },
     })
-    expect((await booksOf(service.owner, caller.entitlementId)).length).toBe(1)
+    expect((await ledgerRowsOf(service.owner, caller.entitlementId)).length).toBe(1)
     await redis.restart()
     await until('requests are served again', 5_000, async () => (await caller.ask()).status === 200)
     expect((await caller.ask()).status).toBe(200)
     expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
-    expect((await booksOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
+    expect((await ledgerRowsOf(service.owner, caller.entitlementId)).map(({ state }) => state)).toEqual([
       'delivered',
       'delivered',
       'delivered',
@@ -234,7 +234,7 @@ it(
   },
 )
 
-it.each(['cut', 'stall'] as const)(
+test.each(['cut', 'stall'] as const)(
   'a charge whose confirmation was lost on the way (%s) is taken back: 503, the Idempotency-Key is ' +
     'free, and the retry is charged once',
   async (fault) => {
@@ -267,7 +267,7 @@ it.each(['cut', 'stall'] as const)(
   },
 )
 
-it('a Redis that may evict counters decides no limit, until it may not any more', async () => {
+test('a Redis that may evict counters decides no limit, until it may not any more', async () => {
   const policy = (name: string): Promise<void> =>
     withRedis(async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
   await policy('allkeys-lru')
@@ -287,7 +287,7 @@ it('a Redis that may evict counters decides no limit, until it may not any more'
   }
 })
 
-it(
+test(
   'losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have',
   { timeout: 45_000 },
   async () => {
@@ -297,8 +297,8 @@ it(
     await ledgerJobsQueued(redis.url, answers)
     await withRedis((client) => client.flushall())
     service.jobs.signal('SIGCONT')
-    const books = await settledBooks(service.owner, caller.entitlementId, 30_000)
-    expect(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 30_000)
+    expect(ledger.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
       answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
     )
     expect((await caller.ask()).retrieved().version).toBe(service.versionId)

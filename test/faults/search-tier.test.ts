@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { LocalSearchNode } from '#jobs/cli/local/stack.ts'
 import { startSearchNode } from '#jobs/cli/local/stack.ts'
-import { remaining, settledBooks } from '#test/support/scenarios/ledger.ts'
+import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { loadedOn, withSearchNode } from '#test/support/scenarios/nodes.ts'
 import { until } from '#test/support/until.ts'
 import { startTestService } from '#test/support/service.ts'
@@ -24,7 +24,7 @@ afterEach(() => {
   for (const node of nodes) if (node.running()) node.signal('SIGCONT')
 })
 
-it('a search node that hangs is passed over: every request is answered by the other within the deadline', async () => {
+test('a search node that hangs is passed over: every request is answered by the other within the deadline', async () => {
   const caller = await service.newCaller()
   nodes[0].signal('SIGSTOP')
   for (let request = 0; request < 6; request++) {
@@ -36,7 +36,7 @@ it('a search node that hangs is passed over: every request is answered by the ot
   expect(atOnce.map(({ status }) => status)).toEqual(atOnce.map(() => 200))
 })
 
-it(
+test(
   'when every search node hangs the answer is 503 RETRIEVAL_UNAVAILABLE within the deadline, day and ' +
     'month are refunded, and service returns by itself',
   async () => {
@@ -53,44 +53,42 @@ it(
     })
     for (const node of nodes) node.signal('SIGCONT')
     await until('requests are served again', 10_000, async () => (await caller.ask()).status === 200)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    const refunded = books.filter(({ entry, charged }) => entry === 'refunded' && charged === false)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    const refunded = ledger.filter(({ entry, charged }) => entry === 'refunded' && charged === false)
     expect(refunded.length).toBeGreaterThanOrEqual(1)
-    expect(books.filter(({ charged }) => charged).length).toBe(2)
+    expect(ledger.filter(({ charged }) => charged).length).toBe(2)
     const left = remaining((await caller.ask()).headers)
     expect({ day: left.day, month: left.month }).toEqual({ day: 7, month: 7 })
-    expect(left.minute).toBe(100_000 - books.length - 1)
+    expect(left.minute).toBe(100_000 - ledger.length - 1)
   },
 )
 
-it('a search node that lacks the version is passed over, and gets it again by itself', async () => {
+test('a search node that lacks the version is passed over, and gets it again by itself', async () => {
   const caller = await service.newCaller()
   service.jobs.signal('SIGSTOP')
-  const [projection_id] = await loadedOn(nodes[0].address)
-  if (projection_id === undefined) throw new Error('the node holds nothing')
-  await withSearchNode(nodes[0].address, (client) =>
-    client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs),
-  )
+  const [projectionId] = await loadedOn(nodes[0].address)
+  if (projectionId === undefined) throw new Error('the node holds nothing')
+  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(projectionId, BOUNDS.statusTimeoutMs))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   const answers = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   service.jobs.signal('SIGCONT')
   await until('the node has its version again', LOADED_WITHIN_MS, async () =>
-    (await loadedOn(nodes[0].address)).includes(projection_id),
+    (await loadedOn(nodes[0].address)).includes(projectionId),
   )
 })
 
-it('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends all the same', async () => {
+test('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends all the same', async () => {
   const allowance = 3
   const caller = await service.newCaller({
     limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 },
   })
   service.jobs.signal('SIGSTOP')
-  const [projection_id] = await loadedOn(nodes[0].address)
-  if (projection_id === undefined) throw new Error('the node holds nothing')
+  const [projectionId] = await loadedOn(nodes[0].address)
+  if (projectionId === undefined) throw new Error('the node holds nothing')
   for (const { address } of nodes)
-    await withSearchNode(address, (client) => client.call('ReleaseVersion', { projection_id }, BOUNDS.statusTimeoutMs))
+    await withSearchNode(address, (client) => client.releaseVersion(projectionId, BOUNDS.statusTimeoutMs))
   for (let failure = 0; failure <= allowance; failure++)
     expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
   service.jobs.signal('SIGCONT')
@@ -99,15 +97,15 @@ it('refunds of a day end at the daily allowance: the next failure stays charged,
   const answer = await caller.ask()
   expect(answer.status).toBe(200)
   expect(remaining(answer.headers)).toMatchObject({ day: allowance - 2, month: 98 })
-  const books = await settledBooks(service.owner, caller.entitlementId)
-  expect(books.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual([
+  const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+  expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual([
     ...Array.from({ length: allowance }, () => 'refunded false'),
     'failed true',
     'delivered true',
   ])
 })
 
-it('a search node that was killed and starts empty is loaded by itself, and answers alone when the other goes', async () => {
+test('a search node that was killed and starts empty is loaded by itself, and answers alone when the other goes', async () => {
   const caller = await service.newCaller()
   const [killed, other] = nodes
   killed.signal('SIGKILL')

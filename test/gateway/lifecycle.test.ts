@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
-import { newLifecycle } from '#gateway/lifecycle.ts'
+import { expect, test } from 'vitest'
+import { createLifecycle } from '#gateway/lifecycle.ts'
 
-it('it is idle when the last exchange is over, however often that is said', async () => {
-  const lifecycle = newLifecycle()
+test('it is idle when the last exchange is over, however often that is said', async () => {
+  const lifecycle = createLifecycle()
   const [first, second] = [lifecycle.begin(), lifecycle.begin()]
   let idle = false
   const waiting = lifecycle.idle(10_000).then(() => (idle = true))
@@ -15,8 +15,8 @@ it('it is idle when the last exchange is over, however often that is said', asyn
   expect([lifecycle.inFlight(), idle]).toEqual([0, true])
 })
 
-it('waiting for idleness ends by itself', async () => {
-  const lifecycle = newLifecycle()
+test('waiting for idleness ends by itself', async () => {
+  const lifecycle = createLifecycle()
   lifecycle.begin()
   await lifecycle.idle(1)
   expect(lifecycle.inFlight()).toBe(1)

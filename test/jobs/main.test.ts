@@ -3,22 +3,22 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createJobsWorld } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
-import { createTestRedis } from '#test/support/redis.ts'
+import { startJobsHarness } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
 const program = fileURLToPath(new URL('../../jobs/main.ts', import.meta.url))
-let world: JobsWorld
+let harness: JobsHarness
 let redis: TestRedis
 
 beforeAll(async () => {
-  world = await createJobsWorld()
-  redis = await createTestRedis()
+  harness = await startJobsHarness()
+  redis = await openTestRedis()
 })
 afterAll(async () => {
   await redis.release()
-  await world.stop()
+  await harness.stop()
 })
 
 interface Ended {
@@ -44,9 +44,9 @@ function boot(environment: NodeJS.ProcessEnv): Promise<Ended> {
 
 describe('the job worker as a process', () => {
   test('starts under plain node, becomes ready, touches its heartbeat and stops cleanly on SIGTERM', async () => {
-    const heartbeat = join(world.store.workFolder('..'), 'heartbeat')
+    const heartbeat = join(harness.store.workFolder('..'), 'heartbeat')
     const ended = await boot({
-      ...world.environment,
+      ...harness.environment,
       REDIS_URL: redis.url,
       HEARTBEAT_FILE: heartbeat,
       LOG_LEVEL: 'info',

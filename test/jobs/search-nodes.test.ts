@@ -1,6 +1,6 @@
 import { credentials, status } from '@grpc/grpc-js'
 import { afterEach, expect, test } from 'vitest'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
@@ -18,7 +18,7 @@ async function nodeThatBreaksOff(times: number): Promise<SearchNodeClient> {
   const node = await startFakeNode((reply) =>
     left-- > 0 ? reply({ code: status.UNAVAILABLE, details: 'Connection dropped' }) : reply(null, { passages: 1 }),
   )
-  const client = connectSearchNode(node.address, credentials.createInsecure())
+  const client = openSearchNodeClient(node.address, credentials.createInsecure())
   closings.push(() => client.close(), node.stop)
   return client
 }
@@ -38,7 +38,7 @@ test('a node that answers but never loads has failed: it is not passed over as i
 })
 
 test('a node whose status does not answer is away', async () => {
-  const node = connectSearchNode('127.0.0.1:9', credentials.createInsecure())
+  const node = openSearchNodeClient('127.0.0.1:9', credentials.createInsecure())
   closings.push(() => node.close())
   expect(await prepareOnLiveNodes([node], PROJECTION)).toEqual({ loaded: [], unreachable: ['127.0.0.1:9'], failed: [] })
 })

@@ -4,17 +4,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Redis } from 'ioredis'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
-import { createLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
-import { connectSearchNodes } from '#jobs/search-nodes.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { startJobs } from '#jobs/workers.ts'
 import type { Jobs } from '#jobs/workers.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
-import { createJobsWorld, silent, smallSource } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
-import { createTestRedis } from '#test/support/redis.ts'
+import { startJobsHarness, silent, smallSource } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
 const plaintext = {
@@ -23,7 +23,7 @@ const plaintext = {
   SEARCH_TLS_KEY: undefined,
   SEARCH_PLAINTEXT: 'refuse',
 } as const
-let world: JobsWorld
+let harness: JobsHarness
 let testRedis: TestRedis
 let redis: Redis
 let builds: JobQueue
@@ -32,12 +32,12 @@ let importId: string
 const running: Jobs[] = []
 
 beforeAll(async () => {
-  world = await createJobsWorld()
-  testRedis = await createTestRedis()
+  harness = await startJobsHarness()
+  testRedis = await openTestRedis()
   redis = openQueueRedis(testRedis.url, silent)
   builds = openQueue('build', redis, silent)
-  knowledgeBaseId = await world.createKnowledgeBase()
-  importId = await world.importFolder(knowledgeBaseId, smallSource)
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  importId = await harness.importFolder(knowledgeBaseId, smallSource)
 })
 afterEach(async () => {
   await Promise.all(running.splice(0).map((jobs) => jobs.close()))
@@ -46,19 +46,19 @@ afterAll(async () => {
   await builds.close()
   redis.disconnect()
   await testRedis.release()
-  await world.stop()
+  await harness.stop()
 })
 
-async function start(searchNode = world.searchNode): Promise<Jobs> {
+async function start(searchNode = harness.searchNode): Promise<Jobs> {
   const jobs = await startJobs({
-    database: world.service,
+    database: harness.service,
     redis,
-    store: world.store,
-    nodes: connectSearchNodes([searchNode], plaintext),
+    store: harness.store,
+    nodes: openSearchNodeClients([searchNode], plaintext),
     settle: async () => 'not-open',
     buildConcurrency: 1,
     log: silent,
-    environment: world.environment,
+    environment: harness.environment,
   })
   running.push(jobs)
   return jobs
@@ -72,12 +72,12 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   }
 }
 
-const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(world.owner, id))?.state
-const stageOf = async (id: string): Promise<string | null | undefined> => (await readBuild(world.owner, id))?.stage
+const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(harness.owner, id))?.state
+const stageOf = async (id: string): Promise<string | null | undefined> => (await readBuild(harness.owner, id))?.stage
 
 describe('the job worker', () => {
   test('stopped in the middle of a build puts the job back, and another worker goes on with it', async () => {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     await enqueueBuild(builds, buildId)
     const jobs = await start()
     await until('the build runs', async () => (await stageOf(buildId)) !== null)
@@ -87,17 +87,17 @@ describe('the job worker', () => {
     expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
     await start()
     await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
-    expect((await readBuild(world.owner, buildId))?.attempt).toBe(2)
+    expect((await readBuild(harness.owner, buildId))?.attempt).toBe(2)
   })
 
   test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {
-    const { rows } = await world.owner.query<{ id: string }>('select id from corpus_versions where passed')
+    const { rows } = await harness.owner.query<{ id: string }>('select id from corpus_versions where passed')
     const [versionId = '', id] = [rows[0]?.id, randomUUID()]
-    await world.owner.query(
+    await harness.owner.query(
       "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
       [randomUUID(), versionId],
     )
-    await insertActivation(world.owner, {
+    await insertActivation(harness.owner, {
       id,
       knowledgeBaseId,
       versionId,
@@ -113,20 +113,20 @@ describe('the job worker', () => {
     await jobs.close()
     running.length = 0
     stuck.stop()
-    expect(await readActivation(world.owner, id)).toMatchObject({ state: 'queued' })
+    expect(await readActivation(harness.owner, id)).toMatchObject({ state: 'queued' })
     await start()
-    await until('the version is active', async () => (await readActivation(world.owner, id))?.state === 'done')
+    await until('the version is active', async () => (await readActivation(harness.owner, id))?.state === 'done')
   })
 
   test('builds once what was asked for twice', async () => {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     await Promise.all([enqueueBuild(builds, buildId), enqueueBuild(builds, buildId)])
     await start()
     await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
     await enqueueBuild(builds, buildId)
     await until('nothing waits', async () => (await builds.getWaitingCount()) + (await builds.getActiveCount()) === 0)
-    expect((await readBuild(world.owner, buildId))?.attempt).toBe(1)
-    const { rows } = await world.owner.query(
+    expect((await readBuild(harness.owner, buildId))?.attempt).toBe(1)
+    const { rows } = await harness.owner.query(
       'select count(*)::int as versions from corpus_versions where build_id = $1',
       [buildId],
     )
@@ -134,23 +134,23 @@ describe('the job worker', () => {
   })
 
   test('finds a build whose job was lost with all of Redis', async () => {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     await testRedis.flush()
     await start()
     await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
   })
 
   test('ends a build that cannot succeed and says what to do next', async () => {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: 'ab'.repeat(32) })
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: 'ab'.repeat(32) })
     await enqueueBuild(builds, buildId)
     await start()
     await until('the build fails', async () => (await stateOf(buildId)) === 'failed')
-    expect((await readBuild(world.owner, buildId))?.error).toContain('import it again')
+    expect((await readBuild(harness.owner, buildId))?.error).toContain('import it again')
   })
 
   test('appends an entry for every reservation that a gateway says is settled', async () => {
-    const ids = await insertReservations(world.owner, 500)
-    const queue = createLedgerQueue(testRedis.url, silent)
+    const ids = await insertReservations(harness.owner, 500)
+    const queue = openLedgerQueue(testRedis.url, silent)
     const jobs = openQueue('ledger', redis, silent)
     await until('the ledger queue is connected', async () => {
       queue.settled(ids[0] ?? '')
@@ -158,9 +158,9 @@ describe('the job worker', () => {
     })
     for (const id of ids) queue.settled(id)
     await start()
-    await until('all entries are there', async () => (await ledgerIds(world.owner)).length === ids.length)
+    await until('all entries are there', async () => (await ledgerIds(harness.owner)).length === ids.length)
     await queue.close()
     await jobs.close()
-    expect(await ledgerIds(world.owner)).toEqual(ids.toSorted())
+    expect(await ledgerIds(harness.owner)).toEqual(ids.toSorted())
   })
 })

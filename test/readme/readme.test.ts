@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { configurationTable } from '#test/support/readme/configuration-table.ts'
 
@@ -20,17 +20,17 @@ const environment = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME']
 const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) })
 
 describe('the README', () => {
-  it('documents every variable of every process, as the schemas have them', () => {
+  test('documents every variable of every process, as the schemas have them', () => {
     expect(readme).toContain(`<!-- configuration -->\n\n${configurationTable()}\n\n<!-- /configuration -->`)
   })
 
-  it('names the long commands of package.json, each in a block of its own', () => {
+  test('names the long commands of package.json, each in a block of its own', () => {
     const { scripts } = packageSchema.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
     expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['demo', 'test', 'bench', 'operator']))
     for (const command of LONG) expect(blocks).toContain(command)
   })
 
-  it(
+  test(
     'holds no command that fails: all of them run in one shell, against the demo',
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'evidence readme '))

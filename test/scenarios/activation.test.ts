@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
 import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
@@ -78,7 +78,7 @@ async function finished(
   })
 }
 
-it(
+test(
   'under load, one of two activations against the same predecessor wins, a rollback follows even if ' +
     'its job is lost, and no request fails',
   { timeout: 90_000 },

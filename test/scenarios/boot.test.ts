@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Variables } from '#core/platform/config.ts'
 import { newestMigration } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -10,7 +10,7 @@ import { createLog } from '#core/platform/log.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES } from '#jobs/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { testSecrets } from '#test/support/secrets.ts'
@@ -42,7 +42,7 @@ function boot(script: string, environment: Readonly<Record<string, string>>): Pr
 }
 
 describe.each(SERVICES)('$script under plain Node', ({ script, variables }) => {
-  it('without its environment names every variable that it lacks at once, and no other', async () => {
+  test('without its environment names every variable that it lacks at once, and no other', async () => {
     const required = Object.entries(variables).filter(([, variable]) => !variable.schema.safeParse(undefined).success)
     const ended = await boot(script, {})
     expect(ended.code).toBe(1)
@@ -50,7 +50,7 @@ describe.each(SERVICES)('$script under plain Node', ({ script, variables }) => {
     expect(new Set(named)).toEqual(new Set(required.map(([name]) => name)))
   })
 
-  it('with a wrong value for every variable names each, and prints none of the values', async () => {
+  test('with a wrong value for every variable names each, and prints none of the values', async () => {
     const wrong = Object.fromEntries(Object.keys(variables).map((name) => [name, `hunter2 ${name.toLowerCase()}`]))
     const ended = await boot(script, wrong)
     expect(ended.code).toBe(1)
@@ -68,7 +68,7 @@ describe('a database of another schema', () => {
   let owner: Database
   let environment: Readonly<Record<string, string>>
   beforeAll(async () => {
-    database = await createTestDatabase()
+    database = await openTestDatabase()
     owner = openDatabase(database.ownerUrl, createLog('test', 'silent'), 1)
     const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
     environment = {
@@ -91,7 +91,7 @@ describe('a database of another schema', () => {
   const bootBoth = (): Promise<readonly Ended[]> =>
     Promise.all(['gateway/main.ts', 'jobs/main.ts'].map((script) => boot(script, environment)))
 
-  it('that is newer is refused in one sentence', async () => {
+  test('that is newer is refused in one sentence', async () => {
     await owner.query("insert into schema_migrations (number, name) values (9999, 'from the future')")
     const sentence =
       `The database is at migration 9999, newer than the ${newestMigration()} this code knows: deploy ` +
@@ -102,7 +102,7 @@ describe('a database of another schema', () => {
     ])
   })
 
-  it('that lacks a migration, or all of them, is refused in one sentence that names the command', async () => {
+  test('that lacks a migration, or all of them, is refused in one sentence that names the command', async () => {
     const sentence =
       `The database is at migration 0, this code needs ${newestMigration()}: run "npm run operator -- ` +
       `migrate" first.\n`
@@ -119,8 +119,8 @@ describe('a database of another schema', () => {
   })
 })
 
-it('a job worker refuses a Redis that may evict its jobs', async () => {
-  const database = await createTestDatabase()
+test('a job worker refuses a Redis that may evict its jobs', async () => {
+  const database = await openTestDatabase()
   const redis = await startOwnRedis()
   const client = new Redis(redis.url)
   try {

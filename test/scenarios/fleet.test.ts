@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parsePeppers } from '#core/platform/settings.ts'
 import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
 import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
-import { remaining, settledBooks } from '#test/support/scenarios/ledger.ts'
-import type { Book } from '#test/support/scenarios/ledger.ts'
+import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
+import type { LedgerRow } from '#test/support/scenarios/ledger.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { TestProvider } from '#test/support/scenarios/provider.ts'
 import { until } from '#test/support/until.ts'
@@ -31,7 +31,7 @@ afterAll(async () => {
   await provider?.stop()
 })
 
-/** Two keys of one entitlement at two gateways: request `n` takes one of the four roads. */
+/** Two keys of one entitlement at two gateways: request `n` takes one of the four paths. */
 async function fourRoads(caller: Caller): Promise<(n: number, headers?: Record<string, string>) => Promise<Answer>> {
   const second = await issueKeyFor(service.operator, {
     client: caller.client,
@@ -44,19 +44,19 @@ async function fourRoads(caller: Caller): Promise<(n: number, headers?: Record<s
 }
 
 /** Every 200 is one charged entry with the bytes and passages that were sent, and nothing else was charged. */
-function assertBooksMatch(books: readonly Book[], delivered: readonly Answer[]): void {
+function assertBooksMatch(ledger: readonly LedgerRow[], delivered: readonly Answer[]): void {
   const replies = delivered.map((answer) => answer.retrieved())
-  expect(books.map(({ request_id }) => request_id).toSorted()).toEqual(
+  expect(ledger.map(({ request_id }) => request_id).toSorted()).toEqual(
     replies.map(({ request_id }) => request_id).toSorted(),
   )
-  expect(books.every(({ entry, charged }) => entry === 'delivered' && charged === true)).toBe(true)
+  expect(ledger.every(({ entry, charged }) => entry === 'delivered' && charged === true)).toBe(true)
   const sum = (numbers: readonly (number | null)[]): number =>
     numbers.reduce<number>((total, number) => total + (number ?? 0), 0)
-  expect(sum(books.map(({ response_bytes }) => response_bytes))).toBe(sum(delivered.map(({ bytes }) => bytes.length)))
-  expect(sum(books.map(({ result_count }) => result_count))).toBe(sum(replies.map(({ results }) => results.length)))
+  expect(sum(ledger.map(({ response_bytes }) => response_bytes))).toBe(sum(delivered.map(({ bytes }) => bytes.length)))
+  expect(sum(ledger.map(({ result_count }) => result_count))).toBe(sum(replies.map(({ results }) => results.length)))
 }
 
-it(
+test(
   '200 requests at once under a concurrency of 2, over two gateways and two keys, never have 3 in ' +
     'flight, and each 200 is one charged ledger row',
   async () => {
@@ -71,13 +71,13 @@ it(
     expect(provider.overlap.calls).toBe(delivered.length)
     expect(delivered.length).toBeGreaterThanOrEqual(CONCURRENCY)
     expect(refused.map((answer) => answer.error().error.code)).toEqual(refused.map(() => 'RATE_LIMITED'))
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    assertBooksMatch(books, delivered)
-    expect(new Set(books.map(({ api_key_id }) => api_key_id)).size).toBeLessThanOrEqual(2)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    assertBooksMatch(ledger, delivered)
+    expect(new Set(ledger.map(({ api_key_id }) => api_key_id)).size).toBeLessThanOrEqual(2)
   },
 )
 
-it(
+test(
   '200 callers that keep asking get exactly the rate of one minute admitted, over both gateways and ' +
     'both keys, never more than 2 at once',
   async () => {
@@ -102,11 +102,11 @@ it(
     const delivered = answers.filter((answer) => answer !== undefined)
     expect(delivered.length).toBe(rate)
     expect(provider.overlap).toEqual({ most: CONCURRENCY, calls: rate })
-    assertBooksMatch(await settledBooks(service.owner, caller.entitlementId), delivered)
+    assertBooksMatch(await settledLedgerRows(service.owner, caller.entitlementId), delivered)
   },
 )
 
-it(
+test(
   'one Idempotency-Key sent to both gateways under both keys at once is answered once; every other ' +
     'reply is a 409 that names the answer',
   async () => {
@@ -120,13 +120,13 @@ it(
     const refused = answers.filter(({ status }) => status !== 200)
     expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409))
     expect(new Set(refused.map((answer) => answer.error().error.original_request_id))).toEqual(new Set([original]))
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    assertBooksMatch(books, delivered)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    assertBooksMatch(ledger, delivered)
     expect(remaining((await send(1)).headers).day).toBe(1_000_000 - 2)
   },
 )
 
-it(
+test(
   'a caller who hangs up during the embedding has the provider call aborted and stays charged, and the ' +
     'lease ends with the work',
   async () => {
@@ -146,8 +146,8 @@ it(
       return answer.status === 200 && answer
     })
     expect(remaining(next.headers).day).toBe(1_000_000 - 2)
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expect(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    expect(ledger.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
       { entry: 'failed', charged: true },
       { entry: 'delivered', charged: true },
     ])

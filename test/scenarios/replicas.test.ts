@@ -8,9 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { manifestSchema, sha256 } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { searchNodeService } from '#core/rpc/search-client.ts'
-import type { Filters, SearchRequest } from '#core/rpc/search-client.ts'
-import { EVERYTHING, RANKING, bytesOf, requestOf } from '#test/support/search-node/asked.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
+import { searchRequestOf } from '#core/rpc/search-client.ts'
+import type { Filters, SearchQuery } from '#core/domain/search.ts'
+import { EVERYTHING, RANKING, requestOf } from '#test/support/search-node/asked.ts'
 import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
 import type { NodeProcess } from '#test/support/search-node/node-process.ts'
 import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
@@ -56,11 +57,7 @@ beforeAll(async () => {
   )
   for (const { address } of nodes)
     await withSearchNode(address, (client) =>
-      client.call(
-        'PrepareVersion',
-        { projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest },
-        20_000,
-      ),
+      client.prepareVersion({ projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest }, 20_000),
     )
 })
 afterAll(async () => {
@@ -69,7 +66,7 @@ afterAll(async () => {
 })
 
 /** The reply to a search as it comes over the wire. */
-function replyBytes(channel: Client, request: SearchRequest): Promise<Buffer> {
+function replyBytes(channel: Client, request: SearchQuery): Promise<Buffer> {
   const method = searchNodeService['Search']
   if (method === undefined) throw new Error('the proto names no method Search')
   return new Promise((resolve, reject) =>
@@ -77,7 +74,7 @@ function replyBytes(channel: Client, request: SearchRequest): Promise<Buffer> {
       method.path,
       method.requestSerialize,
       (bytes: Buffer) => bytes,
-      request,
+      searchRequestOf(request),
       new Metadata(),
       { deadline: Date.now() + BOUNDS.searchTimeoutMs },
       (error, reply) =>
@@ -88,7 +85,7 @@ function replyBytes(channel: Client, request: SearchRequest): Promise<Buffer> {
   )
 }
 
-async function answersOf({ address }: NodeProcess, requests: readonly SearchRequest[]): Promise<readonly Buffer[]> {
+async function answersOf({ address }: NodeProcess, requests: readonly SearchQuery[]): Promise<readonly Buffer[]> {
   const channel = new Client(address, credentials.createInsecure())
   try {
     return await Promise.all(requests.map((request) => replyBytes(channel, request)))
@@ -100,33 +97,30 @@ async function answersOf({ address }: NodeProcess, requests: readonly SearchRequ
 const FILTERS: readonly Partial<Filters>[] = [
   {},
   { languages: ['de'], jurisdictions: ['XA'] },
-  { any_subject: false, subjects: ['topic-3'] },
-  { any_subject: false, subjects: ['topic-1', 'topic-5'], languages: ['en'], in_force_on: '2025-06-01' },
+  { anySubject: false, subjects: ['topic-3'] },
+  { anySubject: false, subjects: ['topic-1', 'topic-5'], languages: ['en'], inForceOn: '2025-06-01' },
 ]
 
 /** Questions of every kind; what they share follows from the seed alone. */
-function requestsOf(kind: (n: number, text: string, vector: Buffer) => Partial<SearchRequest>): SearchRequest[] {
+function requestsOf(kind: (n: number, text: string, vector: Float32Array) => Partial<SearchQuery>): SearchQuery[] {
   const random = seededRandom(seed)
   return Array.from({ length: REQUESTS }, (_, n) => {
     const text = `${questionOn(Math.floor(random() * CLUSTERS), random)} ${n % 5 === 0 ? ownWord(n) : ''}`
-    const vector = bytesOf(queryNear(artifact.rows, Math.floor(random() * artifact.rows.length), random))
-    return requestOf({ projection_id: artifact.projectionId, ...kind(n, text, vector) })
+    const vector = queryNear(artifact.rows, Math.floor(random() * artifact.rows.length), random)
+    return requestOf({ projectionId: artifact.projectionId, ...kind(n, text, vector) })
   })
 }
 
 describe('two search nodes over one artifact store answer with the same bytes', () => {
-  test.each<[string, (n: number, text: string, vector: Buffer) => Partial<SearchRequest>]>([
-    [
-      'words and a vector',
-      (n, query_text, query_vector) => ({ query_text, query_vector, limit: n % 2 === 0 ? 5 : 100 }),
-    ],
-    ['words alone', (_n, query_text) => ({ query_text, limit: 20 })],
-    ['a vector alone', (_n, _text, query_vector) => ({ query_vector, limit: 20 })],
+  test.each<[string, (n: number, text: string, vector: Float32Array) => Partial<SearchQuery>]>([
+    ['words and a vector', (n, text, vector) => ({ text, vector, limit: n % 2 === 0 ? 5 : 100 })],
+    ['words alone', (_n, text) => ({ text, limit: 20 })],
+    ['a vector alone', (_n, _text, vector) => ({ vector, limit: 20 })],
     [
       'words and a vector within filters',
-      (n, query_text, query_vector) => ({
-        query_text,
-        query_vector,
+      (n, text, vector) => ({
+        text,
+        vector,
         limit: 10,
         filters: { ...EVERYTHING, ...FILTERS[n % FILTERS.length] },
         entitled: EVERYTHING,
@@ -134,10 +128,10 @@ describe('two search nodes over one artifact store answer with the same bytes', 
     ],
     [
       'provisions, by reciprocal ranks, each revision and document once',
-      (n, text, query_vector) => ({
-        query_text: `${text} BEE ${n % 31} and BEE 3.${n}`,
-        query_vector,
-        ranking: { ...RANKING, fusion: 'rrf', per_document_max: 1, collapse_revisions_on: '2025-06-01' },
+      (n, text, vector) => ({
+        text: `${text} BEE ${n % 31} and BEE 3.${n}`,
+        vector,
+        ranking: { ...RANKING, fusion: 'rrf', perDocumentMax: 1, collapseRevisionsOn: '2025-06-01' },
       }),
     ],
   ])('%s', async (_, kind) => {

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import { startGateway, startJobs, startSearchNode } from '#jobs/cli/local/stack.ts'
 import type { LocalService } from '#jobs/cli/local/processes.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-import { booksOf, ledgerJobsQueued, remaining, settledBooks } from '#test/support/scenarios/ledger.ts'
+import { ledgerRowsOf, ledgerJobsQueued, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { startLoad } from '#test/support/scenarios/load.ts'
 import { loadedOn } from '#test/support/scenarios/nodes.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
@@ -41,7 +41,7 @@ afterAll(async () => {
 const gone = (process: LocalService): Promise<void> => process.ended.catch(() => undefined)
 
 describe('SIGTERM', () => {
-  it(
+  test(
     'to a gateway under load fails readiness at once, serves with Connection: close, then refuses with ' +
       '503, and finishes what is in flight',
     async () => {
@@ -85,13 +85,13 @@ describe('SIGTERM', () => {
         expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
         expect(answer?.headers.get('connection')).toBe('close')
       }
-      const books = await settledBooks(service.owner, caller.entitlementId)
-      expect(books.length).toBe(sent.filter(({ answer }) => answer?.status === 200).length + 2)
-      expect(new Set(books.map(({ entry }) => entry))).toEqual(new Set(['delivered']))
+      const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+      expect(ledger.length).toBe(sent.filter(({ answer }) => answer?.status === 200).length + 2)
+      expect(new Set(ledger.map(({ entry }) => entry))).toEqual(new Set(['delivered']))
     },
   )
 
-  it(
+  test(
     'to a gateway on which connections are open that never sent a whole request ends it cleanly and ' +
       'without waiting for them',
     async () => {
@@ -107,7 +107,7 @@ describe('SIGTERM', () => {
     },
   )
 
-  it(
+  test(
     'to one of two search nodes under load fails no request, and the node has its versions again by ' +
       'itself when it is back',
     async () => {
@@ -128,7 +128,7 @@ describe('SIGTERM', () => {
     },
   )
 
-  it('to the job worker under load ends it cleanly, and its successor completes the ledger', async () => {
+  test('to the job worker under load ends it cleanly, and its successor completes the ledger', async () => {
     const caller = await service.newCaller()
     const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
     await until('the load runs', 5_000, async () => load.sent.length >= 20)
@@ -138,13 +138,13 @@ describe('SIGTERM', () => {
     jobs = service.add(await startJobs(service.settings, addresses, 'jobs-successor'))
     const sent = await load.stop()
     expect(sent.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-    const books = await settledBooks(service.owner, caller.entitlementId)
-    expect(books.filter(({ entry, charged }) => entry === 'delivered' && charged === true).length).toBe(sent.length)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    expect(ledger.filter(({ entry, charged }) => entry === 'delivered' && charged === true).length).toBe(sent.length)
   })
 })
 
 describe.concurrent('SIGKILL', () => {
-  it(
+  test(
     'to a gateway in mid-request: the lease is over by the hard deadline, the sweeper refunds, and ' +
       'day and month are restored',
     { timeout: 45_000 },
@@ -168,21 +168,21 @@ describe.concurrent('SIGKILL', () => {
       })
       expectHere(performance.now() - admittedMs).toBeLessThan(BOUNDS.hardDeadlineMs + 5_000)
       expectHere(first.retrieved().results.length).toBeGreaterThan(0)
-      const books = await settledBooks(service.owner, caller.entitlementId)
-      expectHere(books.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
+      const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+      expectHere(ledger.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
         { entry: 'refunded', charged: false },
         { entry: 'delivered', charged: true },
       ])
       await until('day and month are restored', 5_000, async () => {
         const answer = await caller.ask()
-        const used = (await booksOf(service.owner, caller.entitlementId)).length - 1
+        const used = (await ledgerRowsOf(service.owner, caller.entitlementId)).length - 1
         const left = remaining(answer.headers)
         return left.day === 1_000_000 - used && left.month === 10_000_000 - used
       })
     },
   )
 
-  it(
+  test(
     'to the job worker, with its queued ledger jobs lost as well, loses no entry: after its restart ' +
       'the sweeper appends them',
     { timeout: 45_000 },
@@ -195,12 +195,12 @@ describe.concurrent('SIGKILL', () => {
       const redis = new Redis(service.settings.redisUrl)
       await redis.del(await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:*`))
       redis.disconnect()
-      expectHere((await booksOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(
+      expectHere((await ledgerRowsOf(service.owner, caller.entitlementId)).map(({ entry }) => entry)).toEqual(
         answers.map(() => null),
       )
       const again = service.add(await startJobs(service.settings, addresses, 'jobs-again'))
-      const books = await settledBooks(service.owner, caller.entitlementId)
-      expectHere(books.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
+      const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+      expectHere(ledger.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
         answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
       )
       expectHere(again.running()).toBe(true)

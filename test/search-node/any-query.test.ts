@@ -5,10 +5,11 @@ import { credentials, status } from '@grpc/grpc-js'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import { connectSearchNode, isGrpcError } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
-import { EVERYTHING, bytesOf, requestOf } from '#test/support/search-node/asked.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
+import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { EVERYTHING, requestOf } from '#test/support/search-node/asked.ts'
 import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
 import type { NodeProcess } from '#test/support/search-node/node-process.ts'
 import { questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'b', '§'] }]
   artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
   node = await startNode(nodeEnvironment(store, keys.publicKeyDer, { LOG_LEVEL: 'debug' }))
-  client = connectSearchNode(node.address, credentials.createInsecure())
+  client = openSearchNodeClient(node.address, credentials.createInsecure())
   await prepare(artifact)
 })
 afterAll(async () => {
@@ -47,9 +48,9 @@ afterAll(async () => {
 })
 
 const prepare = ({ projectionId, manifestDigest }: TestArtifact) =>
-  client.call('PrepareVersion', { projection_id: projectionId, manifest_digest: manifestDigest }, 20_000)
-const search = (change: Partial<SearchRequest>): Promise<SearchReply> =>
-  client.call('Search', requestOf({ projection_id: artifact.projectionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
+  client.prepareVersion({ projectionId, manifestDigest }, 20_000)
+const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
+  client.search(requestOf({ projectionId: artifact.projectionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
 
 /** Pieces that a reader of provisions or words could stumble over, many times over. */
 const PIECES = [
@@ -102,19 +103,19 @@ test(
   async () => {
     const vector = queryNear(artifact.rows, 9, seededRandom(SEED))
     await fc.assert(
-      fc.asyncProperty(anyText, fc.boolean(), async (query_text, filtered) => {
-        fc.pre(query_text.trim() !== '')
+      fc.asyncProperty(anyText, fc.boolean(), async (text, filtered) => {
+        fc.pre(text.trim() !== '')
         const change = {
-          query_text,
+          text,
           filters: filtered ? { ...EVERYTHING, languages: ['de'] } : EVERYTHING,
           entitled: EVERYTHING,
         }
         const { passages } = await search(change)
         expect(passages.length).toBeLessThanOrEqual(5)
-        const both = await search({ ...change, query_vector: bytesOf(vector) })
+        const both = await search({ ...change, vector })
         expect(both.passages).toHaveLength(5)
-        expect(both.evidence).toHaveLength(EVIDENCE_FEATURES.length)
-        expect(both.evidence.every(Number.isFinite)).toBe(true)
+        expect(both.predictors).toHaveLength(PREDICTORS.length)
+        expect(both.predictors.every(Number.isFinite)).toBe(true)
       }),
       { numRuns: 80 },
     )
@@ -128,7 +129,7 @@ interface Ending {
   readonly told: string
 }
 
-function endingOf(reply: Promise<SearchReply>): Promise<Ending> {
+function endingOf(reply: Promise<SearchResult>): Promise<Ending> {
   return reply.then(
     () => ({ code: status.OK, told: '' }),
     (error: unknown) => ({ code: isGrpcError(error) ? error.code : status.UNKNOWN, told: String(error) }),
@@ -137,8 +138,8 @@ function endingOf(reply: Promise<SearchReply>): Promise<Ending> {
 
 test('no word of a query comes into the log, however the search ends', async () => {
   const secret = 'quenelliferous'
-  const query_text = `What of ${secret} under BEE 99.${secret} and § 433 ${secret}?`
-  const vector = bytesOf(queryNear(artifact.rows, 3, seededRandom(SEED)))
+  const text = `What of ${secret} under BEE 99.${secret} and § 433 ${secret}?`
+  const vector = queryNear(artifact.rows, 3, seededRandom(SEED))
   const damaged = await buildTestArtifact({
     store,
     rows: artifact.rows,
@@ -149,18 +150,18 @@ test('no word of a query comes into the log, however the search ends', async () 
   // Read, not mapped: what lies beyond the new end is an error, which the thread reports.
   truncateSync(join(damaged.folder, 'passages.jsonl'), 0)
 
-  expect((await search({ query_text, query_vector: vector })).passages).toHaveLength(5)
+  expect((await search({ text, vector })).passages).toHaveLength(5)
   const calls = [
-    search({ query_text }),
-    search({ query_text, limit: 0 }),
-    search({ query_text: query_text.repeat(BOUNDS.queryCharactersMax) }),
-    search({ query_text, query_vector: vector.subarray(4) }),
-    search({ query_text, filters: { ...EVERYTHING, in_force_on: secret } }),
-    search({ query_text, filters: { ...EVERYTHING, languages: [secret] } }),
-    search({ query_text, projection_id: secret }),
-    search({ query_text, projection_id: '00000000-0000-4000-8000-000000000009' }),
-    search({ query_text, query_vector: vector, projection_id: damaged.projectionId }),
-    client.call('Search', requestOf({ projection_id: artifact.projectionId, query_text }), 0),
+    search({ text }),
+    search({ text, limit: 0 }),
+    search({ text: text.repeat(BOUNDS.queryCharactersMax) }),
+    search({ text, vector: vector.subarray(4) }),
+    search({ text, filters: { ...EVERYTHING, inForceOn: secret } }),
+    search({ text, filters: { ...EVERYTHING, languages: [secret] } }),
+    search({ text, projectionId: secret }),
+    search({ text, projectionId: '00000000-0000-4000-8000-000000000009' }),
+    search({ text, vector, projectionId: damaged.projectionId }),
+    client.search(requestOf({ projectionId: artifact.projectionId, text }), 0),
   ]
   const endings = await Promise.all(calls.map(endingOf))
   expect(endings.map(({ code }) => code)).toEqual([
@@ -177,6 +178,6 @@ test('no word of a query comes into the log, however the search ends', async () 
   ])
   expect(endings.map(({ told }) => told).join(' ')).not.toContain(secret)
   await expect.poll(() => node.output()).toContain('call failed')
-  await client.call('ReleaseVersion', { projection_id: damaged.projectionId }, 5_000)
+  await client.releaseVersion(damaged.projectionId, 5_000)
   expect(node.output().toLowerCase()).not.toContain(secret)
 })

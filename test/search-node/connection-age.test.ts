@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ServerCredentials, credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
-import { heldLane } from '#test/support/search-node/held-worker.ts'
+import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
 vi.mock('#core/platform/bounds.ts', async (original) => {
@@ -30,9 +30,13 @@ beforeAll(async () => {
     openEverywhere: () => Promise.resolve(),
     closeEverywhere: () => Promise.resolve(),
   })
-  server = createServer({ pool: new SearchPool([heldLane().lane], 1), versions, log: createLog('test', 'silent') })
+  server = createServer({
+    pool: new SearchPool([createHeldWorker().worker], 1),
+    versions,
+    log: createLog('test', 'silent'),
+  })
   const port = await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())
-  client = connectSearchNode(`127.0.0.1:${port}`, credentials.createInsecure())
+  client = openSearchNodeClient(`127.0.0.1:${port}`, credentials.createInsecure())
 })
 afterAll(async () => {
   client.close()
@@ -40,9 +44,8 @@ afterAll(async () => {
 })
 
 test('a version that takes long to load is loaded although its connection grows old meanwhile', async () => {
-  const prepared = client.call(
-    'PrepareVersion',
-    { projection_id: '00000000-0000-4000-8000-000000000001', manifest_digest: Buffer.alloc(32) },
+  const prepared = client.prepareVersion(
+    { projectionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) },
     10_000,
   )
   // The node's own answer, not the end of the connection.

@@ -6,11 +6,11 @@ import type { MethodDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { protoPath } from 'grpc-health-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { bytesOf, requestOf } from '#test/support/search-node/asked.ts'
+import { requestOf } from '#test/support/search-node/asked.ts'
 import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
 
 const keys = signingKeys()
@@ -26,11 +26,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(store, { recursive: true, force: true }))
 
 const prepare = (to: SearchNodeClient) =>
-  to.call('PrepareVersion', { projection_id: artifact.projectionId, manifest_digest: artifact.manifestDigest }, 20_000)
+  to.prepareVersion({ projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest }, 20_000)
 
 const search = (to: SearchNodeClient) => {
-  const query_vector = bytesOf(queryNear(artifact.rows, 7, seededRandom(seed)))
-  return to.call('Search', requestOf({ projection_id: artifact.projectionId, query_vector }), 5_000)
+  const vector = queryNear(artifact.rows, 7, seededRandom(seed))
+  return to.search(requestOf({ projectionId: artifact.projectionId, vector }), 5_000)
 }
 
 interface Health {
@@ -64,7 +64,7 @@ function healthOf(address: string): Health {
 test('on SIGTERM health fails first, searches are answered through the drain period, then the process ends with 0', async () => {
   const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '700' }))
   const [calls, health] = [
-    connectSearchNode(draining.address, credentials.createInsecure()),
+    openSearchNodeClient(draining.address, credentials.createInsecure()),
     healthOf(draining.address),
   ]
   await prepare(calls)
@@ -82,11 +82,11 @@ test('on SIGTERM health fails first, searches are answered through the drain per
 
 test('searches in flight when the drain period ends are still answered', async () => {
   const stopping = await startNode(nodeEnvironment(store, keys.publicKeyDer))
-  const calls = connectSearchNode(stopping.address, credentials.createInsecure())
+  const calls = openSearchNodeClient(stopping.address, credentials.createInsecure())
   await prepare(calls)
   const inFlight = Array.from({ length: 100 }, () => search(calls))
   // On the same connection, so its reply means that all searches have arrived.
-  await calls.call('GetStatus', {}, 2_000)
+  await calls.status(2_000)
   stopping.child.kill('SIGTERM')
   const outcomes = await Promise.allSettled(inFlight)
   expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled').length).toBe(100)

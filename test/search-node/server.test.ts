@@ -1,7 +1,7 @@
 import { credentials, ServerCredentials, status } from '@grpc/grpc-js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
@@ -9,13 +9,13 @@ import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { testManifest } from '#test/support/artifact.ts'
-import { bytesOf, requestOf } from '#test/support/search-node/asked.ts'
-import { heldLane } from '#test/support/search-node/held-worker.ts'
-import type { HeldLane } from '#test/support/search-node/held-worker.ts'
+import { requestOf } from '#test/support/search-node/asked.ts'
+import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
+import type { HeldWorker } from '#test/support/search-node/held-worker.ts'
 
 const ID = '00000000-0000-4000-8000-000000000001'
 const lines: string[] = []
-let held: HeldLane
+let held: HeldWorker
 let pool: SearchPool
 let server: SearchServer
 let client: SearchNodeClient
@@ -23,8 +23,8 @@ let client: SearchNodeClient
 /** The server over real gRPC, in front of one scoring thread that the test holds, with room for one waiting search. */
 beforeEach(async () => {
   lines.length = 0
-  held = heldLane()
-  pool = new SearchPool([held.lane], 1)
+  held = createHeldWorker()
+  pool = new SearchPool([held.worker], 1)
   const versions = new Versions({
     artifactFolder: (projectionId) => projectionId,
     verify: async (projectionId) => {
@@ -38,11 +38,11 @@ beforeEach(async () => {
     closeEverywhere: async () => undefined,
   })
   server = createServer({ pool, versions, log: createLog('search-node', 'info', (line) => lines.push(line)) })
-  client = connectSearchNode(
+  client = openSearchNodeClient(
     `127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`,
     credentials.createInsecure(),
   )
-  await client.call('PrepareVersion', { projection_id: ID, manifest_digest: Buffer.alloc(32) }, 2_000)
+  await client.prepareVersion({ projectionId: ID, manifestDigest: Buffer.alloc(32) }, 2_000)
 })
 afterEach(async () => {
   client.close()
@@ -50,13 +50,13 @@ afterEach(async () => {
 })
 
 function search(limit: number, timeoutMs = 5_000, signal?: AbortSignal) {
-  const request = requestOf({ projection_id: ID, query_vector: bytesOf(new Float32Array(8).fill(1)), limit })
-  const outcome = client.call('Search', request, timeoutMs, signal)
+  const request = requestOf({ projectionId: ID, vector: new Float32Array(8).fill(1), limit })
+  const outcome = client.search(request, timeoutMs, signal)
   outcome.catch(() => undefined)
   return outcome
 }
 
-const leases = async (): Promise<number | undefined> => (await client.call('GetStatus', {}, 2_000)).loaded[0]?.leases
+const leases = async (): Promise<number | undefined> => (await client.status(2_000)).loaded[0]?.leases
 
 test('a full queue is RESOURCE_EXHAUSTED at once, while the searches before it go on', async () => {
   const before = [search(1), search(2)]
@@ -97,17 +97,17 @@ test('a call cancelled in the queue is dropped; one that runs keeps its lease un
 test('a release waits for the search that runs', async () => {
   const running = search(1)
   await expect.poll(leases).toBe(1)
-  const released = client.call('ReleaseVersion', { projection_id: ID }, 5_000)
-  await expect.poll(async () => (await client.call('GetStatus', {}, 2_000)).loaded[0]?.state).toBe('releasing')
+  const released = client.releaseVersion(ID, 5_000)
+  await expect.poll(async () => (await client.status(2_000)).loaded[0]?.state).toBe('releasing')
   await expect(search(2)).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
   held.finish()
   await Promise.allSettled([running])
-  expect(await released).toEqual({ was_loaded: true })
+  expect(await released).toBe(true)
 })
 
 test('a refused artifact is DATA_LOSS with the reason, and is logged', async () => {
   await expect(
-    client.call('PrepareVersion', { projection_id: ID.replace(/1$/, '2'), manifest_digest: Buffer.alloc(32) }, 2_000),
+    client.prepareVersion({ projectionId: ID.replace(/1$/, '2'), manifestDigest: Buffer.alloc(32) }, 2_000),
   ).rejects.toMatchObject({
     code: status.DATA_LOSS,
     details: 'facets.bin is damaged.',
@@ -123,9 +123,8 @@ test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async (
     code: status.INTERNAL,
     details: 'The search node failed; ask another node.',
   })
-  const refused = client.call(
-    'PrepareVersion',
-    { projection_id: ID.replace(/1$/, '3'), manifest_digest: Buffer.alloc(32) },
+  const refused = client.prepareVersion(
+    { projectionId: ID.replace(/1$/, '3'), manifestDigest: Buffer.alloc(32) },
     2_000,
   )
   await expect(refused).rejects.toMatchObject({
@@ -136,8 +135,8 @@ test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async (
 })
 
 test.each([
-  { projection_id: 'no id', manifest_digest: Buffer.alloc(32) },
-  { projection_id: ID, manifest_digest: Buffer.alloc(31) },
+  { projectionId: 'no id', manifestDigest: Buffer.alloc(32) },
+  { projectionId: ID, manifestDigest: Buffer.alloc(31) },
 ])('a request to prepare that names no version is INVALID_ARGUMENT', async (request) => {
-  await expect(client.call('PrepareVersion', request, 2_000)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
+  await expect(client.prepareVersion(request, 2_000)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 import { signingKeys } from '#test/support/artifact.ts'
@@ -87,9 +87,9 @@ async function threadsOf(
   channel = credentials.createInsecure(),
   address = node.address,
 ): Promise<number> {
-  const client = connectSearchNode(address, channel)
+  const client = openSearchNodeClient(address, channel)
   try {
-    return (await client.call('GetStatus', {}, 3_000)).threads
+    return (await client.status(3_000)).threads
   } finally {
     client.close()
   }

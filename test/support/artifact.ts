@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/index/format/layout.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
 import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
@@ -89,6 +90,36 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
   }
 }
 
+/** A passage as a search result shows it. */
+export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' | 'row' | 'cited'> {
+  const { document, citation, metadata, place } = record
+  return {
+    chunkId: record.chunk_id,
+    sourceId: record.source_id,
+    text: record.text,
+    document: {
+      id: document.id,
+      revisionId: document.revision_id,
+      title: document.title,
+      authority: document.authority,
+      canonicalUrl: document.canonical_url,
+      publishedAt: document.published_at,
+      effectiveAt: document.effective_at,
+    },
+    citation: {
+      label: citation.label,
+      sourceAnchor: citation.source_anchor,
+      sourceSnapshotId: citation.source_snapshot_id,
+    },
+    metadata: {
+      language: metadata.language,
+      jurisdiction: metadata.jurisdiction,
+      verificationStatus: metadata.verification_status,
+    },
+    place: { ordinal: place.ordinal, documentPassages: place.document_passages },
+  }
+}
+
 export interface TestCorpusOptions {
   readonly rows: number
   readonly dimensions: number
@@ -164,7 +195,7 @@ export async function buildTestArtifact({
   acts = [],
 }: TestArtifactOptions): Promise<TestArtifact> {
   const projectionId = derivedUuid('test', name)
-  const folder = openArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
+  const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
   const written = await writeArtifact({
     artifactFolder: folder,
     projectionId,
@@ -187,9 +218,9 @@ export interface TestFilters {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
   readonly subjects: readonly string[]
-  readonly any_subject: boolean
-  readonly verification_statuses: readonly string[]
-  readonly in_force_on: string
+  readonly anySubject: boolean
+  readonly verificationStatuses: readonly string[]
+  readonly inForceOn: string
 }
 
 /** The definition of a filter, row by row: what every search plan must agree with. */
@@ -199,11 +230,11 @@ export function allows(filters: TestFilters, record: PassageRecord): boolean {
     !filters.jurisdictions.includes(record.metadata.jurisdiction)
   )
     return false
-  if (!filters.verification_statuses.includes(record.metadata.verification_status)) return false
+  if (!filters.verificationStatuses.includes(record.metadata.verification_status)) return false
   if (filters.documents.length > 0 && !filters.documents.includes(record.document.id)) return false
-  if (!filters.any_subject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
-  if (filters.in_force_on === '') return true
-  const day = dayNumber(filters.in_force_on)
+  if (!filters.anySubject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
+  if (filters.inForceOn === '') return true
+  const day = dayNumber(filters.inForceOn)
   return (
     dayNumber(record.in_force_from) <= day &&
     day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))

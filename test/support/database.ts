@@ -25,7 +25,7 @@ function withDatabase(url: string, name: string): string {
  * A migrated, empty database of its own: call it once in a test file's `beforeAll`. A global setup passes the servers,
  * which only tests can inject.
  */
-export async function createTestDatabase(servers: RunServers = inject('servers')): Promise<TestDatabase> {
+export async function openTestDatabase(servers: RunServers = inject('servers')): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
   await createDatabaseIfAbsent(maintenanceUrl, name, TEMPLATE_DATABASE)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /**
@@ -69,7 +69,7 @@ const requestSchema = z.object({
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
 
 export async function startProvider(): Promise<Provider> {
-  const embedder = localEmbedder()
+  const embedder = createLocalEmbedder()
   const asked: string[] = []
 
   async function embeddings(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -34,7 +34,7 @@ async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): P
  * An empty logical database of the run's Redis. Commands that reach across databases (FLUSHALL, CONFIG, SHUTDOWN,
  * CLIENT KILL) need `startOwnRedis` instead.
  */
-export async function createTestRedis(
+export async function openTestRedis(
   { redisPort: port }: Pick<RunServers, 'redisPort'> = inject('servers'),
 ): Promise<TestRedis> {
   const urlOf = (database: number): string => `redis://127.0.0.1:${port}/${database}`

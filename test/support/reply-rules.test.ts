@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { replyFaults } from './reply-rules.ts'
 
 const REQUEST_ID = 'req_0b7e9a51-3f5f-4c3e-9c57-6f0c1d6a4c11'
@@ -95,7 +95,7 @@ function errorWith(code: string, retryable: boolean, more: object = {}): string 
 }
 
 describe('the rules that every reply is held against', () => {
-  it('find no fault with good replies', () => {
+  test('find no fault with good replies', () => {
     for (const body of [
       successWith(),
       successWith({}, []),
@@ -110,7 +110,7 @@ describe('the rules that every reply is held against', () => {
     expect(faults(409, repeated, headersFor(repeated, { ...RATE_LIMIT, 'x-should-retry': 'false' }))).toEqual([])
   })
 
-  it.each([
+  test.each([
     ['another media type', { 'content-type': 'text/plain' }],
     ['a wrong length', { 'content-length': '1' }],
     ['a reply that may be stored', { 'cache-control': undefined }],
@@ -125,7 +125,7 @@ describe('the rules that every reply is held against', () => {
     expect(faults(200, body, headersFor(body, { ...RATE_LIMIT, ...change }))).not.toEqual([])
   })
 
-  it.each([
+  test.each([
     ['a field too many', successWith({ extra: 1 })],
     ['passages with an abstention', decided({ decision: 'abstain' })],
     ['an abstention although the value reaches the threshold', decided({}, [])],
@@ -156,7 +156,7 @@ describe('the rules that every reply is held against', () => {
     expect(faults(200, body, headersFor(body, RATE_LIMIT))).not.toEqual([])
   })
 
-  it.each([
+  test.each([
     ['a status that is not of the table', 500, errorWith('INTERNAL_UNAVAILABLE', true), { 'retry-after': '1' }],
     ['a code under another status', 403, errorWith('INVALID_REQUEST', false), {}],
     ['retryable the other way', 503, errorWith('INTERNAL_UNAVAILABLE', false), {}],

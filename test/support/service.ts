@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
 import type { LocalService } from '#jobs/cli/local/processes.ts'
 import { publish } from '#jobs/cli/demo/publish.ts'
@@ -12,9 +12,9 @@ import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import { KNOWLEDGE_BASE, connectToService } from './caller.ts'
 import type { ServiceAccess, ServiceConnection } from './caller.ts'
-import { createTestDatabase } from './database.ts'
+import { openTestDatabase } from './database.ts'
 import type { TestDatabase } from './database.ts'
-import { createTestRedis } from './redis.ts'
+import { openTestRedis } from './redis.ts'
 import { testSecrets } from './secrets.ts'
 import type { RunServers } from './setup.ts'
 
@@ -52,8 +52,8 @@ const UNHEARD = { update: () => undefined, end: () => undefined }
 
 export async function startTestService(options: ServiceOptions = {}): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-service-'))
-  const database = await createTestDatabase(options.servers)
-  const redis = options.redisUrl === undefined ? await createTestRedis(options.servers) : undefined
+  const database = await openTestDatabase(options.servers)
+  const redis = options.redisUrl === undefined ? await openTestRedis(options.servers) : undefined
   const settings: StackSettings = {
     folder,
     serviceUrl: database.serviceUrl,
@@ -90,7 +90,7 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
       await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
       return (
         await publish(
-          { operator, store: openArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl },
+          { operator, store: createArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl },
           publication,
           UNHEARD,
         )

@@ -27,7 +27,7 @@ const OWN_DIRECTION_LENGTH = Math.sqrt(5)
  * Stems below it (function words, enumerators) do not turn a text's own direction: `notify a breach` and `notifies the
  * breaches` share theirs.
  */
-const INFORMATIVE_FROM = 0.5
+const CONTENT_WEIGHT_MIN = 0.5
 
 const STEM_SEED = 1
 const GRAM_SEED = 2
@@ -35,11 +35,11 @@ const TEXT_SEED = 3
 
 /**
  * Embeds by hashing words: deterministic, without a model file, a corpus or state. Queries and passages (`heading +
- * "\n" + text`) take the same road. Every text gives a valid vector; one that says nothing (punctuation, function
+ * "\n" + text`) are embedded alike. Every text gives a valid vector; one that says nothing (punctuation, function
  * words) is near to nothing but itself. Tokens are always null. Why it is shaped so, and what it reaches:
  * core/decisions/0001-local-embedder.md.
  */
-export function localEmbedder(): Embedder {
+export function createLocalEmbedder(): Embedder {
   return {
     space: { provider: 'local', model: 'hashed-words-v1', dimensions: DIMENSIONS },
     embed(texts, signal) {
@@ -52,16 +52,16 @@ export function localEmbedder(): Embedder {
 function embedText(text: string): Float32Array<ArrayBuffer> {
   const vector = new Float64Array(DIMENSIONS)
   let ownSeed = 0
-  let informative = 0
+  let contentTerms = 0
   for (const [stem, weight] of termWeights(text)) {
     const stemHash = hashUnits(stem, 0, stem.length, STEM_SEED)
     addHashed(vector, stemHash, weight, STEM_PLACES)
     addGrams(vector, stem, weight)
-    if (weight < INFORMATIVE_FROM) continue
+    if (weight < CONTENT_WEIGHT_MIN) continue
     ownSeed = (ownSeed + stemHash) | 0
-    informative++
+    contentTerms++
   }
-  if (informative === 0) {
+  if (contentTerms === 0) {
     const folded = fold(text)
     ownSeed = hashUnits(folded, 0, folded.length, TEXT_SEED)
   }

@@ -21,7 +21,7 @@ const INFLECTIONS: readonly (readonly [suffix: string, lettersLeftMin: number])[
  * `Vertrag`, `Verträge`, `Vertrages`; `demande`, `demandés`. Deliberately light, since query and passage pass through
  * the same rules and a rule too many joins strangers.
  */
-export function stem(word: string): string {
+export function lightStem(word: string): string {
   if (word.length <= STEM_LENGTH_MIN || /[^a-z]/.test(word)) return word
   let rest = withoutPlural(word)
   if (rest.endsWith('ie') && rest.length >= 5) rest = `${rest.slice(0, -2)}y`

@@ -1,5 +1,5 @@
 import { COMMON_WORDS, FUNCTION_WORDS, VERY_COMMON_WORDS } from '#core/index/analysis/common-words.ts'
-import { stem } from './light-stemmer.ts'
+import { lightStem } from './light-stemmer.ts'
 import { startsWithDigit, words } from '#core/index/analysis/words.ts'
 
 /**
@@ -13,11 +13,11 @@ const ENUMERATOR = /^(?:.|[ivx]+)$/u
 
 const functionWords = new Set(words(FUNCTION_WORDS))
 const weightOfStem = new Map<string, number>()
-for (const word of words(COMMON_WORDS)) weightOfStem.set(stem(word), WEIGHT.common)
-for (const word of words(VERY_COMMON_WORDS)) weightOfStem.set(stem(word), WEIGHT.veryCommon)
+for (const word of words(COMMON_WORDS)) weightOfStem.set(lightStem(word), WEIGHT.common)
+for (const word of words(VERY_COMMON_WORDS)) weightOfStem.set(lightStem(word), WEIGHT.veryCommon)
 
 /** Weight in (0, 1] of one word of `words()`, given its stem. */
-export function informativeness(word: string, stemOfWord: string): number {
+export function staticIdf(word: string, stemOfWord: string): number {
   if (functionWords.has(word)) return WEIGHT.functionWord
   if (ENUMERATOR.test(word)) return WEIGHT.enumerator
   if (startsWithDigit(word)) return WEIGHT.number

@@ -1,5 +1,5 @@
-import { informativeness } from './static-idf.ts'
-import { stem } from './light-stemmer.ts'
+import { staticIdf } from './static-idf.ts'
+import { lightStem } from './light-stemmer.ts'
 import { words } from '#core/index/analysis/words.ts'
 
 /** Each word of a heading counts once more: a heading says what the provision is about. */
@@ -8,11 +8,11 @@ const HEADING_EXTRA_COUNT = 1
 interface Term {
   count: number
   /** Of the most informative word with this stem. */
-  informativeness: number
+  staticIdf: number
 }
 
 /**
- * What a text is about: each stem with informativeness × (1 + ln occurrences).
+ * What a text is about: each stem with its static idf × (1 + ln occurrences).
  * The first line of several is the heading. No words, no entries.
  */
 export function termWeights(text: string): Map<string, number> {
@@ -26,16 +26,16 @@ export function termWeights(text: string): Map<string, number> {
 
   const terms = new Map<string, Term>()
   for (const [word, count] of counts) {
-    const wordStem = stem(word)
-    const weight = informativeness(word, wordStem)
+    const wordStem = lightStem(word)
+    const weight = staticIdf(word, wordStem)
     const term = terms.get(wordStem)
-    if (term === undefined) terms.set(wordStem, { count, informativeness: weight })
+    if (term === undefined) terms.set(wordStem, { count, staticIdf: weight })
     else {
       term.count += count
-      term.informativeness = Math.max(term.informativeness, weight)
+      term.staticIdf = Math.max(term.staticIdf, weight)
     }
   }
   const weights = new Map<string, number>()
-  for (const [wordStem, term] of terms) weights.set(wordStem, term.informativeness * (1 + Math.log(term.count)))
+  for (const [wordStem, term] of terms) weights.set(wordStem, term.staticIdf * (1 + Math.log(term.count)))
   return weights
 }

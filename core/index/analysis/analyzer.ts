@@ -1,5 +1,5 @@
 import { FUNCTION_WORDS } from './common-words.ts'
-import { stemmerFor } from './snowball.ts'
+import { snowballStemmer } from './snowball.ts'
 import { fold, words } from './words.ts'
 
 /** Longer words are cut: at most three UTF-8 bytes a unit, a term's length fits one byte. */
@@ -58,7 +58,7 @@ export function primaryLanguage(tag: string): string {
 function termsOfWordIn(language: string): TermsOfWord {
   const primary = primaryLanguage(language)
   const dropped = functionWords.get(primary)
-  const stem = stemmerFor(primary)
+  const stem = snowballStemmer(primary)
   return (word) => (dropped?.has(word) === true ? [] : termsOfWord(word, stem))
 }
 
@@ -87,13 +87,13 @@ export function analyze(text: string, language: string, wanted: (word: string) =
 export function createAnalyzer(): (text: string, language: string) => string[] {
   const languages = new Map<string, TermsOfWord>()
   return (text, language) => {
-    const known = languages.get(language) ?? remembering(termsOfWordIn(language))
+    const known = languages.get(language) ?? memoized(termsOfWordIn(language))
     languages.set(language, known)
     return termsOfText(text, known)
   }
 }
 
-function remembering(termsOf: TermsOfWord): TermsOfWord {
+function memoized(termsOf: TermsOfWord): TermsOfWord {
   const memory = new Map<string, readonly string[]>()
   return (word) => {
     const known = memory.get(word)

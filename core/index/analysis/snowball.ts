@@ -35,6 +35,6 @@ const STEMMERS: ReadonlyMap<string, Stemmer> = new Map<string, Stemmer>([
  * The stem of a folded word of letters only; the word itself in a language without a stemmer. @param language primary
  * subtag, lower case.
  */
-export function stemmerFor(language: string): Stemmer {
+export function snowballStemmer(language: string): Stemmer {
   return STEMMERS.get(language) ?? ((word) => word)
 }

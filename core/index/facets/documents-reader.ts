@@ -11,7 +11,7 @@ export interface DocumentTable {
 }
 
 /** @param bytes the verified `documents.bin`, aligned. */
-export function readDocuments(bytes: ArrayBuffer, documents: number): DocumentTable {
+export function readDocumentTable(bytes: ArrayBuffer, documents: number): DocumentTable {
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)
   const ids = Buffer.from(bytes, 0, firstRunsOffset)
   const firstRuns = new Uint32Array(bytes, firstRunsOffset, documents + 1)

@@ -17,8 +17,8 @@ export function cellsFault(bytes: Buffer, rows: number, dimensions: number, divi
   }
   if (start !== rows) return 'The cells of cells.bin do not end with the passages.'
   for (let cell = 0; cell < cells; cell++) {
-    const spread = bytes.readFloatLE(layout.spreadsOffset + cell * 4)
-    if (!Number.isFinite(spread) || spread < 0) return 'A cell of cells.bin has no spread.'
+    const deviation = bytes.readFloatLE(layout.standardDeviationsOffset + cell * 4)
+    if (!Number.isFinite(deviation) || deviation < 0) return 'A cell of cells.bin has no standard deviation.'
   }
   const seen = new Uint8Array(rows)
   for (let at = layout.rowsOffset; at < layout.directionsOffset; at += 4) {

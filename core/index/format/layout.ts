@@ -50,7 +50,7 @@ export function facetsLayout(
 }
 
 /**
- * How many spreads beyond its mean a cell is taken to reach: `near` where a query's own neighbourhood is allowed, else
+ * How many standard deviations beyond its mean a cell is taken to reach: `near` where a query's own neighbourhood is allowed, else
  * `far`.
  */
 export interface Reach {
@@ -67,7 +67,7 @@ export interface Division {
 /** Byte offsets of the parts of a file, and its length. */
 export interface CellsLayout {
   readonly startsOffset: number
-  readonly spreadsOffset: number
+  readonly standardDeviationsOffset: number
   readonly rowsOffset: number
   readonly directionsOffset: number
   readonly meansOffset: number
@@ -76,17 +76,24 @@ export interface CellsLayout {
 
 /**
  * `cells.bin`: float64 scale of the means; (cells + 1) uint32, the first slot of each cell and the end; cells float32,
- * the spread of each: the standard deviation of its heads about their mean, along a direction that a query may have;
+ * the standard deviation of the heads of each about their mean, along a direction that a query may have;
  * rows uint32, the row in each slot; head × dimensions float32, the directions by which a query gets its head, none
  * where a head is as long as a vector; cells × head int8, the mean of each cell's heads times the scale.
  */
 export function cellsLayout(rows: number, dimensions: number, { cells, head }: Division): CellsLayout {
   const startsOffset = 8
-  const spreadsOffset = startsOffset + (cells + 1) * 4
-  const rowsOffset = spreadsOffset + cells * 4
+  const standardDeviationsOffset = startsOffset + (cells + 1) * 4
+  const rowsOffset = standardDeviationsOffset + cells * 4
   const directionsOffset = rowsOffset + rows * 4
   const meansOffset = directionsOffset + (head === dimensions ? 0 : head * dimensions * 4)
-  return { startsOffset, spreadsOffset, rowsOffset, directionsOffset, meansOffset, bytes: meansOffset + cells * head }
+  return {
+    startsOffset,
+    standardDeviationsOffset,
+    rowsOffset,
+    directionsOffset,
+    meansOffset,
+    bytes: meansOffset + cells * head,
+  }
 }
 
 /** Bytes of one document's id (a UUID). */

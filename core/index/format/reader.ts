@@ -5,20 +5,20 @@ import type { Facets, Reach } from './layout.ts'
 import type { Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { ownBytes, readFully } from './file-reader.ts'
-import { openReferences } from '#core/index/references/reader.ts'
-import type { ReferencesIndex } from '#core/index/references/reader.ts'
+import { openReferencesReader } from '#core/index/references/reader.ts'
+import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
-import { createAllowedCache } from '#search-node/search/filter-bitset.ts'
-import type { AllowedCache } from '#search-node/search/filter-bitset.ts'
+import { createFilterCache } from '#search-node/search/filter-bitset.ts'
+import type { FilterCache } from '#search-node/search/filter-bitset.ts'
 import { readCells } from '#search-node/search/candidates/vectors/cells.ts'
 import type { Cells } from '#search-node/search/candidates/vectors/cells.ts'
-import { readDocuments } from '#core/index/facets/documents-reader.ts'
+import { readDocumentTable } from '#core/index/facets/documents-reader.ts'
 import type { DocumentTable } from '#core/index/facets/documents-reader.ts'
-import { openForward } from '#core/index/lexical/forward-reader.ts'
-import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
-import { openLexical } from '#core/index/lexical/reader.ts'
-import type { LexicalIndex } from '#core/index/lexical/reader.ts'
+import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
+import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 
@@ -61,7 +61,7 @@ export interface FacetTable {
 }
 
 /** One thread's view of one artifact. */
-export interface Mapping {
+export interface IndexReader {
   readonly passages: number
   readonly dimensions: number
   readonly cells: Cells
@@ -71,24 +71,24 @@ export interface Mapping {
   readonly heads: RowFile
   readonly facets: FacetTable
   readonly rows: RowTable
-  readonly lexical: LexicalIndex
-  readonly forward: ForwardIndex
-  readonly references: ReferencesIndex
-  readonly allowedCache: AllowedCache
+  readonly lexical: LexicalReader
+  readonly forward: ForwardReader
+  readonly references: ReferencesReader
+  readonly allowedCache: FilterCache
   passage(row: number): PassageRecord
   close(): void
 }
 
 /** @throws Error if a file is not what the verified manifest says. */
-export function openMapping(ref: ArtifactRef): Mapping {
+export function openIndex(ref: ArtifactRef): IndexReader {
   const { folder, passages, dimensions } = ref
   const vectors = openRowFile(join(folder, 'vectors.f32'), dimensions * 4)
   const heads = openRowFile(join(folder, 'vectors.i8'), ref.head)
   const lines = openPassages(folder)
   const facets = openFacets(ref)
-  const lexical = openLexical(folder, passages)
-  const forward = openForward(folder, passages)
-  const references = openReferences(folder)
+  const lexical = openLexicalReader(folder, passages)
+  const forward = openForwardReader(folder, passages)
+  const references = openReferencesReader(folder)
   return {
     passages,
     dimensions,
@@ -100,7 +100,7 @@ export function openMapping(ref: ArtifactRef): Mapping {
     lexical,
     forward,
     references,
-    allowedCache: createAllowedCache(),
+    allowedCache: createFilterCache(),
     passage: lines.passage,
     close() {
       vectors.close()
@@ -114,7 +114,7 @@ export function openMapping(ref: ArtifactRef): Mapping {
   }
 }
 
-function openPassages(folder: string): Pick<Mapping, 'passage' | 'close'> {
+function openPassages(folder: string): Pick<IndexReader, 'passage' | 'close'> {
   const offsets = new Float64Array(ownBytes(join(folder, 'passages.offsets')))
   const file = openSync(join(folder, 'passages.jsonl'), 'r')
   return {
@@ -145,7 +145,7 @@ function openFacets({ folder, passages, documents }: ArtifactRef): {
   const table: FacetTable = {
     facets,
     bitset: (value) => new Uint32Array(part(value * words * 4, words)),
-    documents: readDocuments(ownBytes(join(folder, 'documents.bin')), documents),
+    documents: readDocumentTable(ownBytes(join(folder, 'documents.bin')), documents),
     inForceFrom: new Int32Array(part(fromOffset, passages)),
     inForceTo: new Int32Array(part(toOffset, passages)),
   }

@@ -19,7 +19,7 @@ export interface ArtifactStore {
 }
 
 /** @param url a `file:` URL, already validated. */
-export function openArtifactStore(url: string): ArtifactStore {
+export function createArtifactStore(url: string): ArtifactStore {
   const root = fileURLToPath(url)
   return {
     artifactFolder: (projectionId) => join(root, 'artifacts', projectionId),

@@ -10,7 +10,7 @@ import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
 import type { FacetsWriter } from '#core/index/facets/writer.ts'
-import { createHashedFile, syncPath } from '#core/platform/hashed-file.ts'
+import { openHashedFile, syncPath } from '#core/platform/hashed-file.ts'
 import type { FileDigest, HashedFile } from '#core/platform/hashed-file.ts'
 import {
   ARTIFACT_FORMAT,
@@ -128,9 +128,9 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 }
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
-  const vectors = await createHashedFile(join(folder, 'vectors.f32'))
-  const passages = await createHashedFile(join(folder, 'passages.jsonl'))
-  const tokens = await createHashedFile(join(folder, 'forward.tokens'))
+  const vectors = await openHashedFile(join(folder, 'vectors.f32'))
+  const passages = await openHashedFile(join(folder, 'passages.jsonl'))
+  const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
     const { quantized, offsets, facets, documents, table, lexical, forward, references } = await writeRows(input, {
       vectors,
@@ -175,7 +175,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
 }
 
 async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<FileDigest> {
-  const file = await createHashedFile(path)
+  const file = await openHashedFile(path)
   try {
     for (const piece of pieces) await file.write(piece)
     return await file.finish()

@@ -5,7 +5,7 @@ import type { ForwardDescription } from './forward.ts'
 import { openSized, ownBytes, readFully } from '#core/index/format/file-reader.ts'
 
 /** The words of rows; see `core/index/lexical/forward.ts`. */
-export interface ForwardIndex {
+export interface ForwardReader {
   readonly description: ForwardDescription
   /** In how many rows two words stand side by side, or more. */
   readonly pairFrequency: (first: number, second: number) => number
@@ -13,14 +13,14 @@ export interface ForwardIndex {
    * Reads neighbouring rows at once.
    * @param from first row. @param to last row. @returns their words, valid until the next call.
    */
-  readonly read: (from: number, to: number) => RowsWords
+  readonly read: (from: number, to: number) => RowsTokens
   readonly close: () => void
 }
 
 /**
  * Rows `from` to `to` of the index. A view of a row costs more than to look through it: loops take the places instead.
  */
-export interface RowsWords {
+export interface RowsTokens {
   /** Word hashes, and what lies between them. */
   readonly tokens: Uint32Array
   /** Place of a row's first word in `tokens`, heading first. */
@@ -34,7 +34,7 @@ export interface RowsWords {
 }
 
 /** @throws Error if a file is not as long as the description says. */
-export function openForward(folder: string, rows: number): ForwardIndex {
+export function openForwardReader(folder: string, rows: number): ForwardReader {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
   const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
   const pairs = openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)

@@ -51,9 +51,9 @@ export function pairSlot(first: number, second: number, bits: number): number {
 
 export interface ForwardWriter {
   /**
-   * @param continues whether the row before belongs to the same revision. @returns the row's bytes in `forward.tokens`.
+   * @param sameRevisionAsPrevious whether the row before belongs to the same revision. @returns the row's bytes in `forward.tokens`.
    */
-  add(terms: LexicalTerms, continues: boolean): Uint8Array
+  add(terms: LexicalTerms, sameRevisionAsPrevious: boolean): Uint8Array
   finish(): { readonly description: ForwardDescription; readonly offsets: Uint8Array; readonly pairs: Uint8Array }
 }
 
@@ -67,12 +67,12 @@ export function createForwardWriter(rows: number): ForwardWriter {
   let [before, beforeThat, run] = [0, 0, 0]
   let row = 0
   return {
-    add({ language, heading, text }, continues) {
+    add({ language, heading, text }, sameRevisionAsPrevious) {
       const primary = primaryLanguage(language)
       const hashes = [...heading, ...text].map((term) => tokenHash(primary, term))
       const encoded = Uint32Array.of(heading.length, ...hashes)
       countPairs(encoded.subarray(1), pairs, bits)
-      run = continues && row > 0 ? run + 1 : 0
+      run = sameRevisionAsPrevious && row > 0 ? run + 1 : 0
       total.length += heading.length + text.length
       if (run > 0) total.beside += before + text.length
       if (run > 1) total.near += beforeThat + text.length

@@ -10,7 +10,7 @@ import type { TermEntry } from './posting-list.ts'
  * One thread's view of a lexical index. In memory stays only the first term of every block of the dictionary, some 20
  * bytes for 32 terms; everything else is read from the page cache, which all threads share.
  */
-export interface LexicalIndex {
+export interface LexicalReader {
   readonly description: LexicalDescription
   find(language: string, term: string): TermEntry | undefined
   list(entry: TermEntry): PostingList
@@ -21,7 +21,7 @@ export interface LexicalIndex {
  * @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says, or
  * describes another number of rows.
  */
-export function openLexical(folder: string, rows: number): LexicalIndex {
+export function openLexicalReader(folder: string, rows: number): LexicalReader {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)

@@ -10,7 +10,7 @@ export interface RowTable {
   readonly documents: Uint32Array
   readonly provisions: Uint32Array
   readonly chunkRanks: Uint32Array
-  readonly continues: Uint8Array
+  readonly sameRevisionAsPrevious: Uint8Array
 }
 
 export function rowTableBytes(rows: number): number {
@@ -24,7 +24,7 @@ export function readRowTable(bytes: ArrayBuffer, rows: number): RowTable {
     documents: new Uint32Array(bytes, 0, rows),
     provisions: new Uint32Array(bytes, rows * 4, rows),
     chunkRanks: new Uint32Array(bytes, rows * 8, rows),
-    continues: new Uint8Array(bytes, rows * 12, rows),
+    sameRevisionAsPrevious: new Uint8Array(bytes, rows * 12, rows),
   }
 }
 
@@ -46,10 +46,10 @@ export function createRowTableWriter(rows: number): RowTableWriter {
       table.documents[row] = numberOf(documents, record.document.id)
       table.provisions[row] = numberOf(provisions, record.provision)
       chunkIds[row] = record.chunk_id
-      const continues = row > 0 && record.document.revision_id === revision
+      const sameRevisionAsPrevious = row > 0 && record.document.revision_id === revision
       revision = record.document.revision_id
-      table.continues[row] = Number(continues)
-      return continues
+      table.sameRevisionAsPrevious[row] = Number(sameRevisionAsPrevious)
+      return sameRevisionAsPrevious
     },
     finish() {
       const order = Uint32Array.from(chunkIds.keys()).sort((a, b) =>

@@ -9,7 +9,7 @@ import { referencesLayout, referencesSchema } from './layout.ts'
  * Finds the rows of a provision by binary search in the file: nothing of it stays in memory but what the acts are
  * called. A look-up reads some forty short pieces from the page cache at a million terms.
  */
-export interface ReferencesIndex {
+export interface ReferencesReader {
   readonly aliases: ActAliases
   /** Rows of passages that are the text of this very provision, or of parts of it cut for length; ascending. */
   rowsOf(canonical: string): Uint32Array
@@ -21,7 +21,7 @@ export interface ReferencesIndex {
 }
 
 /** @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says. */
-export function openReferences(folder: string): ReferencesIndex {
+export function openReferencesReader(folder: string): ReferencesReader {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
   const file = openSized(join(folder, 'references.bin'), layout.bytes)

@@ -38,7 +38,10 @@ export function leadingDirections({ dimensions, matrix }: Covariance, count: num
     (sum, value) => sum + value,
     0,
   )
-  return { directions, share: total === 0 ? 1 : dot(multiplied(directions, matrix, dimensions), directions) / total }
+  return {
+    directions,
+    share: total === 0 ? 1 : innerProduct(multiplied(directions, matrix, dimensions), directions) / total,
+  }
 }
 
 /** @param sample float32, one vector after the other. */
@@ -88,14 +91,14 @@ function multiplied(directions: Float64Array, matrix: Float64Array, dimensions: 
 function orthonormalize(directions: Float64Array, dimensions: number): void {
   for (let row = 0; row < directions.length / dimensions; row++) {
     const own = directions.subarray(row * dimensions, (row + 1) * dimensions)
-    const before = Math.sqrt(dot(own, own))
+    const before = Math.sqrt(innerProduct(own, own))
     removeEarlier(directions, row, dimensions)
-    if (Math.sqrt(dot(own, own)) <= before * 1e-10) {
+    if (Math.sqrt(innerProduct(own, own)) <= before * 1e-10) {
       own.fill(0)
       own[row] = 1
       removeEarlier(directions, row, dimensions)
     }
-    const length = Math.sqrt(dot(own, own))
+    const length = Math.sqrt(innerProduct(own, own))
     for (let d = 0; d < dimensions; d++) own[d] = (own[d] ?? 0) / length
   }
 }
@@ -104,12 +107,12 @@ function removeEarlier(directions: Float64Array, row: number, dimensions: number
   const own = directions.subarray(row * dimensions, (row + 1) * dimensions)
   for (let earlier = 0; earlier < row; earlier++) {
     const other = directions.subarray(earlier * dimensions, (earlier + 1) * dimensions)
-    const along = dot(own, other)
+    const along = innerProduct(own, other)
     for (let d = 0; d < dimensions; d++) own[d] = (own[d] ?? 0) - along * (other[d] ?? 0)
   }
 }
 
-function dot(a: Float64Array, b: Float64Array): number {
+function innerProduct(a: Float64Array, b: Float64Array): number {
   let sum = 0
   for (let d = 0; d < a.length; d++) sum += (a[d] ?? 0) * (b[d] ?? 0)
   return sum

@@ -5,7 +5,7 @@ import { cellsLayout } from '#core/index/format/layout.ts'
 import type { Reach } from '#core/index/format/layout.ts'
 import { lowWords, sumsByMember } from './nearest.ts'
 import type { QuantizedVectors } from './nearest.ts'
-import { gather, partition, strided, units } from './partition.ts'
+import { gatherRows, partition, strided, units } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 import { measureReach } from './reach.ts'
 
@@ -36,7 +36,7 @@ export interface CellTable {
   readonly rows: Uint32Array
   /** The mean of each cell's heads, one after the other. */
   readonly means: Float64Array
-  readonly spreads: Float32Array
+  readonly standardDeviations: Float32Array
 }
 
 export interface WrittenCells {
@@ -99,7 +99,7 @@ async function describe(vectors: QuantizedVectors, cellOf: Uint32Array, cells: n
   }
   const sums = sumsByMember(vectors, new Float64Array(rows.length).fill(1), cellOf, cells)
   const means = sums.map((value, at) => value / sizeOf(starts, Math.floor(at / vectors.dimensions)))
-  return { cells, starts, rows, means, spreads: await spreadsOf(vectors, cellOf, starts, means) }
+  return { cells, starts, rows, means, standardDeviations: await standardDeviationsOf(vectors, cellOf, starts, means) }
 }
 
 function sizeOf(starts: Uint32Array, cell: number): number {
@@ -110,7 +110,7 @@ function sizeOf(starts: Uint32Array, cell: number): number {
  * Along the directions of other cells, because that is where queries come from: in all directions alike a vector hardly
  * spreads.
  */
-async function spreadsOf(
+async function standardDeviationsOf(
   vectors: QuantizedVectors,
   cellOf: Uint32Array,
   starts: Uint32Array,
@@ -159,7 +159,7 @@ function shrunk(squares: Float64Array, sums: Float64Array, starts: Uint32Array, 
 }
 
 function encode(
-  { cells, starts, rows, means, spreads }: CellTable,
+  { cells, starts, rows, means, standardDeviations }: CellTable,
   { length, directions }: Heads,
   dimensions: number,
 ): Uint8Array {
@@ -168,7 +168,7 @@ function encode(
   const bytes = new Uint8Array(layout.bytes)
   bytes.set(new Uint8Array(Float64Array.of(scale).buffer))
   bytes.set(new Uint8Array(starts.buffer), layout.startsOffset)
-  bytes.set(new Uint8Array(spreads.buffer), layout.spreadsOffset)
+  bytes.set(new Uint8Array(standardDeviations.buffer), layout.standardDeviationsOffset)
   bytes.set(new Uint8Array(rows.buffer), layout.rowsOffset)
   bytes.set(new Uint8Array(directions.buffer), layout.directionsOffset)
   bytes.set(new Uint8Array(quantized.buffer), layout.meansOffset)
@@ -177,5 +177,7 @@ function encode(
 
 function* slotPieces({ values, length }: Heads, rows: Uint32Array): Generator<Uint8Array> {
   for (let slot = 0; slot < rows.length; slot += PROBE_BATCH_ROWS)
-    yield new Uint8Array(gather({ values, dimensions: length }, rows.subarray(slot, slot + PROBE_BATCH_ROWS)).buffer)
+    yield new Uint8Array(
+      gatherRows({ values, dimensions: length }, rows.subarray(slot, slot + PROBE_BATCH_ROWS)).buffer,
+    )
 }

@@ -2,7 +2,7 @@ import { MetricKind, exactSearch } from 'usearch'
 import { covarianceOf, leadingDirections } from './basis.ts'
 import { inverseLengths, lowWords } from './nearest.ts'
 import type { QuantizedVectors } from './nearest.ts'
-import { gather, strided } from './partition.ts'
+import { gatherRows, strided } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 
 /**
@@ -17,11 +17,11 @@ const HEADS_TRIED = [
 const BASIS_SAMPLE_ROWS = 2_048
 const SCALE_SAMPLE_ROWS = 16_384
 const BATCH_ROWS = 1_000
-/** Rows that stand for queries when a head is judged. */
-const JUDGES = 48
+/** Sampled rows that stand for queries when the recall of a head is measured. */
+const SAMPLED_QUERIES = 48
 const NEIGHBOURS = 10
 /** Share of the true ten nearest that must be among the candidates for them. */
-const JUDGED_RECALL = 0.995
+const RECALL_MIN = 0.995
 
 /**
  * Candidates scored again from float32 for the `limit` nearest, because a head alone does not put them in their true
@@ -60,7 +60,7 @@ export async function shortestHeads(vectors: QuantizedVectors): Promise<Heads> {
     if (share < shareMin) continue
     const heads = await along(vectors, covariance.mean, directions)
     truth ??= await nearestByVector(vectors)
-    if ((await recallOf(heads, truth, vectors)) >= JUDGED_RECALL) return heads
+    if ((await recallOf(heads, truth, vectors)) >= RECALL_MIN) return heads
   }
   return whole(vectors, sample)
 }
@@ -72,7 +72,7 @@ export function wholeHeads(vectors: QuantizedVectors): Promise<Heads> {
 
 function sampleOf(vectors: QuantizedVectors): Float32Array {
   const { values, dimensions } = vectors
-  return unitsOf({ values: gather(vectors, strided(values.length / dimensions, BASIS_SAMPLE_ROWS)), dimensions })
+  return unitsOf({ values: gatherRows(vectors, strided(values.length / dimensions, BASIS_SAMPLE_ROWS)), dimensions })
 }
 
 /** float32 unit vectors. */
@@ -91,7 +91,7 @@ async function along(vectors: QuantizedVectors, mean: Float64Array, directions: 
     return sum
   })
   const project = projector(vectors, directions, common)
-  const scale = scaleOf(project(gather(vectors, strided(rows, SCALE_SAMPLE_ROWS))))
+  const scale = scaleOf(project(gatherRows(vectors, strided(rows, SCALE_SAMPLE_ROWS))))
   const heads = new Int8Array(rows * length)
   for (let row = 0; row < rows; row += BATCH_ROWS) {
     const projected = project(values.slice(row * dimensions, (row + BATCH_ROWS) * dimensions))
@@ -164,26 +164,26 @@ async function whole({ values, dimensions, pause }: QuantizedVectors, sample: Fl
 }
 
 interface Truth {
-  readonly judges: Uint32Array
-  /** Of each judge, its nearest rows. */
+  readonly sampledQueries: Uint32Array
+  /** The nearest rows of each sampled query. */
   readonly nearest: readonly (readonly number[])[]
 }
 
 async function nearestByVector(vectors: QuantizedVectors): Promise<Truth> {
-  const judges = strided(vectors.values.length / vectors.dimensions, JUDGES)
-  const nearest = await nearestRows(vectors, gather(vectors, judges), MetricKind.Cos, NEIGHBOURS)
-  return { judges, nearest: nearest.map((rows) => rows.map(({ row }) => row)) }
+  const sampledQueries = strided(vectors.values.length / vectors.dimensions, SAMPLED_QUERIES)
+  const nearest = await nearestRows(vectors, gatherRows(vectors, sampledQueries), MetricKind.Cos, NEIGHBOURS)
+  return { sampledQueries, nearest: nearest.map((rows) => rows.map(({ row }) => row)) }
 }
 
 async function recallOf(
   heads: Heads,
-  { judges, nearest }: Truth,
+  { sampledQueries, nearest }: Truth,
   { threads, pause }: QuantizedVectors,
 ): Promise<number> {
   const { values, length } = heads
   const found = await nearestRows(
     { values, dimensions: length, threads, pause },
-    queriesOf(heads, judges),
+    queriesOf(heads, sampledQueries),
     MetricKind.IP,
     candidatesOf(NEIGHBOURS),
   )

@@ -2,7 +2,7 @@
  * Inner product of the query and the vector that begins at `at`, in one fixed order of addition, so that every machine
  * gets the same bits. Four sums, because one waits for each addition: a third of the time.
  */
-export function dotAt(block: Float32Array | Int8Array, at: number, query: Float32Array | Int8Array): number {
+export function innerProductAt(block: Float32Array | Int8Array, at: number, query: Float32Array | Int8Array): number {
   let [a, b, c, e] = [0, 0, 0, 0]
   for (let d = 0; d < query.length; d += 4) {
     a += (block[at + d] ?? 0) * (query[d] ?? 0)

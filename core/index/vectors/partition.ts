@@ -34,7 +34,7 @@ export async function partition(
     learned.push(
       members === undefined
         ? new Float64Array(0)
-        : await learn({ ...vectors, values: gather(vectors, members) }, Math.max(1, share)),
+        : await learn({ ...vectors, values: gatherRows(vectors, members) }, Math.max(1, share)),
     )
   }
   return numbered(await nearestCells(vectors, near.directions, tried, learned))
@@ -61,7 +61,7 @@ async function nearestCells(
       const piece = asking.subarray(at, at + PIECE_ROWS)
       const own = quantized.slice(first * dimensions, (first + cells) * dimensions)
       const { directions: nearest, products } = await nearestDirections(
-        { ...vectors, values: gather(vectors, piece) },
+        { ...vectors, values: gatherRows(vectors, piece) },
         own,
         1,
       )
@@ -89,9 +89,9 @@ function numbered(cellOf: Uint32Array): { readonly cellOf: Uint32Array; readonly
 async function learn(vectors: QuantizedVectors, k: number): Promise<Float64Array> {
   const { dimensions } = vectors
   const rows = vectors.values.length / dimensions
-  const sample = { ...vectors, values: gather(vectors, strided(rows, k * SAMPLE_PER_DIRECTION)) }
+  const sample = { ...vectors, values: gatherRows(vectors, strided(rows, k * SAMPLE_PER_DIRECTION)) }
   const inverse = inverseLengths(sample.values, dimensions)
-  let directions = units(Float64Array.from(gather(sample, strided(inverse.length, k))), dimensions)
+  let directions = units(Float64Array.from(gatherRows(sample, strided(inverse.length, k))), dimensions)
   const learned = directions.length / dimensions
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
     const { directions: nearest } = await nearestDirections(sample, quantizeTogether(directions).quantized, 1)
@@ -118,7 +118,7 @@ export function strided(rows: number, count: number): Uint32Array {
   return Uint32Array.from({ length: taken }, (_, at) => Math.floor((at * rows) / taken))
 }
 
-export function gather(
+export function gatherRows(
   { values, dimensions }: Pick<QuantizedVectors, 'values' | 'dimensions'>,
   rows: Uint32Array,
 ): Int8Array<ArrayBuffer> {

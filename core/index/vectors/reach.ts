@@ -4,7 +4,7 @@ import { queriesOf } from './heads.ts'
 import type { Heads } from './heads.ts'
 import type { Reach } from '#core/index/format/layout.ts'
 import type { QuantizedVectors } from './nearest.ts'
-import { gather, strided } from './partition.ts'
+import { gatherRows, strided } from './partition.ts'
 
 /** Rows that stand for queries. */
 const QUERIES = 192
@@ -18,7 +18,7 @@ const RECALL = { near: 0.998, far: 0.975 } as const
 const REACHES = [2, 2.25, 2.5, 2.75, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 5, 5.25, 5.5, 6, 7, 8] as const
 const REACH_MAX = 10
 
-interface Judge {
+interface SampledQuery {
   /** Inner products with the means of the cells. */
   readonly means: Float64Array
   /** Of each cell, the largest inner products with its heads. */
@@ -38,26 +38,27 @@ export async function measureReach(
   vectors: QuantizedVectors,
   table: CellTable,
 ): Promise<{ readonly reach: Reach; readonly scoredShare: number }> {
-  const judges = await askAll(vectors, table, queriesOf(heads, strided(table.rows.length, QUERIES)))
+  const sampledQueries = await askAll(vectors, table, queriesOf(heads, strided(table.rows.length, QUERIES)))
   const sizes = Array.from(
     { length: table.cells },
     (_, cell) => (table.starts[cell + 1] ?? 0) - (table.starts[cell] ?? 0),
   )
   const all = [...sizes.keys()]
-  const open = judges.map((judge) => caseOf(judge, all))
-  const aside = judges.map((judge) =>
+  const open = sampledQueries.map((query) => caseOf(query, all))
+  const aside = sampledQueries.map((query) =>
     caseOf(
-      judge,
-      withoutNearest(judge.means, sizes, 0.1).filter((cell) => cell % 2 === 0),
+      query,
+      withoutNearest(query.means, sizes, 0.1).filter((cell) => cell % 2 === 0),
     ),
   )
-  const opposite = judges.map((judge) => caseOf(judge, withoutNearest(judge.means, sizes, 0.5)))
+  const opposite = sampledQueries.map((query) => caseOf(query, withoutNearest(query.means, sizes, 0.5)))
   const shortest = (cases: readonly Case[], recall: number): number =>
-    REACHES.find((tried) => meanOf(cases.map((one) => walk(one, table.spreads, tried).recall)) >= recall) ?? REACH_MAX
+    REACHES.find((tried) => meanOf(cases.map((one) => walk(one, table.standardDeviations, tried).recall)) >= recall) ??
+    REACH_MAX
   const near = shortest(open, RECALL.near)
   const far = Math.max(near, shortest(aside, RECALL.far), shortest(opposite, RECALL.far))
   const scored = open.map((one) =>
-    walk(one, table.spreads, near).visited.reduce((sum, cell) => sum + (sizes[cell] ?? 0), 0),
+    walk(one, table.standardDeviations, near).visited.reduce((sum, cell) => sum + (sizes[cell] ?? 0), 0),
   )
   return { reach: { near, far }, scoredShare: meanOf(scored) / table.rows.length }
 }
@@ -68,22 +69,22 @@ function meanOf(values: readonly number[]): number {
 
 /** One query under one filter. */
 interface Case {
-  readonly judge: Judge
+  readonly query: SampledQuery
   /** The cells that the filter allows. */
   readonly cells: readonly number[]
   /** The inner product of the last row that should be found. */
   readonly last: number
 }
 
-function caseOf(judge: Judge, cells: readonly number[]): Case {
-  return { judge, cells, last: largest(cells.flatMap((cell) => [...(judge.best[cell] ?? [])])).at(-1) ?? -Infinity }
+function caseOf(query: SampledQuery, cells: readonly number[]): Case {
+  return { query, cells, last: largest(cells.flatMap((cell) => [...(query.best[cell] ?? [])])).at(-1) ?? -Infinity }
 }
 
 async function askAll(
   vectors: QuantizedVectors,
   { cells, starts, rows, means }: CellTable,
   queries: Int8Array,
-): Promise<Judge[]> {
+): Promise<SampledQuery[]> {
   const { dimensions, threads, pause } = vectors
   const heads = Array.from({ length: queries.length / dimensions }, (_, at) =>
     queries.subarray(at * dimensions, (at + 1) * dimensions),
@@ -92,7 +93,7 @@ async function askAll(
   for (let cell = 0; cell < cells; cell++) {
     const members = rows.subarray(starts[cell], starts[cell + 1])
     const taken = Math.min(NEIGHBOURS, members.length)
-    const { distances } = exactSearch(gather(vectors, members), queries, dimensions, taken, MetricKind.IP, threads)
+    const { distances } = exactSearch(gatherRows(vectors, members), queries, dimensions, taken, MetricKind.IP, threads)
     for (const [at, ofQuery] of best.entries())
       ofQuery.push(distances.slice(at * taken, (at + 1) * taken).map((distance) => 1 - distance))
     await pause()
@@ -127,11 +128,11 @@ function withoutNearest(means: Float64Array, sizes: readonly number[], share: nu
 
 /** What `scoreCells` of the search node does. */
 function walk(
-  { judge: { means, best, length }, cells, last }: Case,
-  spreads: Float32Array,
+  { query: { means, best, length }, cells, last }: Case,
+  standardDeviations: Float32Array,
   reach: number,
 ): { readonly recall: number; readonly visited: readonly number[] } {
-  const bounds = means.map((mean, cell) => mean + reach * (spreads[cell] ?? 0) * length)
+  const bounds = means.map((mean, cell) => mean + reach * (standardDeviations[cell] ?? 0) * length)
   const visited: number[] = []
   let found: number[] = []
   for (const cell of cells.toSorted((a, b) => (bounds[b] ?? 0) - (bounds[a] ?? 0))) {

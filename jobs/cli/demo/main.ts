@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -21,7 +21,7 @@ import { firstTexts, showExchanges } from './show.ts'
 import { storeUrl } from '#jobs/cli/local/stack.ts'
 import { readOrCreateState, writePrivately, writeState } from './state.ts'
 import type { DemoState } from './state.ts'
-import { newSteps } from './steps.ts'
+import { createSteps } from './steps.ts'
 import type { Steps } from './steps.ts'
 import { LocalProcessError, assertPortFree } from '#jobs/cli/local/supervised-process.ts'
 
@@ -46,7 +46,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }
-  const store = openArtifactStore(storeUrl(settings))
+  const store = createArtifactStore(storeUrl(settings))
   const served = await ensureVersion(operator, store, settings.redisUrl, corpus, state, steps)
   writeState(stateFile, state)
 
@@ -133,7 +133,7 @@ function sentenceOf(error: unknown): string {
   return describeCause(error)
 }
 
-const steps = newSteps(process.stdout)
+const steps = createSteps(process.stdout)
 let shown = false
 try {
   const flags = demoFlags(process.argv.slice(2))

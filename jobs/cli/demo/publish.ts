@@ -30,7 +30,7 @@ export interface Publication {
 const WAIT_SECONDS = 1_800
 
 /**
- * Import → build → evaluate → review → activate: the road of a corpus version, walked over the queues as an operator
+ * Import → build → evaluate → review → activate: the life of a corpus version, driven through the queues as an operator
  * would.
  */
 export async function publish(

@@ -15,7 +15,7 @@ export interface Steps {
   stop(exitCode: number): Promise<never>
 }
 
-export function newSteps(output: { write(text: string): unknown }): Steps {
+export function createSteps(output: { write(text: string): unknown }): Steps {
   const undos: (() => Promise<unknown>)[] = []
   let stopping: Promise<never> | undefined
 

@@ -1,12 +1,12 @@
 import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import { decisionOf } from '#jobs/evaluate/figures.ts'
 import { filteredRecallOf } from '#jobs/evaluate/filtered-questions.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 import { askQuestions, timeSystems } from '#jobs/evaluate/outcomes.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluate/report.ts'
@@ -16,8 +16,8 @@ import { renderTable } from './table.ts'
 import { readTask } from './task.ts'
 import type { TaskQuestion } from './task.ts'
 import { findTaskFiles } from './text-lines.ts'
-import { withThrowAwayVersion } from './temporary-version.ts'
-import type { ThrowAwayVersion } from './temporary-version.ts'
+import { withTemporaryVersion } from './temporary-version.ts'
+import type { TemporaryVersion } from './temporary-version.ts'
 
 /** For recall@100, and one more where a record has the question's own id. */
 const RECORDS_WANTED = 101
@@ -55,13 +55,13 @@ export async function evaluateDataSet(
   const version = {
     corpus: files.corpus,
     mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
-    embedder: localEmbedder(),
-    judged: new Set(task.questions.flatMap(({ judgments }) => relevantIn(judgments))),
+    embedder: createLocalEmbedder(),
+    judged: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
     dataDir: flags.dataDir,
     signal,
     onProgress: output.progress.bind(output),
   }
-  return await withThrowAwayVersion(version, async (built) => {
+  return await withTemporaryVersion(version, async (built) => {
     tellOfCorpus(built, version.judged.size, output)
     const { embedder } = version
     const asked = {
@@ -72,19 +72,19 @@ export async function evaluateDataSet(
   })
 }
 
-function relevantIn(judgments: TaskQuestion['judgments']): readonly string[] {
-  return [...judgments].filter(([, score]) => score > 0).map(([record]) => record)
+function relevantIn(qrels: TaskQuestion['qrels']): readonly string[] {
+  return [...qrels].filter(([, score]) => score > 0).map(([record]) => record)
 }
 
 /** A value that no record has confines its question to nothing. */
 function confined(
   questions: readonly TaskQuestion[],
   subjectOf: ReadonlyMap<string, string>,
-): readonly JudgedQuestion[] {
-  return questions.map(({ id, text, judgments, answerable, limitedTo, asOf }) => ({
+): readonly QueryWithQrels[] {
+  return questions.map(({ id, text, qrels, answerable, limitedTo, asOf }) => ({
     id,
     text,
-    judgments,
+    qrels,
     answerable,
     group: limitedTo,
     quoted: false,
@@ -96,7 +96,7 @@ function confined(
 }
 
 /** What of the corpus is not as one would expect. */
-function tellOfCorpus({ report, missing }: ThrowAwayVersion, judged: number, output: EvaluationOutput): void {
+function tellOfCorpus({ report, missing }: TemporaryVersion, judged: number, output: EvaluationOutput): void {
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
   if (first !== undefined)
@@ -111,7 +111,7 @@ function tellOfCorpus({ report, missing }: ThrowAwayVersion, judged: number, out
 }
 
 interface Asked {
-  readonly questions: readonly JudgedQuestion[]
+  readonly questions: readonly QueryWithQrels[]
   /** SHA-256 (hex) of their file. */
   readonly questionSet: string
 }
@@ -125,7 +125,7 @@ interface AskingTools {
 async function askBuilt(
   flags: EvaluateFlags,
   asked: Asked,
-  version: ThrowAwayVersion,
+  version: TemporaryVersion,
   { embedder, output, signal }: AskingTools,
 ): Promise<Evaluated> {
   const { artifact, facets, node, report: imported, missing } = version

@@ -49,7 +49,7 @@ function fieldName(text: string): string {
 export function evaluateFlags(args: readonly string[]): EvaluateFlags {
   const command = new Command('evaluate')
     .description(
-      'Builds a throw-away version from a data set, asks it every question through a real search ' +
+      'Builds a temporary version from a data set, asks it every question through a real search ' +
         'node, and prints how well it answers.',
     )
     .argument('<folder>', 'folder of the data set')

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 
@@ -63,7 +63,7 @@ export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): 
   try {
     const port = await portOf(child, exited, failure)
     const address = `127.0.0.1:${port}`
-    const client = connectSearchNode(address, clientCredentials(address, PLAINTEXT))
+    const client = openSearchNodeClient(address, clientCredentials(address, PLAINTEXT))
     return {
       client,
       ended: unasked.signal,

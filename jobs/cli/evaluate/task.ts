@@ -2,10 +2,10 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { Judgments } from '#jobs/evaluate/metrics/ranking.ts'
+import type { Qrels } from '#jobs/evaluate/metrics/ranking.ts'
 import { scalarsOf } from '#jobs/import/record.ts'
-import { readAnswerability, readQrels } from './judgments.ts'
-import type { Answerability } from './judgments.ts'
+import { readAnswerability, readQrels } from './qrels.ts'
+import type { Answerability } from './qrels.ts'
 import { lineFault, textLines } from './text-lines.ts'
 import type { TaskFiles, TextLine } from './text-lines.ts'
 
@@ -15,7 +15,7 @@ export interface TaskQuestion {
   /** At most as many characters as a caller may send. */
   readonly text: string
   /** Relevance by record id; empty where nothing counts for the ranking. */
-  readonly judgments: Judgments
+  readonly qrels: Qrels
   /** Undefined: no part of the abstention figures. */
   readonly answerable: boolean | undefined
   /** The value that confines it; undefined: the whole corpus. */
@@ -45,14 +45,14 @@ interface Query {
 }
 
 /**
- * Reads a data set's questions with their judgments and labels. Asked is what has a relevant record or a label; a
+ * Reads a data set's questions with their qrels and labels. Asked is what has a relevant record or a label; a
  * question that is labelled unanswerable counts for abstention alone, one that is labelled partial not at all.
  * @param limitTo field of the metadata that every asked question must then have.
  * @throws OperatorError for the first line that does not fit, an id that comes twice, or a set without judged
  * questions.
  */
 export async function readTask(files: TaskFiles, limitTo: string | undefined, signal?: AbortSignal): Promise<Task> {
-  const qrels = await readQrels(files.qrels, signal)
+  const allQrels = await readQrels(files.qrels, signal)
   const labels =
     files.answerability === undefined
       ? new Map<string, Answerability>()
@@ -65,9 +65,9 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
     if (ids.has(query.id)) throw lineFault(files.queries, line.number, 'repeats the id of an earlier line')
     ids.add(query.id)
     const label = labels.get(query.id)
-    const judgments =
-      label === 'unanswerable' ? new Map<string, number>() : (qrels.get(query.id) ?? new Map<string, number>())
-    const judged = [...judgments.values()].some((score) => score > 0)
+    const qrels =
+      label === 'unanswerable' ? new Map<string, number>() : (allQrels.get(query.id) ?? new Map<string, number>())
+    const judged = [...qrels.values()].some((score) => score > 0)
     if (label === 'partial') counts.partial++
     else if (!judged && label === undefined) counts.unjudged++
     if (label === 'partial' || (!judged && label === undefined)) continue
@@ -85,18 +85,18 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
     questions.push({
       id: query.id,
       text,
-      judgments,
+      qrels,
       answerable,
       limitedTo,
       asOf: dayOf(query.metadata.get('metadata.as_of')),
     })
   }
-  if (!questions.some(({ judgments }) => judgments.size > 0))
+  if (!questions.some(({ qrels }) => qrels.size > 0))
     throw new OperatorError(
       `No question of ${basename(files.queries)} has a relevant record in ${basename(files.qrels)}: ` +
         'name files that belong together.',
     )
-  const strangers = [...new Set([...qrels.keys(), ...labels.keys()])].filter((id) => !ids.has(id)).length
+  const strangers = [...new Set([...allQrels.keys(), ...labels.keys()])].filter((id) => !ids.has(id)).length
   return { questions, notes: notesOf(counts, strangers) }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Facets } from '#core/index/format/layout.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { ImportRow } from '#core/db/imports.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -31,7 +31,7 @@ export interface VersionInput {
   readonly corpus: string
   readonly mapping: object
   readonly embedder: Embedder
-  /** Record ids that judgments name. */
+  /** Record ids that qrels name. */
   readonly judged: ReadonlySet<string>
   /** Where the folder of temporary files is made. */
   readonly dataDir: string | undefined
@@ -40,7 +40,7 @@ export interface VersionInput {
 }
 
 /** A version that is built, loaded and asked like any other, and gone without a trace afterwards. */
-export interface ThrowAwayVersion {
+export interface TemporaryVersion {
   readonly artifact: BuiltArtifact
   readonly facets: Facets
   readonly report: ImportReport
@@ -52,15 +52,15 @@ export interface ThrowAwayVersion {
 /**
  * Builds the version, loads it on a search node of its own, hands it to `use`, and removes everything whatever happens.
  */
-export async function withThrowAwayVersion<T>(
+export async function withTemporaryVersion<T>(
   input: VersionInput,
-  use: (version: ThrowAwayVersion) => Promise<T>,
+  use: (version: TemporaryVersion) => Promise<T>,
 ): Promise<T> {
   const folder = await temporaryFolder(input.dataDir)
   try {
     const storeUrl = pathToFileURL(folder).href
     const keys = signingKeys()
-    const { corpus, artifact, report, missing } = await build(input, openArtifactStore(storeUrl), keys)
+    const { corpus, artifact, report, missing } = await build(input, createArtifactStore(storeUrl), keys)
     const node = await startNodeProcess(storeUrl, keys.publicKeyDer)
     try {
       await prepareOn(node.client, artifact, input.signal)

@@ -16,8 +16,8 @@ import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answers, createDatabaseIfAbsent } from '#core/db/provision.ts'
-import { freePort, LocalProcessError, outputOf, startTethered, untilReady } from './supervised-process.ts'
-import type { OnSpawn, SystemUser, Tethered } from './supervised-process.ts'
+import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
+import type { OnSpawn, SystemUser, SupervisedProcess } from './supervised-process.ts'
 
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 30_000
@@ -97,7 +97,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     String(port),
     ...settings,
   ])
-  const server = startTethered({
+  const server = startSupervised({
     name: 'Postgres',
     command,
     environment: ENVIRONMENT,
@@ -121,7 +121,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   }
 }
 
-async function abandon(server: Tethered, error: unknown): Promise<never> {
+async function abandon(server: SupervisedProcess, error: unknown): Promise<never> {
   await server.kill()
   throw error
 }

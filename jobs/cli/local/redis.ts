@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Redis } from 'ioredis'
-import { freePort, LocalProcessError, outputOf, startTethered, untilReady } from './supervised-process.ts'
-import type { OnSpawn, Tethered } from './supervised-process.ts'
+import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
+import type { OnSpawn, SupervisedProcess } from './supervised-process.ts'
 
 const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 10_000
@@ -45,7 +45,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const program = findRedis() ?? installDebianPackage(options.onLog) ?? installFallback(folder, options.onLog)
   const port = await freePort()
   const logFile = join(folder, 'redis.log')
-  const launch = (): Promise<Tethered> => launchRedis(program, folder, port, logFile, options.onSpawn)
+  const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options.onSpawn)
   let server = await launch()
   return {
     url: urlOf(port, 0),
@@ -71,7 +71,7 @@ async function launchRedis(
   port: number,
   logFile: string,
   onSpawn: OnSpawn | undefined,
-): Promise<Tethered> {
+): Promise<SupervisedProcess> {
   const settings = {
     bind: '127.0.0.1',
     port: String(port),
@@ -84,7 +84,7 @@ async function launchRedis(
     daemonize: 'no',
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-  const server = startTethered({
+  const server = startSupervised({
     name: 'Redis',
     command: [program, ...flags],
     environment: ENVIRONMENT,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
 import { startService } from './processes.ts'
 import type { LocalService } from './processes.ts'
@@ -53,7 +53,7 @@ export async function startSearchNode(
   port?: number,
 ): Promise<LocalSearchNode> {
   const address = `127.0.0.1:${port ?? (await freePort())}`
-  const client = connectSearchNode(address, credentials.createInsecure())
+  const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     const service = await startService({
       name,
@@ -67,7 +67,7 @@ export async function startSearchNode(
       },
       logFile: logFileOf(settings, name),
       onSpawn: settings.onSpawn,
-      ready: async () => (await client.call('GetStatus', {}, STATUS_TIMEOUT_MS)).threads > 0,
+      ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
     })
     return { ...service, address }
   } finally {

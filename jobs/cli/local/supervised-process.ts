@@ -9,7 +9,7 @@ export class LocalProcessError extends Error {
   override readonly name = 'LocalProcessError'
 }
 
-export interface Tethered {
+export interface SupervisedProcess {
   readonly pid: number
   /** Rejects with the last lines of the log as soon as the process has ended; never resolves. */
   readonly ended: Promise<never>
@@ -23,7 +23,7 @@ export interface Tethered {
 /** Takes what stops a process that has just been started, so that it is stopped even when it never gets ready. */
 export type OnSpawn = (stop: () => Promise<unknown>) => void
 
-export interface TetherOptions {
+export interface SupervisedProcessOptions {
   readonly name: string
   readonly command: readonly [string, ...string[]]
   readonly environment: NodeJS.ProcessEnv
@@ -43,7 +43,7 @@ export interface SystemUser {
  * however it went, the shell passes the signal on, each second anew: a program that has just been started does not hear
  * the first one yet. Nothing started here can outlive its parent.
  */
-const TETHER =
+const SUPERVISOR =
   'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; while kill -s "$signal" "$child"; do ' +
   'sleep 1; done) 2>/dev/null & watcher=$!; wait "$child"; code=$?; kill "$watcher" 2>/dev/null; ' +
   'exit "$code"'
@@ -51,12 +51,12 @@ const TETHER =
 /**
  * Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`.
  */
-export function startTethered(options: TetherOptions): Tethered {
+export function startSupervised(options: SupervisedProcessOptions): SupervisedProcess {
   const log = openSync(options.logFile, 'a', 0o600)
   const logStart = statSync(options.logFile).size
   let child: ChildProcess
   try {
-    child = spawn('/bin/sh', ['-c', TETHER, 'tether', options.stopSignal, ...options.command], {
+    child = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', options.stopSignal, ...options.command], {
       cwd: options.folder,
       env: options.environment,
       stdio: ['ignore', log, log, 'pipe'],
@@ -81,14 +81,14 @@ export function startTethered(options: TetherOptions): Tethered {
     pid,
     ended,
     running: () => child.exitCode === null && child.signalCode === null,
-    stop: (timeoutMs) => stopTethered(child, exited, timeoutMs),
+    stop: (timeoutMs) => stopSupervised(child, exited, timeoutMs),
     kill: () => killGroup(pid, exited),
   }
 }
 
-async function stopTethered(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
-  const tether = child.stdio[3]
-  if (tether !== null && tether !== undefined && 'end' in tether) tether.end()
+async function stopSupervised(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
+  const pipe = child.stdio[3]
+  if (pipe !== null && pipe !== undefined && 'end' in pipe) pipe.end()
   if ((await within(exited, timeoutMs)) === 'late' && child.pid !== undefined) await killGroup(child.pid, exited)
 }
 
@@ -115,7 +115,7 @@ export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T 
 /** Repeats `attempt` until it holds; gives up when the process ends or `timeoutMs` has passed. */
 export async function untilReady(
   name: string,
-  process: Pick<Tethered, 'ended'>,
+  process: Pick<SupervisedProcess, 'ended'>,
   timeoutMs: number,
   logFile: string,
   attempt: () => Promise<boolean>,

@@ -10,7 +10,7 @@ export type RankingFigures = Readonly<Record<RankingMetric, number>>
 export type SystemFigures = RankingFigures & { readonly ci: Readonly<Record<RankingMetric, Interval>> }
 
 /** Relevance of a record to one question; what is not named, or not above 0, is not relevant. */
-export type Judgments = ReadonlyMap<string, number>
+export type Qrels = ReadonlyMap<string, number>
 
 /**
  * Figures of one ranked list, defined as in trec_eval: nDCG (Järvelin & Kekäläinen 2002) with the relevance itself as
@@ -19,10 +19,10 @@ export type Judgments = ReadonlyMap<string, number>
  * @param ranked record ids, best first; an id that comes again counts once, at its best place.
  * @returns undefined when nothing is relevant to the question: it is no part of a mean.
  */
-export function rankingFigures(ranked: readonly string[], judgments: Judgments): RankingFigures | undefined {
-  const ideal = [...judgments.values()].filter((relevance) => relevance > 0).sort((a, b) => b - a)
+export function rankingFigures(ranked: readonly string[], qrels: Qrels): RankingFigures | undefined {
+  const ideal = [...qrels.values()].filter((relevance) => relevance > 0).sort((a, b) => b - a)
   if (ideal.length === 0) return undefined
-  const gains = [...new Set(ranked)].map((id) => Math.max(0, judgments.get(id) ?? 0))
+  const gains = [...new Set(ranked)].map((id) => Math.max(0, qrels.get(id) ?? 0))
   return {
     'ndcg@10': discounted(gains, 10) / discounted(ideal, 10),
     'recall@5': relevantWithin(gains, 5) / ideal.length,

@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'known items':
     'passages looked up by their own words: tells whether the version finds what it holds, not ' +
     'whether it answers what people ask',
-  'data set': 'research collection in a throw-away version',
+  'data set': 'research collection in a temporary version',
 }
 
 /**

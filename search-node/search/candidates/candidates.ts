@@ -1,17 +1,17 @@
 import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import type { Allowed } from '#search-node/search/filter-bitset.ts'
+import type { FilterBitset } from '#search-node/search/filter-bitset.ts'
 import { cosines, denseRows } from './vectors/search.ts'
-import { EVIDENCE_DEPTH } from '#search-node/search/predictors.ts'
+import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { prepareLexical } from './words/query.ts'
 import { searchLexical } from './words/search.ts'
-import type { Mapping } from '#core/index/format/reader.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
 import { questionOf } from '#search-node/search/question.ts'
 import type { Question } from '#search-node/search/question.ts'
 
 /**
  * Candidates at least: looking closely at more than 50 by words changes no figure by more than 0.003 (decision 0008).
  */
-const WORD_CANDIDATES = EVIDENCE_DEPTH
+const WORD_CANDIDATES = PREDICTOR_DEPTH
 const VECTOR_CANDIDATES = 20
 
 export interface WordCandidates {
@@ -32,9 +32,9 @@ export interface VectorCandidates {
 
 /** @param languages BCP 47 tags that may be found. @param depth candidates wanted; there may be more. */
 export function wordCandidates(
-  { lexical, forward, facets }: Mapping,
+  { lexical, forward, facets }: IndexReader,
   { text, languages }: { readonly text: string; readonly languages: readonly string[] },
-  { bits }: Allowed,
+  { bits }: FilterBitset,
   depth: number,
 ): WordCandidates {
   const held = languages.filter((language) => facets.facets.languages.includes(language))
@@ -47,9 +47,9 @@ export function wordCandidates(
 
 /** @param expansion rows to score at least. @param depth candidates wanted; there may be more. */
 export function vectorCandidates(
-  mapping: Mapping,
+  mapping: IndexReader,
   { vector, expansion }: { readonly vector: Float32Array; readonly expansion: number },
-  allowed: Allowed,
+  allowed: FilterBitset,
   depth: number,
 ): VectorCandidates {
   const query = unit(vector)
@@ -63,7 +63,7 @@ export function vectorCandidates(
  * among them.
  */
 export function cosinesOf(
-  { vectors }: Mapping,
+  { vectors }: IndexReader,
   rows: Uint32Array,
   { query, rows: near, scores }: VectorCandidates,
 ): Float64Array {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
   idempotencyDigest,
-  newFingerprintKey,
+  createFingerprintKey,
   queryFingerprint,
   unwrapFingerprintKey,
   wrapFingerprintKey,
@@ -13,7 +13,7 @@ const owner = { organizationId: randomUUID(), epoch: 3 }
 
 describe('wrapped fingerprint keys', () => {
   test('a wrapped key opens again only for the same secret, organization and epoch', () => {
-    const key = newFingerprintKey()
+    const key = createFingerprintKey()
     const wrapped = wrapFingerprintKey(key, owner, secret)
     expect(wrapped).toHaveLength(60)
     expect(unwrapFingerprintKey(wrapped, owner, secret)).toEqual(key)
@@ -27,7 +27,7 @@ describe('wrapped fingerprint keys', () => {
   })
 
   test('any flipped bit, a short tag and a cut key are refused', () => {
-    const wrapped = wrapFingerprintKey(newFingerprintKey(), owner, secret)
+    const wrapped = wrapFingerprintKey(createFingerprintKey(), owner, secret)
     for (const at of wrapped.keys()) {
       const damaged = Buffer.from(wrapped)
       damaged[at] = (damaged[at] ?? 0) ^ 1
@@ -41,7 +41,7 @@ describe('wrapped fingerprint keys', () => {
   })
 
   test('wrapping the same key twice gives different bytes and never the key itself', () => {
-    const key = newFingerprintKey()
+    const key = createFingerprintKey()
     const [first, second] = [wrapFingerprintKey(key, owner, secret), wrapFingerprintKey(key, owner, secret)]
     expect(first.equals(second)).toBe(false)
     expect(first.includes(key)).toBe(false)
@@ -53,7 +53,7 @@ describe('wrapped fingerprint keys', () => {
 })
 
 describe('query fingerprints', () => {
-  const key = newFingerprintKey()
+  const key = createFingerprintKey()
 
   test('white space and Unicode form do not change a fingerprint', () => {
     const plain = queryFingerprint(key, 'Quelle est la durée ?')
@@ -65,7 +65,7 @@ describe('query fingerprints', () => {
     const plain = queryFingerprint(key, 'capital buffer')
     for (const other of ['capital buffers', 'Capital buffer', 'capitalbuffer'])
       expect(queryFingerprint(key, other).equals(plain), other).toBe(false)
-    expect(queryFingerprint(newFingerprintKey(), 'capital buffer').equals(plain)).toBe(false)
+    expect(queryFingerprint(createFingerprintKey(), 'capital buffer').equals(plain)).toBe(false)
   })
 })
 

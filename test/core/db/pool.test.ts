@@ -4,14 +4,14 @@ import { holdOffReleases } from '#core/db/activations.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 
 let urls: TestDatabase
 let database: Database
 
 beforeAll(async () => {
-  urls = await createTestDatabase()
+  urls = await openTestDatabase()
   database = openDatabase(urls.serviceUrl, createLog('test', 'silent'), 2)
 })
 afterAll(async () => {

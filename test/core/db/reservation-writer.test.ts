@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { openReservationWriter } from '#core/db/reservation-writer.ts'
+import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import type { NewReservation, Outcome } from '#core/db/reservations.ts'
 import { undelivered } from '#core/limits/refund.ts'
 import { createLog } from '#core/platform/log.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 
 /** More than go into one statement, so that several run side by side. */
@@ -23,10 +23,10 @@ let writer: ReservationWriter
 let organizationId: string
 
 beforeAll(async () => {
-  database = await createTestDatabase()
+  database = await openTestDatabase()
   owner = openDatabase(database.ownerUrl, silent, 4)
   service = openDatabase(database.serviceUrl, silent, 4)
-  writer = openReservationWriter(service)
+  writer = createReservationWriter(service)
 })
 beforeEach(async () => {
   organizationId = randomUUID()
@@ -68,7 +68,7 @@ function outcomeOf(id: string): Outcome {
   return { ...undelivered(null, 5), decision: 'answer', chunk_ids: [id] }
 }
 
-it('inserts every reservation as it was given, however many are under way together', async () => {
+test('inserts every reservation as it was given, however many are under way together', async () => {
   const reservations = Array.from({ length: MANY }, (_, n) =>
     newReservation(n % 2 === 0 ? {} : { idempotencyDigest: randomBytes(32) }),
   )
@@ -92,7 +92,7 @@ it('inserts every reservation as it was given, however many are under way togeth
   expect(rows).toEqual(wanted.sort((a, b) => (a.id < b.id ? -1 : 1)))
 })
 
-it('admits one of many requests with the same idempotency key and names it to the others', async () => {
+test('admits one of many requests with the same idempotency key and names it to the others', async () => {
   const same = { clientId: randomUUID(), idempotencyDigest: randomBytes(32) }
   const reservations = Array.from({ length: MANY }, () => newReservation(same))
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
@@ -103,7 +103,7 @@ it('admits one of many requests with the same idempotency key and names it to th
   )
 })
 
-it(
+test(
   'refuses a reservation of another epoch, or of an organization whose counters are being rebuilt, and ' +
     'not those beside it',
   async () => {
@@ -128,7 +128,7 @@ it(
   },
 )
 
-it('records every outcome with its own reservation, once: only while open, and again with the same outcome', async () => {
+test('records every outcome with its own reservation, once: only while open, and again with the same outcome', async () => {
   const reservations = Array.from({ length: MANY }, () => newReservation())
   await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   const ids = reservations.map(({ id }) => id)

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { calibrationSchema, probability } from '#core/domain/calibration.ts'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
 
-const observed = (features: Partial<Record<EvidenceFeature, number>>): number =>
+const observed = (features: Partial<Record<Predictor, number>>): number =>
   probability(
     DEFAULT_CALIBRATION,
-    EVIDENCE_FEATURES,
-    EVIDENCE_FEATURES.map((name) => features[name] ?? 0),
+    PREDICTORS,
+    PREDICTORS.map((name) => features[name] ?? 0),
   )
 const EVERYTHING = { document_coverage: 1, window_coverage: 1, first_coverage: 1, near_pairs: 1, document_agreement: 1 }
 
@@ -25,7 +25,7 @@ describe('the decision of a version without a question set', () => {
   })
 
   test('uses features that a search node measures', () => {
-    expect(EVIDENCE_FEATURES).toEqual(expect.arrayContaining([...DEFAULT_CALIBRATION.features]))
+    expect(PREDICTORS).toEqual(expect.arrayContaining([...DEFAULT_CALIBRATION.features]))
   })
 
   test('abstains where nothing speaks for the list and answers where everything does', () => {
@@ -46,8 +46,8 @@ describe('the decision of a version without a question set', () => {
 
 describe('the features of a list', () => {
   test('have names of their own, in an order that is part of the wire format', () => {
-    expect(new Set(EVIDENCE_FEATURES).size).toBe(EVIDENCE_FEATURES.length)
-    expect(EVIDENCE_FEATURES).toEqual([
+    expect(new Set(PREDICTORS).size).toBe(PREDICTORS.length)
+    expect(PREDICTORS).toEqual([
       'document_coverage',
       'document_share',
       'document_agreement',

@@ -54,18 +54,18 @@ describe('what a search node is told', () => {
       per_document_max: 4,
     })
     expect(rankingOf(parameters, '2026-03-01')).toEqual({
-      expansion: 80,
+      rowsScoredMin: 80,
       fusion: 'rrf',
-      dense_weight: 0.3,
-      rrf_k: 20,
-      per_document_max: 4,
-      collapse_revisions_on: '2026-03-01',
+      denseWeight: 0.3,
+      rrfK: 20,
+      perDocumentMax: 4,
+      collapseRevisionsOn: '2026-03-01',
     })
   })
 
   test('names no day where revisions stay apart', () => {
     expect(
-      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01').collapse_revisions_on,
+      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01').collapseRevisionsOn,
     ).toBe('')
   })
 })

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embeddings } from '#core/embedding/embedder.ts'
-import { openAiEmbedder } from '#core/embedding/openai.ts'
+import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 
 const servers: Server[] = []
 afterEach(() => servers.splice(0).forEach((server) => server.close()))
@@ -19,7 +19,7 @@ async function embedWith(embedding: unknown): Promise<Embeddings> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0
-  const embedder = openAiEmbedder({
+  const embedder = createOpenAiEmbedder({
     baseUrl: `http://127.0.0.1:${port}/v1`,
     apiKey: 'test',
     model: 'test',
@@ -33,14 +33,14 @@ function base64(values: readonly number[]): string {
   return Buffer.from(new Float32Array(values).buffer).toString('base64')
 }
 
-it('reads the same vector from base64 as from numbers', async () => {
+test('reads the same vector from base64 as from numbers', async () => {
   const [decoded] = (await embedWith(base64([3, 0, -4, 0]))).vectors
   const [read] = (await embedWith([3, 0, -4, 0])).vectors
   expect([...(decoded ?? [])]).toEqual([...new Float32Array([0.6, 0, -0.8, 0])])
   expect(read).toEqual(decoded)
 })
 
-it('refuses base64 that is too short, too long, no float32, not finite or zero', async () => {
+test('refuses base64 that is too short, too long, no float32, not finite or zero', async () => {
   const whole = Buffer.from(base64([1, 2, 3, 4]), 'base64')
   const bad = [
     base64([1, 2, 3]),

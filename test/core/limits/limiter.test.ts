@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { limitKeys } from '#core/limits/counter-keys.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import type { AdmissionDecision, Limiter, ServedPassage } from '#core/limits/limiter.ts'
@@ -9,7 +9,7 @@ import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { createLog } from '#core/platform/log.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { createTestRedis } from '#test/support/redis.ts'
+import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
 const silent = createLog('test', 'silent')
@@ -18,7 +18,7 @@ let redis: Redis
 let limiter: Limiter
 
 beforeAll(async () => {
-  server = await createTestRedis()
+  server = await openTestRedis()
   redis = new Redis(server.url)
   limiter = openLimiter(server.url, silent)
   await vi.waitUntil(() => limiter.runId() !== undefined)
@@ -74,12 +74,12 @@ const statuses = async (scope: LimitScope, limits: PlanLimits, times: number): P
 }
 
 describe('admission', () => {
-  it('nothing is admitted under an epoch that is not ready', async () => {
+  test('nothing is admitted under an epoch that is not ready', async () => {
     const scope = { ...(await newScope()), epoch: 2 }
     expect((await ask(scope, plan())).status).toBe('epoch')
   })
 
-  it('the rate is a sliding window: exactly the plan is admitted, then a wait until the oldest leaves', async () => {
+  test('the rate is a sliding window: exactly the plan is admitted, then a wait until the oldest leaves', async () => {
     const scope = await newScope()
     const limits = plan({ requests_per_minute: 3 })
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'admitted'])
@@ -92,7 +92,7 @@ describe('admission', () => {
     expect((await ask(scope, limits)).status).toBe('admitted')
   })
 
-  it('concurrency counts leases, and a lease that was never returned ends by itself', async () => {
+  test('concurrency counts leases, and a lease that was never returned ends by itself', async () => {
     const scope = await newScope()
     const limits = plan({ concurrency: 2 })
     const requestId = randomUUID()
@@ -106,13 +106,13 @@ describe('admission', () => {
     expect((await ask(scope, limits)).status).toBe('admitted')
   })
 
-  it('an exhausted allowance wins over an exhausted rate', async () => {
+  test('an exhausted allowance wins over an exhausted rate', async () => {
     const scope = await newScope()
     const limits = plan({ requests_per_minute: 2, requests_per_day: 2 })
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'quota'])
   })
 
-  it('the monthly allowance holds across days', async () => {
+  test('the monthly allowance holds across days', async () => {
     const scope = await newScope()
     const limits = plan({ requests_per_month: 2 })
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'quota'])
@@ -124,7 +124,7 @@ describe('admission', () => {
     })
   })
 
-  it('a refused request consumes nothing', async () => {
+  test('a refused request consumes nothing', async () => {
     const scope = await newScope()
     const limits = plan({ concurrency: 1 })
     await ask(scope, limits)
@@ -139,7 +139,7 @@ describe('admission', () => {
     expect(after.dayUsed).toBe(1)
   })
 
-  it('the same request id is charged once, however often the script runs', async () => {
+  test('the same request id is charged once, however often the script runs', async () => {
     const scope = await newScope()
     const requestId = randomUUID()
     await ask(scope, plan(), { requestId })
@@ -147,7 +147,7 @@ describe('admission', () => {
     expect(again).toMatchObject({ status: 'admitted', dayUsed: 1, minuteUsed: 1 })
   })
 
-  it('an idempotency key under way conflicts before any allowance is looked at, and names the original', async () => {
+  test('an idempotency key under way conflicts before any allowance is looked at, and names the original', async () => {
     const scope = await newScope()
     const limits = plan({ requests_per_day: 1 })
     const requestId = randomUUID()
@@ -158,7 +158,7 @@ describe('admission', () => {
 })
 
 describe('taking back', () => {
-  it('an undo restores everything, once', async () => {
+  test('an undo restores everything, once', async () => {
     const scope = await newScope()
     const requestId = randomUUID()
     const digest = digestOf('b')
@@ -173,7 +173,7 @@ describe('taking back', () => {
     })
   })
 
-  it('a refund restores day, month and the idempotency key, never the minute slot', async () => {
+  test('a refund restores day, month and the idempotency key, never the minute slot', async () => {
     const scope = await newScope()
     const requestId = randomUUID()
     const digest = digestOf('c')
@@ -189,7 +189,7 @@ describe('taking back', () => {
 })
 
 describe('extraction exposure', () => {
-  it('past the soft mark the rate tightens, past the hard mark it stops, and both count distinct passages', async () => {
+  test('past the soft mark the rate tightens, past the hard mark it stops, and both count distinct passages', async () => {
     const scope = await newScope()
     const limits = plan({
       requests_per_minute: 10,
@@ -206,14 +206,14 @@ describe('extraction exposure', () => {
     expect((await ask(scope, limits, corpus)).status).toBe('exposure')
   })
 
-  it('the floor wins over a smaller share', async () => {
+  test('the floor wins over a smaller share', async () => {
     const scope = await newScope()
     const limits = plan({ exposure: { soft_share: 0.01, hard_share: 0.01 } })
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 30))
     expect(await ask(scope, limits, { corpusPassages: 100 })).toMatchObject({ status: 'admitted', rateInForce: 1_000 })
   })
 
-  it('it is shared by all entitlements of an organization to the knowledge base', async () => {
+  test('it is shared by all entitlements of an organization to the knowledge base', async () => {
     const scope = await newScope()
     const limits = plan({ exposure: { floors: { corpus: 5 }, soft_share: 0.0001, hard_share: 0.0001 } })
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 5))
@@ -226,7 +226,7 @@ describe('extraction exposure', () => {
     )
   })
 
-  it('the share of one document stops it, until the window moves', async () => {
+  test('the share of one document stops it, until the window moves', async () => {
     const scope = await newScope()
     const limits = plan({ exposure: { document_share: 0.5, floors: { document: 2 } } })
     await limiter.settle(scope, randomUUID(), limits, [
@@ -245,7 +245,7 @@ describe('extraction exposure', () => {
     expect((await ask(scope, limits)).status).toBe('admitted')
   })
 
-  it('a run of neighbours stops it, wherever the run is closed', async () => {
+  test('a run of neighbours stops it, wherever the run is closed', async () => {
     const scope = await newScope()
     const limits = plan({ exposure: { run: 5, floors: { run: 5 } } })
     await limiter.settle(scope, randomUUID(), limits, [...passages('a', 10, 2), ...passages('a', 13, 2)])
@@ -256,7 +256,7 @@ describe('extraction exposure', () => {
 })
 
 describe('installed counters', () => {
-  it('stand for what the reservations said: used allowances, minute slots, leases, exposure', async () => {
+  test('stand for what the reservations said: used allowances, minute slots, leases, exposure', async () => {
     const scope = { ...(await newScope()), epoch: 9 }
     const requestId = randomUUID()
     const now = Date.now()
@@ -287,7 +287,7 @@ describe('installed counters', () => {
   })
 })
 
-it('the limiter answers nothing while the store is away, and says so at once', async () => {
+test('the limiter answers nothing while the store is away, and says so at once', async () => {
   const lost = openLimiter('redis://127.0.0.1:1/0', silent)
   try {
     await sleep(50)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it } from 'vitest'
-import { gather } from '#core/platform/group-commit.ts'
+import { expect, test } from 'vitest'
+import { groupCommit } from '#core/platform/group-commit.ts'
 
 /** Doubles numbers; each run ends when it is let go. */
 function newDoubling(): {
@@ -21,9 +21,9 @@ function newDoubling(): {
   }
 }
 
-it('runs a lone call at once, by itself', async () => {
+test('runs a lone call at once, by itself', async () => {
   const { runs, release, run } = newDoubling()
-  const double = gather(run, { itemsMax: 10, runsMax: 2 })
+  const double = groupCommit(run, { itemsMax: 10, runsMax: 2 })
   const doubled = double(1)
   await sleep(5)
   expect(runs).toEqual([[1]])
@@ -31,9 +31,9 @@ it('runs a lone call at once, by itself', async () => {
   expect(await doubled).toBe(2)
 })
 
-it('runs what comes meanwhile together and in order, never more runs at a time and never more items a run than allowed', async () => {
+test('runs what comes meanwhile together and in order, never more runs at a time and never more items a run than allowed', async () => {
   const { runs, release, run } = newDoubling()
-  const double = gather(run, { itemsMax: 3, runsMax: 1 })
+  const double = groupCommit(run, { itemsMax: 3, runsMax: 1 })
   const first = double(1)
   await sleep(5)
   const others = [2, 3, 4, 5].map(double)
@@ -47,18 +47,18 @@ it('runs what comes meanwhile together and in order, never more runs at a time a
   expect(await Promise.all([first, ...others])).toEqual([2, 4, 6, 8, 10])
 })
 
-it('fails every item of a run that fails, and goes on with the next run', async () => {
+test('fails every item of a run that fails, and goes on with the next run', async () => {
   let runs = 0
   const failFirst = async (items: readonly number[]): Promise<readonly number[]> => {
     if (runs++ === 0) throw new Error('lost')
     return items
   }
-  const keep = gather(failFirst, { itemsMax: 2, runsMax: 1 })
+  const keep = groupCommit(failFirst, { itemsMax: 2, runsMax: 1 })
   const outcomes = await Promise.allSettled([1, 2, 3].map(keep))
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
 })
 
-it('fails every item when a run gives another number of results', async () => {
-  const keep = gather(async (items: readonly number[]) => items.slice(1), { itemsMax: 5, runsMax: 1 })
+test('fails every item when a run gives another number of results', async () => {
+  const keep = groupCommit(async (items: readonly number[]) => items.slice(1), { itemsMax: 5, runsMax: 1 })
   expect((await Promise.allSettled([1, 2].map(keep))).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import { RerankError, openReranker } from '#core/reranking/reranker.ts'
+import { RerankError, createReranker } from '#core/reranking/reranker.ts'
 
 const servers: Server[] = []
 
@@ -19,7 +19,7 @@ function scored(
   texts: readonly string[],
   signal = new AbortController().signal,
 ): Promise<readonly number[]> {
-  return openReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: 'k3y', RERANK_TIMEOUT_MS: 300 }).score(
+  return createReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: 'k3y', RERANK_TIMEOUT_MS: 300 }).score(
     'model-1',
     'capital',
     texts,
@@ -91,7 +91,7 @@ describe('an endpoint that cannot be trusted is a failure, never another order',
 })
 
 test('without an endpoint it says which variable to set', () => {
-  expect(() => openReranker({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 300 })).toThrow(
-    'RERANK_BASE_URL',
-  )
+  expect(() =>
+    createReranker({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 300 }),
+  ).toThrow('RERANK_BASE_URL')
 })

@@ -1,12 +1,12 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { newFailureBudget } from '#gateway/retrieve/authenticate.ts'
+import { createFailureBudget } from '#gateway/retrieve/authenticate.ts'
 
 const MAX = BOUNDS.failedKeysPerAddressPerMinute
 
-it('an address has spent its budget after the last failure of it, and has a fresh one a minute after the first', () => {
+test('an address has spent its budget after the last failure of it, and has a fresh one a minute after the first', () => {
   let nowMs = 0
-  const budget = newFailureBudget(() => nowMs)
+  const budget = createFailureBudget(() => nowMs)
   for (let n = 1; n < MAX; n++) budget.count('a')
   expect(budget.isSpent('a')).toBe(false)
   nowMs = 59_999
@@ -16,8 +16,8 @@ it('an address has spent its budget after the last failure of it, and has a fres
   expect(budget.isSpent('a')).toBe(false)
 })
 
-it('it remembers a bounded number of addresses: the oldest is forgotten first', () => {
-  const budget = newFailureBudget(() => 0)
+test('it remembers a bounded number of addresses: the oldest is forgotten first', () => {
+  const budget = createFailureBudget(() => 0)
   for (let n = 0; n < MAX; n++) budget.count('first')
   for (let n = 1; n < BOUNDS.failureAddressesMax; n++) budget.count(`address ${n}`)
   expect(budget.isSpent('first')).toBe(true)

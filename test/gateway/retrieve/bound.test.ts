@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import type { FoundPassage } from '#core/rpc/search-client.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
 import { bound } from '#gateway/retrieve/bound.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
@@ -31,27 +31,27 @@ const passage = fc
     title: fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
   })
   .map(({ text, title }): FoundPassage => ({
-    chunk_id: 'chk_00ff',
+    chunkId: 'chk_00ff',
     text,
     score: 0.5,
     document: {
       id: randomUUID(),
-      revision_id: randomUUID(),
+      revisionId: randomUUID(),
       title,
       authority: 'Authority',
-      canonical_url: 'https://rules.example/a',
-      published_at: '2024-01-01T00:00:00.000Z',
-      effective_at: '2024-01-01T00:00:00.000Z',
+      canonicalUrl: 'https://rules.example/a',
+      publishedAt: '2024-01-01T00:00:00.000Z',
+      effectiveAt: '2024-01-01T00:00:00.000Z',
     },
-    citation: { label: 'A 1', source_anchor: 'https://rules.example/a#1', source_snapshot_id: randomUUID() },
-    metadata: { language: 'en', jurisdiction: 'HS-M', verification_status: 'verified' },
-    place: { ordinal: 0, document_passages: 1 },
-    named: false,
+    citation: { label: 'A 1', sourceAnchor: 'https://rules.example/a#1', sourceSnapshotId: randomUUID() },
+    metadata: { language: 'en', jurisdiction: 'HS-M', verificationStatus: 'verified' },
+    place: { ordinal: 0, documentPassages: 1 },
+    cited: false,
     row: 0,
-    source_id: 'a#1',
+    sourceId: 'a#1',
   }))
 
-it('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {
+test('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {
   fc.assert(
     fc.property(
       fc.array(passage, { minLength: 1, maxLength: 8 }),
@@ -72,7 +72,7 @@ it('a reply states its exact length in bytes, keeps whole passages from the fron
   )
 })
 
-it('the stated length is exact where its own digits change the length', () => {
+test('the stated length is exact where its own digits change the length', () => {
   const lengths = new Set<number>()
   for (let size = 1; size < 600; size++) {
     const { body } = bound(ids, pinnedWith(50_000), query, [{ ...fixed, text: 'x'.repeat(size) }], answer)
@@ -82,13 +82,13 @@ it('the stated length is exact where its own digits change the length', () => {
   expect([...lengths]).toContain(4)
 })
 
-it('an abstention carries no passage', () => {
+test('an abstention carries no passage', () => {
   const { body, served } = bound(ids, pinnedWith(50_000), query, [fixed], { ...answer, decision: 'abstain' })
   expect(served).toEqual([])
   expect(retrievalResponseSchema.parse(JSON.parse(body.toString())).results).toEqual([])
 })
 
-it('an answer of which not one passage fits is a failure, never an empty answer', () => {
+test('an answer of which not one passage fits is a failure, never an empty answer', () => {
   expect(() => bound(ids, pinnedWith(2_000), query, [{ ...fixed, text: 'ü'.repeat(4_000) }], answer)).toThrow(
     expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
   )

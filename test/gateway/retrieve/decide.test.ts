@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import type { EvidenceFeature } from '#core/domain/predictors.ts'
-import type { UnsupportedReference } from '#core/rpc/search-client.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import type { UnsupportedReference } from '#core/domain/search.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
 import { foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
@@ -21,24 +21,24 @@ const calibration: Calibration = {
 const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> =>
   pinnedRequest({ threshold, parameters: { calibration } })
 
-function measured(features: Partial<Record<EvidenceFeature, number>>): number[] {
-  return EVIDENCE_FEATURES.map((name) => features[name] ?? 0)
+function measured(features: Partial<Record<Predictor, number>>): number[] {
+  return PREDICTORS.map((name) => features[name] ?? 0)
 }
 
 function evidence(change: Partial<Evidence> = {}): Evidence {
-  return { passages: [foundPassage(0)], evidence: measured({ rank_overlap: 0.5 }), unsupported: [], ...change }
+  return { passages: [foundPassage(0)], predictors: measured({ rank_overlap: 0.5 }), unsupported: [], ...change }
 }
 
 const named: UnsupportedReference = { text: 'Art. 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }
 const unit = fc.double({ min: 0, max: 1, noNaN: true })
 
 describe('the decision', () => {
-  it('answers iff a passage remains, nothing is unsupported, and the calibrated probability reaches the threshold', () => {
+  test('answers iff a passage remains, nothing is unsupported, and the calibrated probability reaches the threshold', () => {
     fc.assert(
       fc.property(unit, unit, fc.nat({ max: 3 }), fc.boolean(), (threshold, overlap, passages, lacking) => {
         const given = evidence({
           passages: Array.from({ length: passages }, (_, row) => foundPassage(row)),
-          evidence: measured({ rank_overlap: overlap }),
+          predictors: measured({ rank_overlap: overlap }),
           unsupported: lacking ? [named] : [],
         })
         const { decision, observed_value: observed, threshold: told, signal } = decide(pinnedAt(threshold), given)
@@ -50,39 +50,36 @@ describe('the decision', () => {
     )
   })
 
-  it('answers at a value that equals the threshold, and abstains just below it', () => {
+  test('answers at a value that equals the threshold, and abstains just below it', () => {
     expect(decide(pinnedAt(0.5), evidence())).toMatchObject({ decision: 'answer', observed_value: 0.5 })
-    expect(decide(pinnedAt(0.5), evidence({ evidence: measured({ rank_overlap: 0.499 }) })).decision).toBe('abstain')
+    expect(decide(pinnedAt(0.5), evidence({ predictors: measured({ rank_overlap: 0.499 }) })).decision).toBe('abstain')
   })
 
-  it('abstains with an observed value of 0 when no passage remains, even at a threshold of 0', () => {
-    expect(decide(pinnedAt(0), evidence({ passages: [], evidence: measured({ rank_overlap: 1 }) }))).toMatchObject({
+  test('abstains with an observed value of 0 when no passage remains, even at a threshold of 0', () => {
+    expect(decide(pinnedAt(0), evidence({ passages: [], predictors: measured({ rank_overlap: 1 }) }))).toMatchObject({
       decision: 'abstain',
       observed_value: 0,
     })
   })
 
-  it('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
-    const decided = decide(pinnedAt(0.1), evidence({ evidence: measured({ rank_overlap: 1 }), unsupported: [named] }))
+  test('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
+    const decided = decide(pinnedAt(0.1), evidence({ predictors: measured({ rank_overlap: 1 }), unsupported: [named] }))
     expect(decided).toMatchObject({ decision: 'abstain', observed_value: expect.closeTo(1 / (1 + Math.exp(-2)), 12) })
     expect(decided.unsupported_explicit_references).toEqual([named])
   })
 
-  it('depends on no feature that the calibration does not name', () => {
+  test('depends on no feature that the calibration does not name', () => {
     fc.assert(
-      fc.property(
-        fc.array(unit, { minLength: EVIDENCE_FEATURES.length, maxLength: EVIDENCE_FEATURES.length }),
-        (others) => {
-          const features = EVIDENCE_FEATURES.map((name, at) => (name === 'rank_overlap' ? 0.25 : (others[at] ?? 0)))
-          expect(decide(pinnedAt(0.5), evidence({ evidence: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
-        },
-      ),
+      fc.property(fc.array(unit, { minLength: PREDICTORS.length, maxLength: PREDICTORS.length }), (others) => {
+        const features = PREDICTORS.map((name, at) => (name === 'rank_overlap' ? 0.25 : (others[at] ?? 0)))
+        expect(decide(pinnedAt(0.5), evidence({ predictors: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
+      }),
     )
   })
 })
 
 describe('what a node measured', () => {
-  it.each([
+  test.each([
     ['nothing', []],
     ['a feature too few', measured({}).slice(1)],
     ['a feature too many', [...measured({}), 0]],
@@ -90,7 +87,7 @@ describe('what a node measured', () => {
     ['an infinite number', measured({ mean_idf: Number.POSITIVE_INFINITY })],
   ])('fails the retrieval when it is %s, with and without passages', (_, features) => {
     for (const passages of [[], [foundPassage(0)]]) {
-      expect(() => decide(pinnedAt(0), evidence({ passages, evidence: features }))).toThrow(
+      expect(() => decide(pinnedAt(0), evidence({ passages, predictors: features }))).toThrow(
         expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
       )
     }

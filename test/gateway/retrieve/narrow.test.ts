@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { ServiceError } from '#core/platform/errors.ts'
 import { narrow } from '#gateway/retrieve/narrow.ts'
 import type { Narrowed } from '#gateway/retrieve/narrow.ts'
@@ -25,7 +25,7 @@ const upper = (list: readonly string[]): readonly string[] => list.map((code) =>
 const within = (inner: readonly string[], outer: readonly string[]): boolean =>
   inner.every((value) => outer.includes(value))
 
-it(
+test(
   'whatever is asked of whatever entitlement, the outcome lies within both, or is refused exactly when ' +
     'the request lies outside',
   () => {
@@ -59,7 +59,7 @@ it(
   },
 )
 
-it('a profile is the active one or one that the entitlement names', () => {
+test('a profile is the active one or one that the entitlement names', () => {
   const other = { ...activeEntitlement().active_profile, threshold: 0.9 }
   const entitlement = activeEntitlement({ profiles: [other] })
   const chosen = (profile: string | undefined): string | undefined =>

@@ -1,4 +1,4 @@
-import { expect, expectTypeOf, it } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
@@ -18,7 +18,7 @@ const narrowed = {
 }
 const request = { query: 'capital', knowledge_base: 'kb' }
 
-it('only a pinned request can be searched, and only pin makes one', () => {
+test('only a pinned request can be searched, and only pin makes one', () => {
   expectTypeOf(search).parameter(2).toEqualTypeOf<PinnedRequest>()
   const pinned = pin(access, entitlement, narrowed, request, new Date())
   expectTypeOf(pinned).toEqualTypeOf<PinnedRequest>()
@@ -27,14 +27,14 @@ it('only a pinned request can be searched, and only pin makes one', () => {
   expect(forged).not.toBe(pinned)
 })
 
-it('nothing about a pinned request can change', () => {
+test('nothing about a pinned request can change', () => {
   const pinned = pin(access, entitlement, narrowed, request, new Date())
   expect(Object.isFrozen(pinned)).toBe(true)
   expect(() => Object.assign(pinned, { topK: 100 })).toThrow(TypeError)
 })
 
-it('the day that "in force" is judged by is the UTC day of the moment of pinning', () => {
-  const at = (iso: string): string => pin(access, entitlement, narrowed, request, new Date(iso)).filters.in_force_on
+test('the day that "in force" is judged by is the UTC day of the moment of pinning', () => {
+  const at = (iso: string): string => pin(access, entitlement, narrowed, request, new Date(iso)).filters.inForceOn
   expect([at('2026-03-01T00:00:00.000Z'), at('2026-03-01T23:59:59.999Z'), at('2026-03-01T23:30:00-02:00')]).toEqual([
     '2026-03-01',
     '2026-03-01',
@@ -42,7 +42,7 @@ it('the day that "in force" is judged by is the UTC day of the moment of pinning
   ])
 })
 
-it('top_k is clamped to the cap of the plan', () => {
+test('top_k is clamped to the cap of the plan', () => {
   const topK = (asked: number | undefined): number =>
     pin(access, entitlement, narrowed, asked === undefined ? request : { ...request, top_k: asked }, new Date()).topK
   expect([topK(undefined), topK(1), topK(100)]).toEqual([
@@ -52,17 +52,17 @@ it('top_k is clamped to the cap of the plan', () => {
   ])
 })
 
-it('filters are always those of the entitlement, mandatory even when the request has none', () => {
+test('filters are always those of the entitlement, mandatory even when the request has none', () => {
   const { filters } = pin(access, entitlement, narrowed, request, new Date())
   expect(filters).toMatchObject({
     languages: ['en'],
     jurisdictions: ['XA'],
-    any_subject: true,
-    verification_statuses: ['verified'],
+    anySubject: true,
+    verificationStatuses: ['verified'],
   })
 })
 
-it('what the caller may see before its own filters is pinned too, under the same mandatory filters', () => {
+test('what the caller may see before its own filters is pinned too, under the same mandatory filters', () => {
   const { filters, entitled: before } = pin(
     access,
     entitlement,
@@ -72,20 +72,20 @@ it('what the caller may see before its own filters is pinned too, under the same
   )
   expect(before).toEqual({
     ...entitled,
-    any_subject: false,
-    verification_statuses: ['verified'],
-    in_force_on: '2026-03-01',
+    anySubject: false,
+    verificationStatuses: ['verified'],
+    inForceOn: '2026-03-01',
     documents: [],
   })
-  expect(filters).toMatchObject({ in_force_on: '2026-03-01', documents: [] })
+  expect(filters).toMatchObject({ inForceOn: '2026-03-01', documents: [] })
 })
 
-it('a profile that serves every revision judges none by the day, which is pinned all the same', () => {
+test('a profile that serves every revision judges none by the day, which is pinned all the same', () => {
   const pinned = pinnedRequest({
     now: new Date('2026-03-01T00:00:00.000Z'),
     parameters: { in_force_only: false, verification_statuses: ['verified', 'provisional'] },
   })
-  for (const { in_force_on: day, verification_statuses: statuses } of [pinned.filters, pinned.entitled])
+  for (const { inForceOn: day, verificationStatuses: statuses } of [pinned.filters, pinned.entitled])
     expect([day, statuses]).toEqual(['', ['verified', 'provisional']])
   expect(pinned.inForceOn).toBe('2026-03-01')
 })

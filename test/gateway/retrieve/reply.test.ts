@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { AdmissionDecision } from '#core/limits/limiter.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
@@ -26,7 +26,7 @@ function windowsAt(iso: string, given: Partial<AdmissionDecision> = {}): Windows
 const headersAt = (windows: Windows): Readonly<Record<string, string>> =>
   errorReply(ids, new ServiceError('QUOTA_EXHAUSTED'), windows).headers
 
-it.each([
+test.each([
   ['2026-02-28T23:59:59.001Z', 28, 1, 1],
   ['2028-02-28T12:00:00.000Z', 29, 43_200, 129_600],
   ['2026-12-31T00:00:00.000Z', 31, 86_400, 86_400],
@@ -37,13 +37,13 @@ it.each([
   expect(headers['ratelimit']).toBe(`"minute";r=7;t=60, "day";r=249;t=${dayEnds}, "month";r=4998;t=${monthEnds}`)
 })
 
-it('what remains is never negative', () => {
+test('what remains is never negative', () => {
   expect(
     headersAt(windowsAt('2026-04-01T00:00:00.000Z', { minuteUsed: 11, dayUsed: 300, monthUsed: 6_000 }))['ratelimit'],
   ).toMatch(/^"minute";r=0;t=60, "day";r=0;t=\d+, "month";r=0;/)
 })
 
-it('Retry-After is rounded up to whole seconds and at least 1', () => {
+test('Retry-After is rounded up to whole seconds and at least 1', () => {
   const after = (seconds: number): string | undefined =>
     errorReply(ids, new ServiceError('RATE_LIMITED', { retryAfterSeconds: seconds }), undefined).headers['retry-after']
   expect([after(0), after(0.2), after(1.001), after(59.9)]).toEqual(['1', '1', '2', '60'])

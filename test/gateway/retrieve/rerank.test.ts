@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import { rerank, rerankerOf } from '#gateway/retrieve/rerank.ts'
@@ -20,14 +20,14 @@ function rerankerSaying(scores: () => readonly number[]): {
 }
 
 function found(count: number): Evidence {
-  return { passages: Array.from({ length: count }, (_, row) => foundPassage(row)), evidence: [0.5], unsupported: [] }
+  return { passages: Array.from({ length: count }, (_, row) => foundPassage(row)), predictors: [0.5], unsupported: [] }
 }
 
 const reranking = { parameters: { reranker: { model: 'model-1', candidates: 3 } } }
 const rowsOf = ({ passages }: Evidence): readonly number[] => passages.map(({ row }) => row)
 
 describe('a profile without a re-ranker', () => {
-  it('leaves the list as it is and opens no endpoint', async () => {
+  test('leaves the list as it is and opens no endpoint', async () => {
     const list = found(3)
     const opened = (): Reranker => {
       throw new Error('opened')
@@ -37,7 +37,7 @@ describe('a profile without a re-ranker', () => {
 })
 
 describe('a profile with a re-ranker', () => {
-  it('sends the first candidates with the query, and shows them in the order of the scores, cut to what was asked for', async () => {
+  test('sends the first candidates with the query, and shows them in the order of the scores, cut to what was asked for', async () => {
     const list = found(5)
     const { reranker, asked } = rerankerSaying(() => [0.1, 0.9, 0.5])
     const { signal } = new AbortController()
@@ -50,12 +50,12 @@ describe('a profile with a re-ranker', () => {
     )
     expect(asked).toEqual([['model-1', 'what is capital?', list.passages.slice(0, 3).map(rerankedText), signal]])
     expect(rowsOf(reordered)).toEqual([1, 2, 0, 3])
-    expect(reordered).toMatchObject({ evidence: list.evidence, unsupported: list.unsupported })
+    expect(reordered).toMatchObject({ predictors: list.predictors, unsupported: list.unsupported })
     expect(reordered.passages.map(({ score }) => score)).toEqual([1, 1 / 2, 1 / 3, 1 / 4])
     expect(own.timings.waitedMs.provider).toBeGreaterThan(0)
   })
 
-  it('asks nobody to order fewer than two passages', async () => {
+  test('asks nobody to order fewer than two passages', async () => {
     for (const count of [0, 1]) {
       const { reranker, asked } = rerankerSaying(() => [])
       expect(rowsOf(await rerank(reranker, exchange(), pinnedRequest(reranking), found(count)))).toEqual(
@@ -65,7 +65,7 @@ describe('a profile with a re-ranker', () => {
     }
   })
 
-  it('answers nothing when the endpoint fails: it was evaluated with it', async () => {
+  test('answers nothing when the endpoint fails: it was evaluated with it', async () => {
     const failure = new Error('too slow')
     const { reranker } = rerankerSaying(() => {
       throw failure
@@ -76,14 +76,14 @@ describe('a profile with a re-ranker', () => {
     })
   })
 
-  it('answers nothing on a gateway that has no endpoint', async () => {
+  test('answers nothing on a gateway that has no endpoint', async () => {
     const none = rerankerOf({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 100 })
     await expect(rerank(none, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
       code: 'RETRIEVAL_UNAVAILABLE',
     })
   })
 
-  it('is opened once', () => {
+  test('is opened once', () => {
     const opened = rerankerOf({
       RERANK_BASE_URL: 'http://127.0.0.1:9/v1',
       RERANK_API_KEY: undefined,

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { FoundPassage, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
+import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
@@ -10,12 +10,12 @@ import type { PinnedTraits } from '#test/support/gateway/pinned.ts'
 const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
 
 interface Asked {
-  readonly request: SearchRequest
+  readonly request: SearchQuery
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
 
-function tierSaying(answer: () => SearchReply): { readonly tier: SearchTier; readonly asked: Asked[] } {
+function tierSaying(answer: () => SearchResult): { readonly tier: SearchTier; readonly asked: Asked[] } {
   const asked: Asked[] = []
   const tier: SearchTier = {
     search: async (request, timeoutMs, signal) => {
@@ -28,12 +28,12 @@ function tierSaying(answer: () => SearchReply): { readonly tier: SearchTier; rea
   return { tier, asked }
 }
 
-function reply(passages: readonly FoundPassage[]): SearchReply {
+function reply(passages: readonly FoundPassage[]): SearchResult {
   return {
     passages,
     plan: 'exact',
     allowed: 7,
-    evidence: [0.5],
+    predictors: [0.5],
     unsupported: [{ text: 'Art. 5', normalized: '*#5', reason: 'not_in_corpus' }],
   }
 }
@@ -43,7 +43,7 @@ async function searched(passages: readonly FoundPassage[], traits: PinnedTraits 
 }
 
 describe('what a node is asked', () => {
-  it('is the pinned projection, filters, entitlement and day, in the ranking of the profile', async () => {
+  test('is the pinned projection, filters, entitlement and day, in the ranking of the profile', async () => {
     const now = new Date('2026-03-01T12:00:00.000Z')
     const pinned = pinnedRequest({
       now,
@@ -56,24 +56,24 @@ describe('what a node is asked', () => {
     expect(asked).toHaveLength(1)
     expect(asked[0]).toMatchObject({ timeoutMs: BOUNDS.searchTimeoutMs, signal })
     expect(asked[0]?.request).toEqual({
-      projection_id: pinned.profile.projection_id,
-      query_vector: Buffer.from(Float32Array.of(0.6, 0.8).buffer),
-      query_text: 'capital',
+      projectionId: pinned.profile.projection_id,
+      vector: Float32Array.of(0.6, 0.8),
+      text: 'capital',
       limit: 3,
       filters: pinned.filters,
       entitled: pinned.entitled,
       ranking: {
-        expansion: 99,
+        rowsScoredMin: 99,
         fusion: 'rrf',
-        dense_weight: 0.5,
-        rrf_k: 10,
-        per_document_max: 2,
-        collapse_revisions_on: '2026-03-01',
+        denseWeight: 0.5,
+        rrfK: 10,
+        perDocumentMax: 2,
+        collapseRevisionsOn: '2026-03-01',
       },
     })
   })
 
-  it('is as many passages as the caller or the re-ranker needs, whichever is more', async () => {
+  test('is as many passages as the caller or the re-ranker needs, whichever is more', async () => {
     const limitOf = async (topK: number, candidates: number | undefined): Promise<number | undefined> => {
       const { tier, asked } = tierSaying(() => reply([]))
       const parameters = { reranker: candidates === undefined ? null : { model: 'm', candidates } }
@@ -83,7 +83,7 @@ describe('what a node is asked', () => {
     expect([await limitOf(2, undefined), await limitOf(2, 20), await limitOf(4, 3)]).toEqual([2, 20, 4])
   })
 
-  it('names no day where the profile serves every revision beside the others', async () => {
+  test('names no day where the profile serves every revision beside the others', async () => {
     const { tier, asked } = tierSaying(() => reply([]))
     await search(
       tier,
@@ -91,12 +91,12 @@ describe('what a node is asked', () => {
       pinnedRequest({ parameters: { collapse_revisions: false, in_force_only: false } }),
       query,
     )
-    expect(asked[0]?.request).toMatchObject({ ranking: { collapse_revisions_on: '' }, filters: { in_force_on: '' } })
+    expect(asked[0]?.request).toMatchObject({ ranking: { collapseRevisionsOn: '' }, filters: { inForceOn: '' } })
   })
 })
 
 describe('what a node answers', () => {
-  it('is handed on as it is, with the evidence and what is unsupported', async () => {
+  test('is handed on as it is, with the evidence and what is unsupported', async () => {
     const passages = [
       foundPassage(0, { score: 1 }),
       foundPassage(1, { score: 0.5 }),
@@ -107,10 +107,10 @@ describe('what a node answers', () => {
   })
 
   const best = foundPassage(0)
-  it.each<[string, readonly FoundPassage[]]>([
+  test.each<[string, readonly FoundPassage[]]>([
     ['a passage in another language', [{ ...best, metadata: { ...best.metadata, language: 'fr' } }]],
     ['a passage of another jurisdiction', [{ ...best, metadata: { ...best.metadata, jurisdiction: 'XB' } }]],
-    ['a passage that is not verified', [{ ...best, metadata: { ...best.metadata, verification_status: 'withdrawn' } }]],
+    ['a passage that is not verified', [{ ...best, metadata: { ...best.metadata, verificationStatus: 'withdrawn' } }]],
     ['more passages than asked for', [foundPassage(0), foundPassage(1), foundPassage(2)]],
     ['scores that rise', [foundPassage(0, { score: 0.4 }), foundPassage(1, { score: 0.5 })]],
     ['a score above 1', [foundPassage(0, { score: 1.01 })]],
@@ -123,7 +123,7 @@ describe('what a node answers', () => {
     })
   })
 
-  it('is a failed retrieval when no node answers, and the time is counted as waiting for the search tier', async () => {
+  test('is a failed retrieval when no node answers, and the time is counted as waiting for the search tier', async () => {
     const failure = new Error('all nodes are gone')
     const { tier } = tierSaying(() => {
       throw failure

@@ -7,12 +7,12 @@ import { activate } from '#jobs/activate/pipeline.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
 import { silent } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
-import { openActivationRig, request, review, run } from '#test/support/jobs/activation-harness.ts'
-import type { ActivationRig } from '#test/support/jobs/activation-harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
+import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
 
-let rig: ActivationRig
-let world: JobsWorld
+let activation: ActivationHarness
+let harness: JobsHarness
 let nodes: readonly SearchNodeClient[]
 let knowledgeBaseId: string
 let first: string
@@ -20,15 +20,15 @@ let second: string
 let third: string
 
 beforeAll(async () => {
-  rig = await openActivationRig()
+  activation = await startActivationHarness()
   ;({
-    world,
+    harness,
     nodes,
     knowledgeBaseId,
     builds: [first, second, third],
-  } = rig)
+  } = activation)
 })
-afterAll(() => rig.close())
+afterAll(() => activation.close())
 
 interface Shown {
   readonly active: string | null
@@ -38,7 +38,7 @@ interface Shown {
 }
 
 async function shown(): Promise<Shown> {
-  const { rows } = await world.owner.query<Shown>(
+  const { rows } = await harness.owner.query<Shown>(
     `select (select version_id from active_versions where knowledge_base_id = $1) as active, (select previous_version_id from active_versions where knowledge_base_id = $1) as previous,
        (select jsonb_object_agg(id, state) from corpus_versions where knowledge_base_id = $1) as states,
        (select count(*)::int from audit where action in ('version.activate', 'version.rollback')) as audited`,
@@ -50,7 +50,7 @@ async function shown(): Promise<Shown> {
 /** The tests tell one story: nothing active, first, second, back to first. */
 describe('an activation', () => {
   test('is refused without a review, and says to review first', async () => {
-    expect(await run(rig, first, null)).toMatchObject({
+    expect(await run(activation, first, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('review it'),
     })
@@ -58,28 +58,28 @@ describe('an activation', () => {
   })
 
   test('is refused when the newest review rejects', async () => {
-    await review(rig, third)
-    await review(rig, third, 'rejected')
-    expect(await run(rig, third, null)).toMatchObject({
+    await review(activation, third)
+    await review(activation, third, 'rejected')
+    expect(await run(activation, third, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('newest review rejects'),
     })
   })
 
   test('is refused when the evaluation did not pass', async () => {
-    await review(rig, first)
-    await world.owner.query('update corpus_versions set passed = false where id = $1', [versionIdOf(first)])
-    expect(await run(rig, first, null)).toMatchObject({
+    await review(activation, first)
+    await harness.owner.query('update corpus_versions set passed = false where id = $1', [versionIdOf(first)])
+    expect(await run(activation, first, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('did not pass its evaluation'),
     })
-    await world.owner.query('update corpus_versions set passed = true where id = $1', [versionIdOf(first)])
+    await harness.owner.query('update corpus_versions set passed = true where id = $1', [versionIdOf(first)])
   })
 
   test('is refused when no search node answers', async () => {
-    const id = await request(rig, first, null)
-    await activate({ database: world.service, nodes: nodes.slice(1), log: silent }, id)
-    expect(await readActivation(world.owner, id)).toMatchObject({
+    const id = await request(activation, first, null)
+    await activate({ database: harness.service, nodes: nodes.slice(1), log: silent }, id)
+    expect(await readActivation(harness.owner, id)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('No search node answers'),
     })
@@ -87,20 +87,20 @@ describe('an activation', () => {
 
   test('is refused when a live search node cannot load the version', async () => {
     const broken = (
-      await world.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [
+      await harness.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [
         projectionIdOf(first),
       ])
     ).rows[0]?.manifest_digest
-    await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(first) }, 5_000)
-    await world.owner.query('update projections set manifest_digest = $2 where id = $1', [
+    await nodes[0]?.releaseVersion(projectionIdOf(first), 5_000)
+    await harness.owner.query('update projections set manifest_digest = $2 where id = $1', [
       projectionIdOf(first),
       Buffer.alloc(32, 7),
     ])
-    expect(await run(rig, first, null)).toMatchObject({
+    expect(await run(activation, first, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('could not be loaded'),
     })
-    await world.owner.query('update projections set manifest_digest = $2 where id = $1', [
+    await harness.owner.query('update projections set manifest_digest = $2 where id = $1', [
       projectionIdOf(first),
       broken,
     ])
@@ -108,9 +108,9 @@ describe('an activation', () => {
   })
 
   test('that ten runs race for moves the pointer once and writes one audit row', async () => {
-    const id = await request(rig, first, null)
+    const id = await request(activation, first, null)
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, () => activate({ database: world.service, nodes, log: silent }, id)),
+      Array.from({ length: 10 }, () => activate({ database: harness.service, nodes, log: silent }, id)),
     )
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1)
     expect(await shown()).toMatchObject({
@@ -119,41 +119,41 @@ describe('an activation', () => {
       audited: 1,
       states: { [versionIdOf(first)]: 'active', [versionIdOf(second)]: 'candidate' },
     })
-    expect(await readActivation(world.owner, id)).toMatchObject({ state: 'done' })
+    expect(await readActivation(harness.owner, id)).toMatchObject({ state: 'done' })
   })
 
   test('that is repeated after it was done changes nothing', async () => {
     const before = await shown()
-    const { rows } = await world.owner.query<{ id: string }>("select id from activations where state = 'done'")
-    expect(await activate({ database: world.service, nodes, log: silent }, rows[0]?.id ?? '')).toBe('finished before')
+    const { rows } = await harness.owner.query<{ id: string }>("select id from activations where state = 'done'")
+    expect(await activate({ database: harness.service, nodes, log: silent }, rows[0]?.id ?? '')).toBe('finished before')
     expect(await shown()).toEqual(before)
   })
 
   test('is refused when another version than the expected one is active', async () => {
-    await review(rig, second)
-    expect(await run(rig, second, null)).toMatchObject({
+    await review(activation, second)
+    expect(await run(activation, second, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('Another version became active'),
     })
-    expect(await run(rig, second, third)).toMatchObject({ state: 'refused' })
+    expect(await run(activation, second, third)).toMatchObject({ state: 'refused' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
   test('of a candidate that was compared with another version than is active needs a reason too', async () => {
     const mark = "update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', $2) where id = $1"
-    await world.owner.query(mark, [
+    await harness.owner.query(mark, [
       versionIdOf(second),
       JSON.stringify({ worse: false, version_id: versionIdOf(third) }),
     ])
-    expect(await run(rig, second, first)).toMatchObject({
+    expect(await run(activation, second, first)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('compared with another one'),
     })
-    await world.owner.query(mark, [
+    await harness.owner.query(mark, [
       versionIdOf(second),
       JSON.stringify({ worse: true, version_id: versionIdOf(first) }),
     ])
-    expect(await run(rig, second, first)).toMatchObject({
+    expect(await run(activation, second, first)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('worse than the active one'),
     })
@@ -163,14 +163,16 @@ describe('an activation', () => {
     const mark =
       `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": ` +
       `true}') where id = $1`
-    await world.owner.query(mark, [versionIdOf(second)])
-    expect(await run(rig, second, first)).toMatchObject({
+    await harness.owner.query(mark, [versionIdOf(second)])
+    expect(await run(activation, second, first)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('worse than the active one'),
     })
     expect((await shown()).active).toBe(versionIdOf(first))
-    expect(await run(rig, second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({ state: 'done' })
-    const { rows } = await world.owner.query(
+    expect(await run(activation, second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({
+      state: 'done',
+    })
+    const { rows } = await harness.owner.query(
       "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' " +
         'order by id desc limit 1',
     )
@@ -187,17 +189,17 @@ describe('an activation', () => {
   })
 
   test('returns to a retired version only as a rollback', async () => {
-    expect(await run(rig, first, second)).toMatchObject({
+    expect(await run(activation, first, second)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('operator rollback'),
     })
-    expect(await run(rig, third, second, 'rollback')).toMatchObject({
+    expect(await run(activation, third, second, 'rollback')).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('never active'),
     })
-    expect(await run(rig, first, second, 'rollback')).toMatchObject({ state: 'done' })
+    expect(await run(activation, first, second, 'rollback')).toMatchObject({ state: 'done' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), previous: versionIdOf(second), audited: 3 })
-    const { rows } = await world.owner.query(
+    const { rows } = await harness.owner.query(
       "select actor, action, subject, detail from audit where action = 'version.rollback'",
     )
     expect(rows).toMatchObject([
@@ -211,17 +213,17 @@ describe('an activation', () => {
   })
 
   test('waits for a review of the same version that is under way, and is refused if that rejects', async () => {
-    const holder = await world.owner.connect()
+    const holder = await harness.owner.connect()
     try {
       // Holds the review back between its decision and its commit.
       await holder.query('begin')
       await holder.query('lock table audit in share row exclusive mode')
       const rejected = reviewVersion(
-        { database: world.owner, actor: 'bob' },
+        { database: harness.owner, actor: 'bob' },
         { version: versionIdOf(second), verdict: 'rejected', reviewer: 'bob', note: 'wrong dates' },
       )
       await waiting(1)
-      const rollback = run(rig, second, first, 'rollback')
+      const rollback = run(activation, second, first, 'rollback')
       await waiting(2)
       await holder.query('commit')
       await rejected
@@ -237,17 +239,17 @@ describe('an activation', () => {
 
   test('of a version of another knowledge base is refused', async () => {
     const id = randomUUID()
-    await insertActivation(world.owner, {
+    await insertActivation(harness.owner, {
       id,
-      knowledgeBaseId: await world.createKnowledgeBase(),
+      knowledgeBaseId: await harness.createKnowledgeBase(),
       versionId: versionIdOf(second),
       expectedVersionId: null,
       kind: 'activate',
       actor: 'alice',
       overrideReason: null,
     })
-    await activate({ database: world.service, nodes, log: silent }, id)
-    expect(await readActivation(world.owner, id)).toMatchObject({
+    await activate({ database: harness.service, nodes, log: silent }, id)
+    expect(await readActivation(harness.owner, id)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('does not belong'),
     })
@@ -257,7 +259,7 @@ describe('an activation', () => {
 /** Until so many sessions of this database wait for a lock. */
 async function waiting(sessions: number): Promise<void> {
   for (let count = 0; count < sessions; await sleep(10)) {
-    const { rows } = await world.owner.query<{ count: number }>(
+    const { rows } = await harness.owner.query<{ count: number }>(
       'select count(*)::int as count from pg_stat_activity where datname = current_database() and ' +
         "wait_event_type = 'Lock'",
     )

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { openArtifactStore } from '#core/index/format/store.ts'
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import { buildProjection } from '#jobs/build/pipeline.ts'
@@ -24,7 +24,7 @@ const buildId = derivedUuid('build', 'fixed digest')
 test('the same sources, build and embedder give the same bytes as ever', async () => {
   const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
   try {
-    const store = openArtifactStore(pathToFileURL(root).href)
+    const store = createArtifactStore(pathToFileURL(root).href)
     const captured = await captureSources(store, await listSourceFiles(rulebook, 'markdown'))
     const { artifact } = await buildProjection(
       {
@@ -47,7 +47,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
         progress: { begin: () => Promise.resolve(), at: () => undefined },
         signal: new AbortController().signal,
       },
-      localEmbedder(),
+      createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
       'c2665c069e1db141310b5a807dfd913adf83f83168999816e466edcea7b79ae8',

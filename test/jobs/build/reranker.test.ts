@@ -13,9 +13,9 @@ import { runBuildChild } from '#jobs/build/run-child.ts'
 import type { BuildOutcome } from '#jobs/build/run-child.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
-import { connectSearchNodes } from '#jobs/search-nodes.ts'
-import { createJobsWorld, silent } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { startJobsHarness, silent } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
 import type { RerankEndpoint } from '#test/support/reranker.ts'
 
@@ -68,7 +68,7 @@ const QUESTIONS = TRADES.map((trade, n) =>
   }),
 )
 
-let world: JobsWorld
+let harness: JobsHarness
 let endpoint: RerankEndpoint
 let nodes: readonly SearchNodeClient[]
 let knowledgeBaseId: string
@@ -76,22 +76,22 @@ let importId: string
 let questions: string
 
 beforeAll(async () => {
-  world = await createJobsWorld()
-  nodes = connectSearchNodes([world.searchNode], plaintext)
+  harness = await startJobsHarness()
+  nodes = openSearchNodeClients([harness.searchNode], plaintext)
   // Knows what is wanted.
   endpoint = await startRerankEndpoint((_, documents) => documents.map((document) => Number(document.includes(WANTED))))
-  knowledgeBaseId = await world.createKnowledgeBase()
-  importId = await world.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
-  questions = await world.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
+  questions = await harness.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
 })
 afterAll(async () => {
   for (const node of nodes) node.close()
   await endpoint.stop()
-  await world.stop()
+  await harness.stop()
 })
 
 function written(name: string, text: string): string {
-  const folder = world.store.workFolder('trades')
+  const folder = harness.store.workFolder('trades')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, name), text)
   return join(folder, name)
@@ -107,15 +107,15 @@ async function run(
   parameters: object,
   environment: object = { RERANK_BASE_URL: endpoint.baseUrl },
 ): Promise<{ buildId: string; outcome: BuildOutcome }> {
-  const buildId = await world.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
-  return { buildId, outcome: await runBuildChild(buildId, { environment: { ...world.environment, ...environment } }) }
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
+  return { buildId, outcome: await runBuildChild(buildId, { environment: { ...harness.environment, ...environment } }) }
 }
 
 async function built(parameters: object): Promise<Built> {
   const { buildId, outcome } = await run(parameters)
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const versionId = versionIdOf(buildId)
-  const { rows } = await world.owner.query<{ parameters: unknown; evaluation: unknown }>(
+  const { rows } = await harness.owner.query<{ parameters: unknown; evaluation: unknown }>(
     'select f.parameters, v.evaluation from corpus_versions v join projections p on p.version_id = ' +
       'v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1',
     [versionId],
@@ -132,13 +132,13 @@ async function activated(
   versionId: string,
   overrideReason: string | null = null,
 ): Promise<Awaited<ReturnType<typeof readActivation>>> {
-  await world.owner.query(
+  await harness.owner.query(
     "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
     [randomUUID(), versionId],
   )
   const id = randomUUID()
-  const expectedVersionId = (await activePointer(world.owner, knowledgeBaseId))?.version_id ?? null
-  await insertActivation(world.owner, {
+  const expectedVersionId = (await activePointer(harness.owner, knowledgeBaseId))?.version_id ?? null
+  await insertActivation(harness.owner, {
     id,
     knowledgeBaseId,
     versionId,
@@ -147,8 +147,8 @@ async function activated(
     actor: 'alice',
     overrideReason,
   })
-  await activate({ database: world.service, nodes, log: silent }, id)
-  return readActivation(world.owner, id)
+  await activate({ database: harness.service, nodes, log: silent }, id)
+  return readActivation(harness.owner, id)
 }
 
 describe('a build that is to try a re-ranker', () => {
@@ -162,7 +162,7 @@ describe('a build that is to try a re-ranker', () => {
   })
 
   test('does not even ask it about fewer than fifty judged questions', async () => {
-    const few = await world.storeQuestions(written('few.jsonl', QUESTIONS.slice(0, 49).join('\n')))
+    const few = await harness.storeQuestions(written('few.jsonl', QUESTIONS.slice(0, 49).join('\n')))
     const { profile } = await built({ questions_sha256: few, reranker: { ...KNOWING, model: 'never-asked' } })
     expect(profile.reranker).toBeNull()
     expect((await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === 'never-asked')).toEqual([])
@@ -184,7 +184,7 @@ describe('a build that is to try a re-ranker', () => {
       permanent: false,
       message: expect.stringContaining('status 500'),
     })
-    expect((await world.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)
+    expect((await harness.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)
   })
 
   test(
@@ -207,11 +207,11 @@ describe('a build that is to try a re-ranker', () => {
         state: 'refused',
         message: expect.stringContaining('worse than the active one'),
       })
-      expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
+      expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
 
       expect(await activated(plain.versionId, 'The endpoint is given up.')).toMatchObject({ state: 'done' })
-      expect((await activePointer(world.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
-      const { rows } = await world.owner.query(
+      expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
+      const { rows } = await harness.owner.query(
         "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id",
       )
       expect(rows).toEqual([{ reason: null }, { reason: 'The endpoint is given up.' }])

@@ -10,33 +10,33 @@ import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
 import type { BuildOutcome } from '#jobs/build/run-child.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
-import { createJobsWorld, demoCorpus } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
+import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
 
 // A build asks its question set several thousand times, and some tests build twice.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-let world: JobsWorld
+let harness: JobsHarness
 let knowledgeBaseId: string
 let importId: string
 let questions: { readonly questions_sha256: string }
 let undisturbed: string
 
 beforeAll(async () => {
-  world = await createJobsWorld()
-  knowledgeBaseId = await world.createKnowledgeBase()
-  importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
-  questions = { questions_sha256: await world.storeQuestions(join(demoCorpus, 'questions.jsonl')) }
-  undisturbed = await world.requestBuild(knowledgeBaseId, importId, questions)
+  harness = await startJobsHarness()
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  questions = { questions_sha256: await harness.storeQuestions(join(demoCorpus, 'questions.jsonl')) }
+  undisturbed = await harness.requestBuild(knowledgeBaseId, importId, questions)
   expect(await run(undisturbed)).toMatchObject({ outcome: 'succeeded' })
 })
 afterAll(async () => {
-  await world.stop()
+  await harness.stop()
 })
 
 function run(buildId: string, killAt?: string): Promise<BuildOutcome> {
   return runBuildChild(buildId, {
-    environment: world.environment,
+    environment: harness.environment,
     onProgress: ({ stage }, pid) => {
       if (stage === killAt) process.kill(pid, 'SIGKILL')
     },
@@ -47,7 +47,12 @@ function run(buildId: string, killAt?: string): Promise<BuildOutcome> {
 async function visible(
   buildId: string,
 ): Promise<{ versions: number; projections: number; profiles: number; state: string }> {
-  const { rows } = await world.owner.query<{ versions: number; projections: number; profiles: number; state: string }>(
+  const { rows } = await harness.owner.query<{
+    versions: number
+    projections: number
+    profiles: number
+    state: string
+  }>(
     `select count(distinct v.id)::int as versions, count(distinct p.id)::int as projections, count(distinct f.id)::int as profiles, b.state
      from builds b left join corpus_versions v on v.build_id = b.id left join projections p on p.version_id = v.id left join retrieval_profiles f on f.projection_id = p.id
      where b.id = $1 group by b.state`,
@@ -61,9 +66,9 @@ async function visible(
  * the version's id and how long its searches took.
  */
 async function contentOf(buildId: string): Promise<unknown> {
-  const folder = world.store.artifactFolder(projectionIdOf(buildId))
+  const folder = harness.store.artifactFolder(projectionIdOf(buildId))
   const files = await Promise.all(ARTIFACT_FILES.map((name) => digestFile(join(folder, name))))
-  const { rows } = await world.owner.query(
+  const { rows } = await harness.owner.query(
     `select v.state, v.passages, v.documents, v.facets, v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed, f.parameters, f.signal, f.threshold
      from corpus_versions v join projections p on p.version_id = v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1`,
     [versionIdOf(buildId)],
@@ -74,7 +79,7 @@ async function contentOf(buildId: string): Promise<unknown> {
 
 describe('a build', () => {
   test('that is killed at the start of every stage goes on, shows nothing meanwhile, and ends with the same version', async () => {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId, questions)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId, questions)
     const killed: string[] = []
     for (const stage of BUILD_STAGES) {
       if ((await run(buildId, stage)).outcome === 'died') killed.push(stage)
@@ -90,7 +95,7 @@ describe('a build', () => {
     await run(buildId)
     expect(await visible(buildId)).toEqual({ versions: 1, projections: 1, profiles: 1, state: 'succeeded' })
     expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
-    const { rows } = await world.owner.query(
+    const { rows } = await harness.owner.query(
       'select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id ' +
         'where d.knowledge_base_id = $1',
       [knowledgeBaseId],
@@ -99,20 +104,20 @@ describe('a build', () => {
   })
 
   test('makes another revision of a corrected text and keeps everything else', async () => {
-    const folder = join(world.store.workFolder('corrected'), 'rulebook')
+    const folder = join(harness.store.workFolder('corrected'), 'rulebook')
     mkdirSync(folder, { recursive: true })
     const [first, second] = [0, 1].map(
       (n) => `hsfa-${['data-harbour.2023-05-01', 'outsourcing-mainland.2024-10-01'][n] ?? ''}.md`,
     )
     const write = (name = '', change = (text: string) => text): void =>
       writeFileSync(join(folder, name), change(readFileSync(join(demoCorpus, 'rulebook', name), 'utf8')))
-    const base = await world.createKnowledgeBase()
+    const base = await harness.createKnowledgeBase()
     write(first)
     write(second)
-    const before = await world.requestBuild(base, await world.importFolder(base, folder))
+    const before = await harness.requestBuild(base, await harness.importFolder(base, folder))
     await run(before)
     write(first, (text) => text.replace('1,200 crowns', '1,300 crowns'))
-    const after = await world.requestBuild(base, await world.importFolder(base, folder))
+    const after = await harness.requestBuild(base, await harness.importFolder(base, folder))
     await run(after)
     const [old, corrected] = [passagesOf(before), passagesOf(after)]
     const unchanged = corrected.filter((passage) => old.some((other) => other.chunk_id === passage.chunk_id))
@@ -127,14 +132,16 @@ describe('a build', () => {
     'leaves no work folder behind, and for the reviewer the evaluation as a page and as the JSON that ' +
       'is stored with the version',
     async () => {
-      expect(existsSync(world.store.workFolder(undisturbed))).toBe(false)
+      expect(existsSync(harness.store.workFolder(undisturbed))).toBe(false)
       const versionId = versionIdOf(undisturbed)
-      expect(readFileSync(world.store.reportFile(versionId), 'utf8')).toContain('recall@5, hybrid')
-      const { rows } = await world.owner.query<{ evaluation: unknown }>(
+      expect(readFileSync(harness.store.reportFile(versionId), 'utf8')).toContain('recall@5, hybrid')
+      const { rows } = await harness.owner.query<{ evaluation: unknown }>(
         'select evaluation from corpus_versions where id = $1',
         [versionId],
       )
-      const report = evaluationReportSchema.parse(JSON.parse(readFileSync(world.store.figuresFile(versionId), 'utf8')))
+      const report = evaluationReportSchema.parse(
+        JSON.parse(readFileSync(harness.store.figuresFile(versionId), 'utf8')),
+      )
       expect(evaluationReportSchema.parse(rows[0]?.evaluation)).toEqual(report)
       expect(report).toMatchObject({
         kind: 'question set',
@@ -148,12 +155,12 @@ describe('a build', () => {
   )
 
   test('that another run took over stops itself and shows nothing', async () => {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     const outcome = await runBuildChild(buildId, {
-      environment: world.environment,
+      environment: harness.environment,
       onProgress: ({ stage }) => {
         if (stage === 'import')
-          void world.owner.query('update builds set attempt = attempt + 1 where id = $1', [buildId])
+          void harness.owner.query('update builds set attempt = attempt + 1 where id = $1', [buildId])
       },
     })
     expect(outcome).toEqual({ outcome: 'overtaken' })
@@ -161,13 +168,13 @@ describe('a build', () => {
   })
 
   test('that is finished is not run again', async () => {
-    const before = await readBuild(world.owner, undisturbed)
+    const before = await readBuild(harness.owner, undisturbed)
     expect(await run(undisturbed)).toEqual({ outcome: 'finished before' })
-    expect(await readBuild(world.owner, undisturbed)).toEqual(before)
+    expect(await readBuild(harness.owner, undisturbed)).toEqual(before)
   })
 
   test('refuses a snapshot that was changed after its capture', async () => {
-    const folder = join(world.store.workFolder('changed'), 'rulebook')
+    const folder = join(harness.store.workFolder('changed'), 'rulebook')
     mkdirSync(folder, { recursive: true })
     writeFileSync(
       join(folder, 'only.md'),
@@ -176,13 +183,13 @@ describe('a build', () => {
         'Registrar',
       ),
     )
-    const base = await world.createKnowledgeBase()
-    const buildId = await world.requestBuild(base, await world.importFolder(base, folder))
-    const { rows } = await world.owner.query<{ sha256: string }>(
+    const base = await harness.createKnowledgeBase()
+    const buildId = await harness.requestBuild(base, await harness.importFolder(base, folder))
+    const { rows } = await harness.owner.query<{ sha256: string }>(
       "select encode(sha256, 'hex') as sha256 from source_snapshots where knowledge_base_id = $1",
       [base],
     )
-    appendFileSync(world.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
+    appendFileSync(harness.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
     expect(await run(buildId)).toMatchObject({
       outcome: 'failed',
       permanent: true,
@@ -191,14 +198,14 @@ describe('a build', () => {
   })
 
   test('whose question set cannot be met ends as a candidate that did not pass', async () => {
-    const path = join(world.store.workFolder('hopeless'), 'questions.jsonl')
-    mkdirSync(world.store.workFolder('hopeless'), { recursive: true })
+    const path = join(harness.store.workFolder('hopeless'), 'questions.jsonl')
+    mkdirSync(harness.store.workFolder('hopeless'), { recursive: true })
     writeFileSync(path, '{"id":"q1","text":"How long is a charge card valid?","relevant":["nowhere#1"]}\n')
-    const buildId = await world.requestBuild(knowledgeBaseId, importId, {
-      questions_sha256: await world.storeQuestions(path),
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId, {
+      questions_sha256: await harness.storeQuestions(path),
     })
     expect(await run(buildId)).toMatchObject({ outcome: 'succeeded' })
-    const { rows } = await world.owner.query<{ evaluation: unknown }>(
+    const { rows } = await harness.owner.query<{ evaluation: unknown }>(
       'select state, passed, evaluation from corpus_versions where build_id = $1',
       [buildId],
     )
@@ -215,7 +222,7 @@ const storedPassageSchema = z.object({ chunk_id: z.string(), document: z.object(
 type StoredPassage = z.infer<typeof storedPassageSchema>
 
 function passagesOf(buildId: string): readonly StoredPassage[] {
-  const lines = readFileSync(join(world.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl'), 'utf8')
+  const lines = readFileSync(join(harness.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl'), 'utf8')
     .trimEnd()
     .split('\n')
   return lines.map((line) => storedPassageSchema.parse(JSON.parse(line)))

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import type { SearchNodeClient, SearchRequest } from '#core/rpc/search-client.ts'
+import type { SearchQuery } from '#core/domain/search.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { compareWithActive } from '#jobs/evaluate/active.ts'
 import type { ActiveVersion } from '#jobs/evaluate/active.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
@@ -18,7 +19,7 @@ const recordsOf = (id: string, place: number): readonly string[] => [
 const candidateAt = (place: number): ReturnType<typeof outcomeOf>[] =>
   QUESTIONS.map((question) => outcomeOf(question, replyWith(recordsOf(question.id, place))))
 
-const { context, asked } = asking(({ query_text: text }: SearchRequest) => replyWith(recordsOf(text.slice(0, -1), 1)))
+const { context, asked } = asking(({ text }: SearchQuery) => replyWith(recordsOf(text.slice(0, -1), 1)))
 const active: ActiveVersion = {
   versionId: VERSION_ID,
   projection: { projectionId: 'active projection', manifestDigest: Buffer.alloc(32) },
@@ -31,9 +32,9 @@ describe('the active version', () => {
   test('is asked the same questions as it is served: its projection, facets and profile', async () => {
     const comparison = await compareWithActive(active, QUESTIONS, candidateAt(1), LIMIT, context)
     expect(comparison).toMatchObject({ version_id: VERSION_ID, questions: 60, worse: false, worse_on: [] })
-    expect(asked.map(({ query_text: text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
-    for (const { projection_id: projection, filters, ranking, limit } of asked)
-      expect([projection, filters.languages, ranking.expansion, limit]).toEqual([
+    expect(asked.map(({ text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
+    for (const { projectionId: projection, filters, ranking, limit } of asked)
+      expect([projection, filters.languages, ranking.rowsScoredMin, limit]).toEqual([
         'active projection',
         ['fr'],
         88,
@@ -50,18 +51,22 @@ describe('the active version', () => {
 
   test('is not compared where there is none, no node that has it, or no question that both answer', async () => {
     expect(await compareWithActive(undefined, QUESTIONS, candidateAt(1), LIMIT, context)).toBeNull()
-    const gone: unknown = {
+    const fail = async (): Promise<never> => await Promise.reject(new Error('gone'))
+    const gone: SearchNodeClient = {
       address: 'gone',
-      call: async () => await Promise.reject(new Error('gone')),
+      search: fail,
+      prepareVersion: fail,
+      releaseVersion: fail,
+      status: fail,
       close: () => undefined,
     }
     expect(
       await compareWithActive(active, QUESTIONS, candidateAt(1), LIMIT, {
         ...context,
-        nodes: [gone as SearchNodeClient],
+        nodes: [gone],
       }),
     ).toBeNull()
-    const unjudged = QUESTIONS.map((question) => ({ ...question, judgments: new Map<string, number>() }))
+    const unjudged = QUESTIONS.map((question) => ({ ...question, qrels: new Map<string, number>() }))
     expect(
       await compareWithActive(
         active,

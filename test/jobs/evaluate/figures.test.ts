@@ -18,10 +18,10 @@ const calibration: Calibration = {
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
   outcomeOf(judged(id), replyWith([right ? `${id}-answer` : 'another'], measured({ window_coverage: coverage })))
-const NOTHING_FOUND: Outcome = { figures: undefined, top: [], evidence: measured({ window_coverage: 1 }) }
+const NOTHING_FOUND: Outcome = { figures: undefined, top: [], predictors: measured({ window_coverage: 1 }) }
 
 test('the ranking of each system is the mean over the questions that have a relevant record', () => {
-  const unjudged: Outcome = { figures: undefined, top: [{ record: 'a', score: 1 }], evidence: [] }
+  const unjudged: Outcome = { figures: undefined, top: [{ record: 'a', score: 1 }], predictors: [] }
   const [right, wrong] = [outcome('a', true), outcome('b', false)]
   const { lexical, dense, hybrid } = rankingsOf({
     lexical: [right, wrong, unjudged],
@@ -80,6 +80,6 @@ describe('the decision', () => {
 
   test('observes 0 where nothing was found, and refuses a list whose features were not measured', () => {
     expect(observedValue(calibration, NOTHING_FOUND)).toBe(0)
-    expect(() => observedValue(calibration, { ...outcome('a', true), evidence: [] })).toThrow(RangeError)
+    expect(() => observedValue(calibration, { ...outcome('a', true), predictors: [] })).toThrow(RangeError)
   })
 })

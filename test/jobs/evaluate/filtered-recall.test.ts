@@ -220,14 +220,13 @@ test('the vectors of at most 15 questions, spread evenly, are asked of the node 
     },
   }
   const { context, asked } = asking(
-    ({ query_vector: bytes, only_rows: bits = Buffer.alloc(3), limit }) => {
-      const query = new Float32Array(Uint8Array.from(bytes).buffer)
+    ({ vector: query = new Float32Array(0), onlyRows: bits = Buffer.alloc(3), limit }) => {
       const rows = bestRows(vectors, query, (row) => isSet(bits, row), limit)
       return {
         passages: rows.map((row) => found(`r${row}`, 0.5, { row })),
         plan: 'exact',
         allowed: rows.length,
-        evidence: [],
+        predictors: [],
         unsupported: [],
       }
     },
@@ -241,11 +240,6 @@ test('the vectors of at most 15 questions, spread evenly, are asked of the node 
   )
   expect(recall).toEqual(everywhere(1))
   expect(embedded).toEqual(Array.from({ length: 15 }, (_, at) => `q${at * 2}`))
-  for (const { query_text: text, filters, ranking } of asked)
-    expect([text, filters.in_force_on, ranking.collapse_revisions_on, ranking.per_document_max]).toEqual([
-      '',
-      '',
-      '',
-      0,
-    ])
+  for (const { text, filters, ranking } of asked)
+    expect([text, filters.inForceOn, ranking.collapseRevisionsOn, ranking.perDocumentMax]).toEqual(['', '', '', 0])
 })

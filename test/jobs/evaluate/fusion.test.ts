@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
-import type { SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
+import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { fitFusion, tryReranker } from '#jobs/evaluate/fusion.ts'
-import { rankingUnder, sampleJudged } from '#jobs/evaluate/ranking-under.ts'
+import { rankingUnder, sampleWithQrels } from '#jobs/evaluate/ranking-under.ts'
 import { asking, found, judged, replyWith } from '#test/support/jobs/asking.ts'
 
 const questions = (count: number): ReturnType<typeof judged>[] =>
   Array.from({ length: count }, (_, at) => judged(`q${at}`))
-const idOf = ({ query_text: text }: SearchRequest): string => text.slice(0, -1)
+const idOf = ({ text }: SearchQuery): string => text.slice(0, -1)
 
 /** The answer stands at a place from 0, behind others. */
-function replyAt(request: SearchRequest, place: number): SearchReply {
+function replyAt(request: SearchQuery, place: number): SearchResult {
   return replyWith(Array.from({ length: 10 }, (_, at) => (at === place ? `${idOf(request)}-answer` : `r${at}`)))
 }
 
 /** The best place at a weight of 0.2, further back on either side of it. */
-const bestAtAFifth = (request: SearchRequest): SearchReply =>
-  replyAt(request, Math.round(Math.abs(request.ranking.dense_weight - 0.2) * 10))
+const bestAtAFifth = (request: SearchQuery): SearchResult =>
+  replyAt(request, Math.round(Math.abs(request.ranking.denseWeight - 0.2) * 10))
 const profile = profileParametersSchema.parse({ expansion: 77, fusion: { method: 'rrf', dense_weight: 0.7, rrf_k: 9 } })
 
 describe('the weight of the vectors', () => {
@@ -27,16 +27,16 @@ describe('the weight of the vectors', () => {
       ...profile,
       fusion: { ...profile.fusion, dense_weight: 0.2 },
     })
-    expect(new Set(asked.map(({ ranking }) => ranking.dense_weight))).toEqual(
+    expect(new Set(asked.map(({ ranking }) => ranking.denseWeight))).toEqual(
       new Set([0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7]),
     )
     for (const { ranking, limit } of asked)
-      expect([ranking.fusion, ranking.rrf_k, ranking.expansion, limit]).toEqual(['rrf', 9, 77, 10])
+      expect([ranking.fusion, ranking.rrfK, ranking.rowsScoredMin, limit]).toEqual(['rrf', 9, 77, 10])
   })
 
   test('stays as it is on fewer than fifty judged questions, and nobody is asked', async () => {
     const { context, asked } = asking(bestAtAFifth, { profile })
-    const unjudged = Array.from({ length: 50 }, (_, at) => judged(`u${at}`, { judgments: new Map() }))
+    const unjudged = Array.from({ length: 50 }, (_, at) => judged(`u${at}`, { qrels: new Map() }))
     expect(await fitFusion([...questions(49), ...unjudged], context)).toBe(profile)
     expect(asked).toEqual([])
   })
@@ -45,7 +45,7 @@ describe('the weight of the vectors', () => {
     // At 0.2 twenty-six questions of fifty gain a place and twenty-four lose one.
     const { context } = asking(
       (request) => {
-        if (request.ranking.dense_weight !== 0.2) return replyAt(request, 1)
+        if (request.ranking.denseWeight !== 0.2) return replyAt(request, 1)
         return replyAt(request, Number(idOf(request).slice(1)) < 26 ? 0 : 9)
       },
       { profile },
@@ -65,9 +65,9 @@ describe('a re-ranker', () => {
   const scoring = (score: (text: string) => number): Reranker => ({
     score: async (_, __, texts) => await Promise.resolve(texts.map(score)),
   })
-  const answersLast = (request: SearchRequest): SearchReply => {
+  const answersLast = (request: SearchQuery): SearchResult => {
     const { passages } = replyAt(request, 4)
-    return { ...replyAt(request, 4), passages: passages.map((passage) => found(passage.source_id, passage.score)) }
+    return { ...replyAt(request, 4), passages: passages.map((passage) => found(passage.sourceId, passage.score)) }
   }
   const knowing = scoring((text) => Number(text.includes('-answer')))
 
@@ -96,10 +96,10 @@ describe('a re-ranker', () => {
 
 describe('the questions that a ranking is tried on', () => {
   test('are at most 300 of the judged ones, spread evenly over the set', () => {
-    const sample = sampleJudged([...questions(600), judged('u', { judgments: new Map() })])
+    const sample = sampleWithQrels([...questions(600), judged('u', { qrels: new Map() })])
     expect(sample.map(({ id }) => id)).toEqual(Array.from({ length: 300 }, (_, at) => `q${at * 2}`))
-    expect(sampleJudged(questions(3)).map(({ id }) => id)).toEqual(['q0', 'q1', 'q2'])
-    expect(sampleJudged([])).toEqual([])
+    expect(sampleWithQrels(questions(3)).map(({ id }) => id)).toEqual(['q0', 'q1', 'q2'])
+    expect(sampleWithQrels([])).toEqual([])
   })
 
   test('are asked of the hybrid system under the profile that is tried', async () => {
@@ -110,7 +110,7 @@ describe('the questions that a ranking is tried on', () => {
       ['q1', 0.5],
     ])
     expect(asked).toHaveLength(2)
-    for (const { ranking, query_vector: vector, query_text: text } of asked)
-      expect([ranking.rrf_k, vector.length, text.length]).toEqual([9, 8, 3])
+    for (const { ranking, vector, text } of asked)
+      expect([ranking.rrfK, vector?.length, text.length]).toEqual([9, 2, 3])
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { chunkId } from '#core/platform/ids.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 import { sampleKnownItems } from '#jobs/evaluate/known-items.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import type { PassageTraits } from '#test/support/artifact.ts'
@@ -10,7 +10,7 @@ import type { PassageTraits } from '#test/support/artifact.ts'
 const DAY = '2026-03-01'
 const sentence = (n: number): string => `The firm keeps record number ${n} and gives it to the authority on request.`
 
-async function sampled(passages: readonly PassageRecord[]): Promise<readonly JudgedQuestion[]> {
+async function sampled(passages: readonly PassageRecord[]): Promise<readonly QueryWithQrels[]> {
   return await sampleKnownItems(async function* () {
     for (const passage of passages) yield await Promise.resolve(passage)
   }, DAY)
@@ -26,7 +26,7 @@ describe('known items', () => {
       {
         id: one.chunk_id,
         text: `Rulebook · Records ${sentence(1)} Twice so.`,
-        judgments: new Map([[one.source_id, 1]]),
+        qrels: new Map([[one.source_id, 1]]),
         answerable: undefined,
         group: undefined,
         quoted: true,
@@ -68,10 +68,7 @@ describe('known items', () => {
       chunk_id: chunkId([String(n)], sentence(3)),
     }))
     const questions = await sampled([...repeated, ...ownRevisions])
-    expect(questions.map(({ judgments }) => [...judgments.keys()])).toEqual([
-      [passage(3).source_id],
-      [passage(3).source_id],
-    ])
+    expect(questions.map(({ qrels }) => [...qrels.keys()])).toEqual([[passage(3).source_id], [passage(3).source_id]])
   })
 
   test('are those with the smallest ids, at most 200, whatever the order of the passages', async () => {

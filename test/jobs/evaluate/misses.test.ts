@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 import { missesOf } from '#jobs/evaluate/misses.ts'
 import type { Misses } from '#jobs/evaluate/misses.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
@@ -20,7 +20,7 @@ const calibration: Calibration = {
 }
 
 interface Asked {
-  readonly question: JudgedQuestion
+  readonly question: QueryWithQrels
   readonly found: boolean
   readonly coverage: number
 }
@@ -48,7 +48,7 @@ const answerable = (id: string, found: boolean, coverage: number): Asked => ({
   coverage,
 })
 const unanswerable = (id: string, coverage: number): Asked => ({
-  question: judged(id, { answerable: false, judgments: new Map() }),
+  question: judged(id, { answerable: false, qrels: new Map() }),
   found: false,
   coverage,
 })

@@ -6,12 +6,12 @@ const JUDGMENTS = new Map([
   ['b', 1],
   ['c', 1],
 ])
-const QUESTION = { id: 'q', judgments: JUDGMENTS, quoted: false }
+const QUESTION = { id: 'q', qrels: JUDGMENTS, quoted: false }
 
 describe('the outcome of a question', () => {
   test('counts a record that was cut into several passages once, at its best place', () => {
     const passages = [found('a', 0.9), found('a', 0.8), found('b', 0.7), found('a', 0.6), found('c', 0.5)]
-    const { figures, top } = outcomeOf(QUESTION, { passages, evidence: [] })
+    const { figures, top } = outcomeOf(QUESTION, { passages, predictors: [] })
     expect(top).toEqual([
       { record: 'a', score: 0.9 },
       { record: 'b', score: 0.7 },
@@ -24,7 +24,7 @@ describe('the outcome of a question', () => {
   test('passes over a record with the question’s own id', () => {
     const { figures, top } = outcomeOf(
       { ...QUESTION, id: 'a' },
-      { passages: [found('a', 1), found('b', 0.7)], evidence: [] },
+      { passages: [found('a', 1), found('b', 0.7)], predictors: [] },
     )
     expect(top.map(({ record }) => record)).toEqual(['b'])
     expect(figures?.['mrr@10']).toBe(1)
@@ -32,17 +32,17 @@ describe('the outcome of a question', () => {
 
   test('has no figures where no record is relevant, and keeps what the node measured', () => {
     expect(
-      outcomeOf({ ...QUESTION, judgments: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], evidence: [0.5] }),
+      outcomeOf({ ...QUESTION, qrels: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], predictors: [0.5] }),
     ).toMatchObject({
       figures: undefined,
-      evidence: [0.5],
+      predictors: [0.5],
     })
   })
 
   test('of a quoted text passes over what the text names, unless that is what is asked for', () => {
-    const passages = [found('named', 1, { named: true }), found('c', 0.9, { named: true }), found('b', 0.7)]
+    const passages = [found('named', 1, { cited: true }), found('c', 0.9, { cited: true }), found('b', 0.7)]
     const top = (quoted: boolean): readonly string[] =>
-      outcomeOf({ ...QUESTION, quoted }, { passages, evidence: [] }).top.map(({ record }) => record)
+      outcomeOf({ ...QUESTION, quoted }, { passages, predictors: [] }).top.map(({ record }) => record)
     expect([top(true), top(false)]).toEqual([
       ['c', 'b'],
       ['named', 'c', 'b'],
@@ -51,7 +51,7 @@ describe('the outcome of a question', () => {
 
   test('keeps five records and judges by all', () => {
     const passages = Array.from({ length: 9 }, (_, at) => found(at === 8 ? 'b' : `r${at}`, 1 - at / 10))
-    const { top, figures } = outcomeOf(QUESTION, { passages, evidence: [] })
+    const { top, figures } = outcomeOf(QUESTION, { passages, predictors: [] })
     expect(top).toHaveLength(5)
     expect(figures?.['mrr@10']).toBe(1 / 9)
   })
@@ -59,9 +59,9 @@ describe('the outcome of a question', () => {
 
 describe('a question set', () => {
   test('is asked of every system, each by its own evidence, and outcomes come in the order of the questions', async () => {
-    const { context, asked } = asking(({ query_vector: vector, query_text: text }) =>
+    const { context, asked } = asking(({ vector, text }) =>
       replyWith(
-        vector.length === 0 ? ['by-words'] : text === '' ? ['by-vector'] : ['by-both'],
+        vector === undefined ? ['by-words'] : text === '' ? ['by-vector'] : ['by-both'],
         measured({ first_length: text.length }),
       ),
     )
@@ -74,12 +74,12 @@ describe('a question set', () => {
       new Set(['by-vector']),
       new Set(['by-both']),
     ])
-    expect(outcomes.hybrid.map(({ evidence }) => evidence)).toEqual(
+    expect(outcomes.hybrid.map(({ predictors }) => predictors)).toEqual(
       questions.map(({ text }) => measured({ first_length: text.length })),
     )
     expect(asked).toHaveLength(3 * 70)
     for (const request of asked)
-      expect(request).toMatchObject({ limit: 101, without_text: true, projection_id: 'projection' })
+      expect(request).toMatchObject({ limit: 101, withoutText: true, projectionId: 'projection' })
   })
 
   test('is narrowed question by question as a caller would narrow it, within what is entitled', async () => {
@@ -88,12 +88,12 @@ describe('a question set', () => {
     for (const { filters, entitled, ranking } of asked) {
       expect(filters).toMatchObject({
         subjects: ['alpha'],
-        any_subject: false,
-        in_force_on: '2020-01-01',
+        anySubject: false,
+        inForceOn: '2020-01-01',
         languages: ['en'],
       })
-      expect(entitled).toMatchObject({ any_subject: true, in_force_on: '2026-03-01' })
-      expect(ranking.collapse_revisions_on).toBe('2020-01-01')
+      expect(entitled).toMatchObject({ anySubject: true, inForceOn: '2026-03-01' })
+      expect(ranking.collapseRevisionsOn).toBe('2020-01-01')
     }
   })
 })
@@ -107,7 +107,7 @@ describe('the latency', () => {
       ...context,
       onProgress: (done, total) => (last = `${done}/${total}`),
     })
-    const texts = asked.filter(({ query_vector: vector }) => vector.length === 0).map(({ query_text: text }) => text)
+    const texts = asked.filter(({ vector }) => vector === undefined).map(({ text }) => text)
     expect(texts).toHaveLength(110)
     expect(new Set(texts)).toEqual(new Set(Array.from({ length: 100 }, (_, at) => `q${at * 5}?`)))
     expect(last).toBe('110/110')

@@ -4,7 +4,7 @@ import type { Calibration } from '#core/domain/calibration.ts'
 import { renderTable } from '#jobs/cli/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
 import type { Decision } from '#jobs/evaluate/figures.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import type { Outcome } from '#jobs/evaluate/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
@@ -20,9 +20,9 @@ const VERSION_ID = '0198c0de-0000-7000-8000-000000000001'
 /**
  * 40 answerable questions of which every fourth is missed, 30 unanswerable ones whose lists say less of the question.
  */
-const QUESTIONS: readonly JudgedQuestion[] = [
+const QUESTIONS: readonly QueryWithQrels[] = [
   ...Array.from({ length: 40 }, (_, at) => judged(`a${at}`, { answerable: true })),
-  ...Array.from({ length: 30 }, (_, at) => judged(`u${at}`, { answerable: false, judgments: new Map() })),
+  ...Array.from({ length: 30 }, (_, at) => judged(`u${at}`, { answerable: false, qrels: new Map() })),
 ]
 const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
   const coverage = at < 40 ? 0.5 + at / 100 : 0.3 + at / 250

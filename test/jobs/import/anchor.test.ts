@@ -1,18 +1,18 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sourceAnchor } from '#jobs/import/anchor.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const URL_ = 'https://law.example/bees'
 
 describe('a source anchor', () => {
-  it("is the publisher's own fragment where there is one", () => {
+  test("is the publisher's own fragment where there is one", () => {
     expect(sourceAnchor(URL_, 'art_33', 'Any text at all.', 1)).toBe(`${URL_}#art_33`)
     expect(sourceAnchor(URL_, 'p-1003.2(g)', 'Any text at all.', 1)).toBe(`${URL_}#p-1003.2(g)`)
     expect(sourceAnchor(URL_, 'a b"é', 'Any text at all.', 1)).toBe(`${URL_}#a%20b%22%C3%A9`)
   })
 
-  it('else is a text fragment of the first words, with hyphen, comma and ampersand encoded', () => {
+  test('else is a text fragment of the first words, with hyphen, comma and ampersand encoded', () => {
     expect(
       sourceAnchor(
         URL_,
@@ -23,7 +23,7 @@ describe('a source anchor', () => {
     ).toBe(`${URL_}#:~:text=A%20bee%2Dkeeper%2C%20and%20her%20heirs%20%26%20tenants%2C%20registers%20every%20hive`)
   })
 
-  it('passes over the number of a clause and the marks of Markdown', () => {
+  test('passes over the number of a clause and the marks of Markdown', () => {
     expect(sourceAnchor(URL_, undefined, '(a)\nthe keeper of bees;\n(b)\nno one else.', 1)).toBe(
       `${URL_}#:~:text=the%20keeper%20of%20bees%3B`,
     )
@@ -33,13 +33,13 @@ describe('a source anchor', () => {
     expect(sourceAnchor(URL_, undefined, '1.\nAddress;', 1)).toBe(`${URL_}#:~:text=Address%3B`)
   })
 
-  it('of a later part leads to the part', () => {
+  test('of a later part leads to the part', () => {
     expect(sourceAnchor(URL_, 'art_3', 'the second part starts here', 2)).toBe(
       `${URL_}#art_3:~:text=the%20second%20part%20starts%20here`,
     )
   })
 
-  it('holds, after the directive, nothing but what the text-directive grammar allows', () => {
+  test('holds, after the directive, nothing but what the text-directive grammar allows', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), (text) => {
         const anchor = sourceAnchor(URL_, undefined, text, 1)
@@ -49,7 +49,7 @@ describe('a source anchor', () => {
     )
   })
 
-  it('is canonical_url plus one fragment, also where the mapped URL came with its own', async () => {
+  test('is canonical_url plus one fragment, also where the mapped URL came with its own', async () => {
     const { passages } = await importContents(
       { 'corpus.jsonl': line('a', 'A hive is a house of bees.') },
       smallMapping({ canonical_url: 'https://law.example/{metadata.act}#sec-{metadata.section}' }),

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
 import { SAMPLES, TEXT, mappingOf } from '#test/support/jobs/corpus-samples.ts'
@@ -14,7 +14,7 @@ const CORPORA = fileURLToPath(new URL('../../../../shared/data', import.meta.url
 const present = existsSync(CORPORA)
 
 describe.each(Object.entries(SAMPLES))('the mapping of %s', (name, samples) => {
-  it.each(samples)('cites $label', async ({ id, metadata, label, anchor, from, reference }) => {
+  test.each(samples)('cites $label', async ({ id, metadata, label, anchor, from, reference }) => {
     const { passages, report } = await importContents(
       { 'corpus.jsonl': JSON.stringify({ id, title: 'A title', text: TEXT, metadata }) },
       await mappingOf(name),
@@ -54,7 +54,7 @@ describe('a real corpus', () => {
   if (!present)
     console.warn(`${CORPORA} is absent: the real corpora are NOT tested in this run, only the inline sample`)
 
-  it.each([
+  test.each([
     ['eu', STAND_IN, Infinity, 0.99, 0.85],
     ['fr', STAND_IN, Infinity, 0.99, 1],
     ['cfpb', STAND_IN, 2_000, 0.9, 0.95],

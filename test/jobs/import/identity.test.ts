@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const texts = Array.from(
@@ -9,7 +9,7 @@ const corpus = (changed: Readonly<Record<number, string>>): string =>
   texts.map((text, index) => line(`r${index}`, changed[index] ?? text, { section: String(index) })).join('\n')
 
 describe('ids across imports', () => {
-  it('one changed line changes the chunk_id of its passage and no other id', async () => {
+  test('one changed line changes the chunk_id of its passage and no other id', async () => {
     const before = await importContents({ 'corpus.jsonl': corpus({}) }, smallMapping())
     const after = await importContents(
       { 'corpus.jsonl': corpus({ 7: 'Rule 7: no hive is registered at night.' }) },
@@ -24,7 +24,7 @@ describe('ids across imports', () => {
     )
   })
 
-  it('a revision keeps its id while its dates stay, and has another one when they change', async () => {
+  test('a revision keeps its id while its dates stay, and has another one when they change', async () => {
     const [open, closed, again] = await Promise.all(
       [{}, { until: '2030-01-01' }, {}].map(
         async (dates) =>
@@ -36,7 +36,7 @@ describe('ids across imports', () => {
     expect(open?.passages[0]?.chunk_id).toBe(closed?.passages[0]?.chunk_id)
   })
 
-  it('every passage of an import has a chunk_id of its own, even where texts are equal', async () => {
+  test('every passage of an import has a chunk_id of its own, even where texts are equal', async () => {
     const same = Array.from({ length: 50 }, (_, index) => line(`r${index}`, 'A hive is a house of bees.')).join('\n')
     const { passages } = await importContents({ 'corpus.jsonl': same }, smallMapping())
     expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(50)

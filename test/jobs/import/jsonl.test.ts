@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
@@ -11,7 +11,7 @@ const entry = (reason: string, at: number, id?: string): object => ({
 })
 
 describe('a JSONL import', () => {
-  it('reads LF and CRLF lines alike, a byte order mark, blank lines, and a last line without an end', async () => {
+  test('reads LF and CRLF lines alike, a byte order mark, blank lines, and a last line without an end', async () => {
     const { passages, report } = await importContents(
       {
         'corpus.jsonl': `\uFEFF${line('a', TEXT)}\r\n\r\n${line('b', `${TEXT} It does.`)}\n\n${line('c', `${TEXT} So.`)}`,
@@ -22,7 +22,7 @@ describe('a JSONL import', () => {
     expect(report).toMatchObject({ files: 1, records_read: 3, passages: 3, skipped: 0, documents: 1, revisions: 1 })
   })
 
-  it('accepts _id for id', async () => {
+  test('accepts _id for id', async () => {
     const { passages } = await importContents(
       { 'corpus.jsonl': line('a', TEXT).replace('"id"', '"_id"') },
       smallMapping(),
@@ -30,7 +30,7 @@ describe('a JSONL import', () => {
     expect(passages.map((passage) => passage.source_id)).toEqual(['a'])
   })
 
-  it('fills every field of a passage from its record, in canonical form', async () => {
+  test('fills every field of a passage from its record, in canonical form', async () => {
     const { passages } = await importContents(
       { 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06T02:00:00+02:00' }) },
       smallMapping(),
@@ -56,7 +56,7 @@ describe('a JSONL import', () => {
     })
   })
 
-  it.each([
+  test.each([
     ['not valid UTF-8', Buffer.concat([Buffer.from('{"id":"a","text":"'), Buffer.from([0xff]), Buffer.from('"}')])],
     ['not valid JSON', '{"id":"a"'],
     ['not an object with "id" or "_id" and "text" as strings', '{"id":"a"}'],
@@ -77,7 +77,7 @@ describe('a JSONL import', () => {
     expect(report.entries).toEqual([entry(reason, 2)])
   })
 
-  it.each([
+  test.each([
     ['text is blank', line('a', ' \u200B\n')],
     ['text only repeats its title', line('a', 'Section a')],
     ['contains a NUL character', line('a', 'be\0es')],
@@ -114,7 +114,7 @@ describe('a JSONL import', () => {
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 
-  it('skips the second record of an id, in another file too', async () => {
+  test('skips the second record of an id, in another file too', async () => {
     const { passages, report } = await importContents(
       { 'a.jsonl': `${line('a', TEXT)}\n${line('a', TEXT)}\n`, 'b.jsonl': line('a', TEXT) },
       smallMapping(),
@@ -126,7 +126,7 @@ describe('a JSONL import', () => {
     ])
   })
 
-  it('keeps no part of a record one of whose parts breaks a bound', async () => {
+  test('keeps no part of a record one of whose parts breaks a bound', async () => {
     const long = 'A keeper of bees registers every hive. '.repeat(150)
     const { passages, report } = await importContents(
       { 'corpus.jsonl': line('a', long) },
@@ -136,7 +136,7 @@ describe('a JSONL import', () => {
     expect(report).toMatchObject({ records_read: 1, skipped: 1, split: 0 })
   })
 
-  it('splits a long record into numbered parts which together hold its text', async () => {
+  test('splits a long record into numbered parts which together hold its text', async () => {
     const long = Array.from(
       { length: 60 },
       (_, index) =>
@@ -153,7 +153,7 @@ describe('a JSONL import', () => {
     expect(report).toMatchObject({ records_read: 1, passages: 2, split: 1, skipped: 0 })
   })
 
-  it('stops when its signal is aborted', async () => {
+  test('stops when its signal is aborted', async () => {
     const { importSnapshots } = await import('#jobs/import/pipeline.ts')
     const run = importSnapshots({
       knowledgeBaseId: 'k',

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import { listFilesLeftOut, listSourceFiles } from '#jobs/sources/list.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-left-out-'))
 const source = join(folder, 'source')
@@ -33,7 +33,7 @@ Every hive of ${document} is registered.
 `
 }
 
-let rig: OperatorRig
+let harness: OperatorHarness
 beforeAll(async () => {
   const files = {
     'a.md': page('a'),
@@ -49,17 +49,17 @@ beforeAll(async () => {
     mkdirSync(dirname(join(source, name)), { recursive: true })
     writeFileSync(join(source, name), content)
   }
-  rig = await openRig()
-  await createKnowledgeBase(rig.operator, { slug: 'bees', title: 'Bees' })
+  harness = await openOperatorHarness()
+  await createKnowledgeBase(harness.operator, { slug: 'bees', title: 'Bees' })
 })
 afterAll(async () => {
-  await rig.close()
+  await harness.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 test('an import reads Markdown whatever the case of its ending, and reports every other file as skipped', async () => {
-  const store = openArtifactStore(pathToFileURL(join(folder, 'store')).href)
-  const { report } = await importCorpus(rig.operator, { knowledgeBase: 'bees', source, store })
+  const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
+  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source, store })
   expect(report).toMatchObject({
     files: 4,
     documents: 4,

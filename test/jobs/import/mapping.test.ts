@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 
 describe('a mapping', () => {
-  it('takes the first alternative that resolves to something', async () => {
+  test('takes the first alternative that resolves to something', async () => {
     const mapping = smallMapping({
       citation_label: [
         '{metadata.nickname}',
@@ -20,7 +20,7 @@ describe('a mapping', () => {
     expect(passages.map((passage) => passage.citation.label)).toEqual(['Rule 4', 'Section 1', 'Bee rule'])
   })
 
-  it('looks up tables and reads dates as the publisher writes them', async () => {
+  test('looks up tables and reads dates as the publisher writes them', async () => {
     const mapping = smallMapping(
       {
         title: { from: '{metadata.act}', lookup: 'titles' },
@@ -40,7 +40,7 @@ describe('a mapping', () => {
     })
   })
 
-  it('records each field filled by a rule in the lineage, through named values too', async () => {
+  test('records each field filled by a rule in the lineage, through named values too', async () => {
     const mapping = smallMapping(
       {
         published_at: ['{metadata.gazette}', { from: '{metadata.effective}', derived: 'effective date' }],
@@ -58,13 +58,13 @@ describe('a mapping', () => {
     ])
   })
 
-  it('does not take a name inherited by every object for a key of a table', async () => {
+  test('does not take a name inherited by every object for a key of a table', async () => {
     const mapping = smallMapping({ title: { from: '{metadata.act}', lookup: 'titles' } }, { tables: { titles: {} } })
     const { report } = await importContents({ 'corpus.jsonl': line('a', TEXT, { act: 'constructor' }) }, mapping)
     expect(report.reasons).toEqual({ 'title missing': 1 })
   })
 
-  it.each([
+  test.each([
     [{ effective_at: '2020-01-01' }, {}, /same date for every record/],
     [{ title: '{metadata}' }, {}, /uses \{metadata\}/],
     [{ title: '{values.later}' }, {}, /uses \{values\.later\}/],
@@ -76,7 +76,7 @@ describe('a mapping', () => {
     expect(() => smallMapping(fields, rest)).toThrow(message)
   })
 
-  it('names all its faults at once', () => {
+  test('names all its faults at once', () => {
     expect(() => parseMapping({ format: 'csv', fields: {} })).toThrow(/format[\s\S]*document_key/)
   })
 })

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { listSourceFiles } from '#jobs/sources/list.ts'
 import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
 
@@ -20,7 +20,7 @@ verification_status: verified
 `
 
 describe('a Markdown import', () => {
-  it('cuts at headings and fills citation, anchor, heading path and source id', async () => {
+  test('cuts at headings and fills citation, anchor, heading path and source id', async () => {
     const { passages, report } = await importContents({
       'a.md':
         `${FRONT}\n# Bee Rulebook\n\n## Chapter 1 — Hives\n\n### BEE-M 1.1 Register ` +
@@ -54,7 +54,7 @@ describe('a Markdown import', () => {
     expect(report).toMatchObject({ records_read: 4, passages: 2, skipped: 2 })
   })
 
-  it('names the act by the front matter, else by the prefix of its citations, and a rule by its number', async () => {
+  test('names the act by the front matter, else by the prefix of its citations, and a rule by its number', async () => {
     const front = FRONT.replace(/citation_prefix.*\n/, 'citation_prefix: BEE-M\n')
     const own = front
       .replace('citation_prefix', 'act: ukpga:2020/7\naliases: [Bee Act 2020, BA 2020]\ncitation_prefix')
@@ -77,7 +77,7 @@ describe('a Markdown import', () => {
     ])
   })
 
-  it('takes no line of a code fence for a heading', async () => {
+  test('takes no line of a code fence for a heading', async () => {
     const { passages } = await importContents({
       'a.md': `${FRONT}### One\nText\n\`\`\`\`sh\n# not a heading\n\`\`\`\n## nor this\n\`\`\`\`\nmore\n### Two\nText\n`,
     })
@@ -85,7 +85,7 @@ describe('a Markdown import', () => {
     expect(passages[0]?.text).toContain('## nor this')
   })
 
-  it('reads CRLF files with a byte order mark like any other', async () => {
+  test('reads CRLF files with a byte order mark like any other', async () => {
     const body = `${FRONT}### BEE-M 1.1 Register {#x}\n\nEvery hive.\n\nEach one.\n`
     const [plain, windows] = await Promise.all(
       [body, `\uFEFF${body.replaceAll('\n', '\r\n')}`].map(
@@ -96,7 +96,7 @@ describe('a Markdown import', () => {
     expect(plain?.passages).toHaveLength(1)
   })
 
-  it('keeps text before the first heading', async () => {
+  test('keeps text before the first heading', async () => {
     const { passages } = await importContents({
       'a.md': `${FRONT}\nThis rulebook binds every keeper.\n\n### One\nText.\n`,
     })
@@ -107,7 +107,7 @@ describe('a Markdown import', () => {
     })
   })
 
-  it.each([
+  test.each([
     ['no front matter', '# Readme\n', 1],
     ['no front matter', '---\ntitle: never closed\n', 1],
     ['front matter is not valid YAML', '---\na: [\n---\n# X\n', 1],
@@ -122,7 +122,7 @@ describe('a Markdown import', () => {
     expect(report.entries.at(-1)).toMatchObject({ source: 'a.md', line: at, reason })
   })
 
-  it('keeps the same rule of two revisions as two passages of one document', async () => {
+  test('keeps the same rule of two revisions as two passages of one document', async () => {
     const body = '### One {#a}\nText.\n'
     const later = FRONT.replace('2024-07-01', '2025-07-01')
     const { passages, report } = await importContents({
@@ -139,7 +139,7 @@ describe('a Markdown import', () => {
 })
 
 describe('the demo rulebook', () => {
-  it('imports without a skip other than headings that have no text', async () => {
+  test('imports without a skip other than headings that have no text', async () => {
     const folder = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
     const files = await listSourceFiles(folder, 'markdown')
     expect(files).toHaveLength((await readdir(folder)).filter((name) => name.endsWith('.md')).length)

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ACTS_MAX, ALIASES_PER_ACT_MAX, ALIAS_CHARACTERS_MAX, actIdOf, aliasesOf } from '#jobs/import/references.ts'
-import { ReportLedger } from '#jobs/import/report.ts'
+import { ReportAccumulator } from '#jobs/import/report.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
@@ -14,7 +14,7 @@ async function imported(
 }
 
 describe('the references of a passage', () => {
-  it('are read from the mapping, in the words of the act that it states', async () => {
+  test('are read from the mapping, in the words of the act that it states', async () => {
     const { passages, report } = await imported(
       [
         line('a', TEXT, { celex: '32016R0679', short: 'Data Rules, DR', cited: 'Article 6(1)(f) DR' }),
@@ -31,18 +31,18 @@ describe('the references of a passage', () => {
     expect(report).toMatchObject({ referenced: 2, acts: [{ id: 'celex:32016R0679', aliases: ['DR', 'Data Rules'] }] })
   })
 
-  it('are read from the citation label where the mapping has no rule for them', async () => {
+  test('are read from the citation label where the mapping has no rule for them', async () => {
     const { passages } = await imported([line('a', TEXT)], { citation_label: '12 CFR 1003.2(g)(1)' })
     expect(passages[0]?.references).toEqual(['cfr:12/1003#2/g/1'])
   })
 
-  it('are none where neither names a provision', async () => {
+  test('are none where neither names a provision', async () => {
     const { passages, report } = await imported([line('a', TEXT)], { citation_label: 'A note on bees' })
     expect(passages[0]?.references).toEqual([])
     expect(report).toMatchObject({ referenced: 0, acts: [] })
   })
 
-  it('are not those of another act than its own', async () => {
+  test('are not those of another act than its own', async () => {
     const { passages } = await imported(
       [line('a', TEXT, { celex: '32016R0679', short: 'DR', cited: '12 CFR 1003.2(g)' })],
       GDPR,
@@ -50,7 +50,7 @@ describe('the references of a passage', () => {
     expect(passages[0]?.references).toEqual(['celex:32016R0679'])
   })
 
-  it('are those of all parts of a text that is cut', async () => {
+  test('are those of all parts of a text that is cut', async () => {
     const long = Array.from(
       { length: 9 },
       (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
@@ -62,7 +62,7 @@ describe('the references of a passage', () => {
 })
 
 describe('the act of a record', () => {
-  it.each([
+  test.each([
     [
       'no scheme',
       { celex: 'x' },
@@ -94,7 +94,7 @@ describe('the act of a record', () => {
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 
-  it('with ever new aliases stops the import: the mapping makes an alias of something that is none', async () => {
+  test('with ever new aliases stops the import: the mapping makes an alias of something that is none', async () => {
     const records = Array.from({ length: ALIASES_PER_ACT_MAX + 1 }, (_, n) =>
       line(`r${n}`, TEXT, { celex: 'x', short: `a${n}` }),
     )
@@ -103,15 +103,15 @@ describe('the act of a record', () => {
     )
   })
 
-  it('is counted: more acts than a version may hold stop the import', () => {
-    const report = new ReportLedger()
+  test('is counted: more acts than a version may hold stop the import', () => {
+    const report = new ReportAccumulator()
     for (let n = 0; n < ACTS_MAX; n += 1) report.drafted([], { id: `x:${n}`, aliases: [] }, { source: 'a', line: 1 })
     expect(() => report.drafted([], { id: 'x:more', aliases: [] }, { source: 'a', line: 1 })).toThrow(
       `more than ${ACTS_MAX} different acts: map them to fewer`,
     )
   })
 
-  it('has one form, however the code of a rulebook is written', () => {
+  test('has one form, however the code of a rulebook is written', () => {
     expect(
       ['rulebook:AML', 'rulebook:aml', 'Rulebook:AML', 'rulebook:Fees Rules', 'celex:32016R0679', 'celex', 'x:a b'].map(
         actIdOf,
@@ -132,7 +132,7 @@ describe('the act of a record', () => {
 describe('the key of a provision', () => {
   const at = (id: string, effective: string, more: object = {}): string => line(id, TEXT, { effective, ...more })
 
-  it('is the same in every revision of its document, and another for every provision and document', async () => {
+  test('is the same in every revision of its document, and another for every provision and document', async () => {
     const { passages } = await imported(
       [
         at('1@a', '2020-01-01', { section: '1' }),
@@ -147,7 +147,7 @@ describe('the key of a provision', () => {
     expect(new Set([first, other, elsewhere]).size).toBe(3)
   })
 
-  it('comes once in a revision, also where two records are called the same', async () => {
+  test('comes once in a revision, also where two records are called the same', async () => {
     const { passages } = await imported(
       [at('1', '2020-01-01'), at('2', '2020-01-01'), at('3', '2021-01-01'), at('4', '2021-01-01')],
       {},
@@ -157,7 +157,7 @@ describe('the key of a provision', () => {
     expect([third, fourth]).toEqual([first, second])
   })
 
-  it('tells the parts of a text that is cut apart', async () => {
+  test('tells the parts of a text that is cut apart', async () => {
     const long = Array.from(
       { length: 9 },
       (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
@@ -170,7 +170,7 @@ describe('the key of a provision', () => {
     )
   })
 
-  it('follows the rule of the mapping where there is one', async () => {
+  test('follows the rule of the mapping where there is one', async () => {
     const { passages } = await imported(
       [at('1@2020', '2020-01-01', { section: 'old' }), at('1@2021', '2021-01-01', { section: 'new' })],
       {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { CompactCounter } from '#jobs/import/compact-counter.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
@@ -7,7 +7,7 @@ import { importContents, line, smallMapping } from '#test/support/jobs/run-impor
 const TEXT = 'A keeper of bees registers every hive.'
 
 describe('an import report', () => {
-  it('keeps a bounded number of entries and counts the rest', async () => {
+  test('keeps a bounded number of entries and counts the rest', async () => {
     const bad = 'not json\n'.repeat(BOUNDS.reportEntriesMax + 5)
     const { report } = await importContents({ 'corpus.jsonl': `${bad}${line('a', TEXT)}` }, smallMapping())
     expect(report.entries).toHaveLength(BOUNDS.reportEntriesMax)
@@ -19,7 +19,7 @@ describe('an import report', () => {
     })
   })
 
-  it('names every split record by source, line and id, and how many passages it became', async () => {
+  test('names every split record by source, line and id, and how many passages it became', async () => {
     const long = Array.from(
       { length: 9 },
       (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
@@ -34,7 +34,7 @@ describe('an import report', () => {
     expect(renderImportReport(report)).toContain(`Split:\n  corpus.jsonl:2 b: ${parts} passages\n`)
   })
 
-  it('names the facets it found, sorted', async () => {
+  test('names the facets it found, sorted', async () => {
     const lines = [
       line('a', TEXT, { lang: 'fr', place: 'fr' }),
       line('b', TEXT, { subjects: 'zoology,apiculture' }),
@@ -49,7 +49,7 @@ describe('an import report', () => {
     })
   })
 
-  it('refuses a mapping that makes a facet of something that is none', async () => {
+  test('refuses a mapping that makes a facet of something that is none', async () => {
     const lines = Array.from({ length: BOUNDS.facetValuesMax + 1 }, (_, index) =>
       line(`r${index}`, TEXT, { subjects: `s${index}` }),
     )
@@ -58,7 +58,7 @@ describe('an import report', () => {
     )
   })
 
-  it('shows counts, reasons and the first entries on a terminal, without control characters', async () => {
+  test('shows counts, reasons and the first entries on a terminal, without control characters', async () => {
     const lines = [line('a', TEXT), ...Array.from({ length: 25 }, (_, index) => line(`\u001b[31m${index}`, ' '))]
     const { report } = await importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())
     const shown = renderImportReport(report)
@@ -72,7 +72,7 @@ describe('an import report', () => {
 })
 
 describe('a compact counter', () => {
-  it('counts every key exactly while it grows', () => {
+  test('counts every key exactly while it grows', () => {
     const counter = new CompactCounter()
     const expected = new Map<string, number>()
     for (let index = 0; index < 30_000; index += 1) {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { splitText } from '#jobs/import/split.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
 
@@ -28,7 +28,7 @@ const piece = fc.oneof(
 )
 
 describe('splitting a text', () => {
-  it('loses nothing and keeps every part within the bound, whatever the text (astral characters too)', () => {
+  test('loses nothing and keeps every part within the bound, whatever the text (astral characters too)', () => {
     fc.assert(
       fc.property(
         fc.array(piece, { maxLength: 60 }),
@@ -52,12 +52,12 @@ describe('splitting a text', () => {
     )
   })
 
-  it('leaves a text of exactly the bound whole, counted in code points', () => {
+  test('leaves a text of exactly the bound whole, counted in code points', () => {
     expect(splitText('𝔘'.repeat(40), 'en', 40)).toEqual(['𝔘'.repeat(40)])
     expect(splitText('𝔘'.repeat(41), 'en', 40)).toHaveLength(2)
   })
 
-  it('cuts at paragraphs where they are short enough', () => {
+  test('cuts at paragraphs where they are short enough', () => {
     const paragraphs = [
       'First one. It has two sentences.',
       'Second one. It has two sentences.',
@@ -66,7 +66,7 @@ describe('splitting a text', () => {
     expect(splitText(paragraphs.join('\n\n'), 'en', 40)).toEqual(paragraphs)
   })
 
-  it('cuts a long paragraph at sentences, never after an abbreviation or inside a hard-wrapped line', () => {
+  test('cuts a long paragraph at sentences, never after an abbreviation or inside a hard-wrapped line', () => {
     const text =
       'Nach Art. 5 Abs. 1 Nr. 2\ngilt die Pflicht des Imkers fort. Nach Art. 6 gilt sie\nauch für den Erben des Imkers.'
     expect(splitText(text, 'de', 70)).toEqual([
@@ -75,7 +75,7 @@ describe('splitting a text', () => {
     ])
   })
 
-  it('keeps the number of a clause with its text', () => {
+  test('keeps the number of a clause with its text', () => {
     const text = '(a)\nthe keeper of the bees;\n(b)\nthe owner of the hives;\n(c)\nthe tenant of the land.'
     expect(splitText(text, 'en', 35)).toEqual([
       '(a)\nthe keeper of the bees;',
@@ -84,7 +84,7 @@ describe('splitting a text', () => {
     ])
   })
 
-  it('cuts inside a sentence only if it is too long by itself, and then at a word', () => {
+  test('cuts inside a sentence only if it is too long by itself, and then at a word', () => {
     expect(splitText('one two three four five six seven', 'en', 12)).toEqual([
       'one two',
       'three four',
@@ -93,7 +93,7 @@ describe('splitting a text', () => {
     ])
   })
 
-  it('leaves no crumb at the end where parts can be of about equal length', () => {
+  test('leaves no crumb at the end where parts can be of about equal length', () => {
     const text = Array.from({ length: 11 }, (_, index) => `Sentence number ${String(index).padStart(2, '0')}.`).join(
       ' ',
     )

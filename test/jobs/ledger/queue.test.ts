@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { createLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
 import { assertNothingEvicted, openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
@@ -35,7 +35,7 @@ describe('the ledger queue', () => {
     const { log, lines } = recordedLog()
     const connection = openQueueRedis(redis.url, createLog('test', 'silent'))
     const jobs = openQueue('ledger', connection, log)
-    const queue = createLedgerQueue(redis.url, log)
+    const queue = openLedgerQueue(redis.url, log)
     let sent = 0
     const arrives = async (): Promise<boolean> => {
       queue.settled(`before-${sent++}`)
@@ -58,7 +58,7 @@ describe('the ledger queue', () => {
   test('sends what it holds before it closes', async () => {
     const connection = new Redis(redis.url)
     const jobs = openQueue('ledger', connection, createLog('test', 'silent'))
-    const queue = createLedgerQueue(redis.url, createLog('test', 'silent'))
+    const queue = openLedgerQueue(redis.url, createLog('test', 'silent'))
     await until('the connection is there', async () => {
       queue.settled('probe')
       await sleep(BOUNDS.ledgerCollectMs * 2)

@@ -4,27 +4,27 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { projectionIdOf } from '#jobs/build/ids.ts'
-import { tidy } from '#jobs/maintenance/collect-garbage.ts'
-import { createJobsWorld, demoCorpus, silent } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
+import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
+import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
 
-let world: JobsWorld
+let harness: JobsHarness
 let knowledgeBaseId: string
 let importId: string
 
 beforeAll(async () => {
-  world = await createJobsWorld()
-  knowledgeBaseId = await world.createKnowledgeBase()
-  importId = await world.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  harness = await startJobsHarness()
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
 })
 afterAll(async () => {
-  await world.stop()
+  await harness.stop()
 })
 beforeEach(async () => {
   await tidyUp()
 })
 
-const tidyUp = (): Promise<number> => tidy({ database: world.service, store: world.store, log: silent })
+const tidyUp = (): Promise<number> => collectGarbage({ database: harness.service, store: harness.store, log: silent })
 
 /** What a build that was killed while it wrote its artifact leaves on disk. */
 interface Leftovers {
@@ -34,8 +34,8 @@ interface Leftovers {
 }
 
 function leaveBehind(buildId: string): Leftovers {
-  const artifact = world.store.artifactFolder(projectionIdOf(buildId))
-  const left = { work: world.store.workFolder(buildId), unfinished: `${artifact}.0123456789ab.tmp`, artifact }
+  const artifact = harness.store.artifactFolder(projectionIdOf(buildId))
+  const left = { work: harness.store.workFolder(buildId), unfinished: `${artifact}.0123456789ab.tmp`, artifact }
   for (const folder of Object.values(left)) {
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'vectors.f32'), 'half')
@@ -44,8 +44,8 @@ function leaveBehind(buildId: string): Leftovers {
 }
 
 async function buildIn(state: string, endedAgoMs: number): Promise<Leftovers> {
-  const id = await world.requestBuild(knowledgeBaseId, importId)
-  await world.owner.query(
+  const id = await harness.requestBuild(knowledgeBaseId, importId)
+  await harness.owner.query(
     'update builds set state = $2, updated_at = now() - make_interval(secs => $3 / 1000.0) where id = $1',
     [id, state, endedAgoMs],
   )
@@ -81,7 +81,7 @@ test('of a build that succeeded the artifact stays, what its killed runs left go
 })
 
 test('a build that ended a moment ago may still have a run that does not know it, so it waits', async () => {
-  const left = await buildIn('failed', BOUNDS.tidyBuildsOlderThanMs / 2)
+  const left = await buildIn('failed', BOUNDS.garbageBuildsOlderThanMs / 2)
   expect(await tidyUp()).toBe(0)
   expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
 })
@@ -93,11 +93,11 @@ test('what no build of this database explains stays: another installation may sh
 })
 
 test('a temporary file of a capture goes once nobody wrote to it for a day; snapshots stay', async () => {
-  const snapshot = world.store.snapshotFile('ab'.repeat(32))
+  const snapshot = harness.store.snapshotFile('ab'.repeat(32))
   const [abandoned, written] = [`${snapshot}.${randomUUID()}.tmp`, `${snapshot}.${randomUUID()}.tmp`]
   mkdirSync(dirname(snapshot), { recursive: true })
   for (const path of [snapshot, abandoned, written]) writeFileSync(path, 'bytes')
-  const old = new Date(Date.now() - BOUNDS.tidyFilesOlderThanMs - 60_000)
+  const old = new Date(Date.now() - BOUNDS.garbageFilesOlderThanMs - 60_000)
   for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
   expect(await tidyUp()).toBe(1)
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])

@@ -3,12 +3,12 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { profileIdOf, projectionIdOf } from '#jobs/build/ids.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
 import { silent } from '#test/support/jobs/harness.ts'
-import type { JobsWorld } from '#test/support/jobs/harness.ts'
-import { openActivationRig, request, review, run } from '#test/support/jobs/activation-harness.ts'
-import type { ActivationRig } from '#test/support/jobs/activation-harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
+import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
 
-let rig: ActivationRig
-let world: JobsWorld
+let activation: ActivationHarness
+let harness: JobsHarness
 let nodes: readonly SearchNodeClient[]
 let knowledgeBaseId: string
 let first: string
@@ -17,31 +17,31 @@ let third: string
 
 /** The first version is active, the second is its predecessor, the third is a candidate. */
 beforeAll(async () => {
-  rig = await openActivationRig()
+  activation = await startActivationHarness()
   ;({
-    world,
+    harness,
     nodes,
     knowledgeBaseId,
     builds: [first, second, third],
-  } = rig)
-  for (const buildId of [first, second]) await review(rig, buildId)
-  expect(await run(rig, first, null)).toMatchObject({ state: 'done' })
-  expect(await run(rig, second, first, 'activate', 'It was not compared.')).toMatchObject({ state: 'done' })
-  expect(await run(rig, first, second, 'rollback')).toMatchObject({ state: 'done' })
+  } = activation)
+  for (const buildId of [first, second]) await review(activation, buildId)
+  expect(await run(activation, first, null)).toMatchObject({ state: 'done' })
+  expect(await run(activation, second, first, 'activate', 'It was not compared.')).toMatchObject({ state: 'done' })
+  expect(await run(activation, first, second, 'rollback')).toMatchObject({ state: 'done' })
 })
-afterAll(() => rig.close())
+afterAll(() => activation.close())
 
 describe('reconciliation', () => {
   const loaded = async (): Promise<readonly string[]> =>
-    ((await nodes[0]?.call('GetStatus', {}, 5_000))?.loaded ?? [])
+    ((await nodes[0]?.status(5_000))?.loaded ?? [])
       .filter((version) => version.state === 'loaded')
-      .map((version) => version.projection_id)
-  const settle = (): Promise<void> => reconcile({ database: world.service, nodes, log: silent })
+      .map((version) => version.projectionId)
+  const settle = (): Promise<void> => reconcile({ database: harness.service, nodes, log: silent })
 
   test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
     await settle()
     expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(projectionIdOf)))
-    await world.owner.query(
+    await harness.owner.query(
       "update active_versions set activated_at = now() - interval '1 hour'; update builds set " +
         "updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval " +
         "'1 hour'",
@@ -51,15 +51,14 @@ describe('reconciliation', () => {
   })
 
   test('lets nothing go that a waiting activation is about to make active', async () => {
-    await nodes[0]?.call(
-      'PrepareVersion',
-      { projection_id: projectionIdOf(third), manifest_digest: await digestOf(third) },
+    await nodes[0]?.prepareVersion(
+      { projectionId: projectionIdOf(third), manifestDigest: await digestOf(third) },
       10_000,
     )
-    const id = await request(rig, third, first)
+    const id = await request(activation, third, first)
     await settle()
     expect(await loaded()).toContain(projectionIdOf(third))
-    await world.owner.query(
+    await harness.owner.query(
       "update activations set state = 'refused', finished_at = now() - interval '1 hour' where id = $1",
       [id],
     )
@@ -68,8 +67,7 @@ describe('reconciliation', () => {
   })
 
   test('loads on a node what it lacks of the active version, its predecessor and entitled profiles', async () => {
-    for (const buildId of [first, second])
-      await nodes[0]?.call('ReleaseVersion', { projection_id: projectionIdOf(buildId) }, 5_000)
+    for (const buildId of [first, second]) await nodes[0]?.releaseVersion(projectionIdOf(buildId), 5_000)
     await entitle(profileIdOf(third))
     await Promise.all([settle(), settle()])
     expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
@@ -77,11 +75,11 @@ describe('reconciliation', () => {
 
   test('keeps the version of an explicitly entitled profile loaded for as long as the entitlement is active', async () => {
     const age = (): Promise<unknown> =>
-      world.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
+      harness.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
     await age()
     await settle()
     expect(await loaded()).toContain(projectionIdOf(third))
-    await world.owner.query('update entitlements set active = false')
+    await harness.owner.query('update entitlements set active = false')
     await age()
     await settle()
     expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
@@ -89,7 +87,7 @@ describe('reconciliation', () => {
 })
 
 async function digestOf(buildId: string): Promise<Buffer> {
-  const { rows } = await world.owner.query<{ manifest_digest: Buffer }>(
+  const { rows } = await harness.owner.query<{ manifest_digest: Buffer }>(
     'select manifest_digest from projections where id = $1',
     [projectionIdOf(buildId)],
   )
@@ -97,7 +95,7 @@ async function digestOf(buildId: string): Promise<Buffer> {
 }
 
 async function entitle(profileId: string): Promise<void> {
-  await world.owner.query(
+  await harness.owner.query(
     `with o as (insert into organizations (id, name) values (gen_random_uuid(), 'o') returning id),
        c as (insert into clients (id, organization_id, name) select gen_random_uuid(), id, 'c' from o returning id),
        p as (insert into plans (id, name, limits) values (gen_random_uuid(), 'p', '{}') returning id)

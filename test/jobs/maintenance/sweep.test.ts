@@ -6,7 +6,7 @@ import { createLog } from '#core/platform/log.ts'
 import { sweep } from '#jobs/maintenance/sweep.ts'
 import type { SweepDeps } from '#jobs/maintenance/sweep.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 
 const log = createLog('test', 'silent')
@@ -15,7 +15,7 @@ let owner: Database
 let service: Database
 
 beforeAll(async () => {
-  test_ = await createTestDatabase()
+  test_ = await openTestDatabase()
   owner = openDatabase(test_.ownerUrl, log, 4)
   service = openDatabase(test_.serviceUrl, log, 8)
 })

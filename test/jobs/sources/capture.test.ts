@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSourceFiles } from '#jobs/sources/list.ts'
@@ -26,12 +26,12 @@ async function folder(files: Readonly<Record<string, string>>): Promise<string> 
   return path
 }
 
-const emptyStore = async (): Promise<ReturnType<typeof openArtifactStore>> =>
-  openArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
+const emptyStore = async (): Promise<ReturnType<typeof createArtifactStore>> =>
+  createArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
 const hex = (content: string): string => createHash('sha256').update(content).digest('hex')
 
 describe('listing sources', () => {
-  it('finds the JSONL file itself, or corpus.jsonl of a folder', async () => {
+  test('finds the JSONL file itself, or corpus.jsonl of a folder', async () => {
     const path = await folder({ 'corpus.jsonl': 'x', 'other.jsonl': 'y' })
     expect((await listSourceFiles(path, 'jsonl')).map((file) => file.sourceName)).toEqual(['corpus.jsonl'])
     expect((await listSourceFiles(join(path, 'other.jsonl'), 'jsonl')).map((file) => file.sourceName)).toEqual([
@@ -39,7 +39,7 @@ describe('listing sources', () => {
     ])
   })
 
-  it('finds every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
+  test('finds every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
     const path = await folder({ 'b.md': '', 'a/z.md': '', 'a/y.md': '', 'notes.txt': '' })
     expect((await listSourceFiles(path, 'markdown')).map((file) => file.sourceName)).toEqual([
       'a/y.md',
@@ -48,14 +48,14 @@ describe('listing sources', () => {
     ])
   })
 
-  it('says what is missing', async () => {
+  test('says what is missing', async () => {
     const path = await folder({ 'notes.txt': '' })
     await expect(listSourceFiles(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl/)
     await expect(listSourceFiles(path, 'markdown')).rejects.toThrow(/holds no Markdown file/)
     await expect(listSourceFiles(join(path, 'nowhere'), 'jsonl')).rejects.toThrow(/name an existing file or folder/)
   })
 
-  it('refuses a link to a folder rather than leaving its files out', async () => {
+  test('refuses a link to a folder rather than leaving its files out', async () => {
     const path = await folder({ 'a.md': '' })
     await symlink(await folder({ 'b.md': '' }), join(path, 'linked'))
     await expect(listSourceFiles(path, 'markdown')).rejects.toThrow(/link to a folder/)
@@ -63,7 +63,7 @@ describe('listing sources', () => {
 })
 
 describe('capturing sources', () => {
-  it('holds the exact bytes under their SHA-256, and nothing else is left behind', async () => {
+  test('holds the exact bytes under their SHA-256, and nothing else is left behind', async () => {
     const store = await emptyStore()
     const content = 'Bienenstöcke\r\n'.repeat(100_000)
     const path = await folder({ 'a.md': content, 'b.md': 'small', 'c.md': 'small' })
@@ -83,7 +83,7 @@ describe('capturing sources', () => {
     ).toEqual([hex(content), hex('small')].sort())
   })
 
-  it('keeps a snapshot that is already there, and replaces one of the wrong size', async () => {
+  test('keeps a snapshot that is already there, and replaces one of the wrong size', async () => {
     const store = await emptyStore()
     const files = await listSourceFiles(await folder({ 'a.md': 'the source' }), 'markdown')
     await captureSources(store, files)
@@ -95,7 +95,7 @@ describe('capturing sources', () => {
     expect(await readFile(store.snapshotFile(hex('the source')), 'utf8')).toBe('the source')
   })
 
-  it('follows a link within the folder and refuses one that leads out of it', async () => {
+  test('follows a link within the folder and refuses one that leads out of it', async () => {
     const store = await emptyStore()
     const path = await folder({ 'a.md': 'inside' })
     await symlink('a.md', join(path, 'within.md'))
@@ -105,7 +105,7 @@ describe('capturing sources', () => {
     await expect(stat(store.snapshotFile(hex('outside')))).rejects.toThrow(/ENOENT/)
   })
 
-  it('refuses what is no regular file, too large, or gone', async () => {
+  test('refuses what is no regular file, too large, or gone', async () => {
     const store = await emptyStore()
     const path = await folder({ 'big.md': '' })
     await truncate(join(path, 'big.md'), BOUNDS.sourceFileBytesMax + 1)
@@ -120,7 +120,7 @@ describe('capturing sources', () => {
     ).rejects.toThrow(/not a regular file/)
   })
 
-  it('names a snapshot after its knowledge base, source and bytes', () => {
+  test('names a snapshot after its knowledge base, source and bytes', () => {
     const id = snapshotId('k', 'a.md', hex('x'))
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(snapshotId('k', 'a.md', hex('x'))).toBe(id)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import { raiseNamed } from '#search-node/search/boost.ts'
+import { expect, test } from 'vitest'
+import { boostCited } from '#search-node/search/boost.ts'
 
 const candidate = fc.record({
   row: fc.nat({ max: 1_000 }),
@@ -9,12 +9,12 @@ const candidate = fc.record({
 })
 const anyCandidates = fc.uniqueArray(candidate, { selector: ({ row }) => row })
 
-it('every row that the query names stands above every row that it does not, and each keep their order', () => {
+test('every row that the query names stands above every row that it does not, and each keep their order', () => {
   fc.assert(
     fc.property(anyCandidates, (candidates) => {
       const scores = Float64Array.from(candidates, ({ score }) => score)
       const named = new Map(candidates.filter((each) => each.named).map(({ row }) => [row, 0] as const))
-      const raised = raiseNamed(
+      const raised = boostCited(
         Uint32Array.from(candidates, ({ row }) => row),
         scores,
         named,
@@ -27,12 +27,12 @@ it('every row that the query names stands above every row that it does not, and 
   )
 })
 
-it('a named row that shares no word with the query still stands above a row that says all of it', () => {
-  const raised = raiseNamed(Uint32Array.of(3, 9), Float64Array.of(0, 0.999), new Map([[3, 0]]))
+test('a named row that shares no word with the query still stands above a row that says all of it', () => {
+  const raised = boostCited(Uint32Array.of(3, 9), Float64Array.of(0, 0.999), new Map([[3, 0]]))
   expect(raised[0]).toBeGreaterThan(raised[1] ?? 1)
 })
 
-it('where nothing is named scores are what they were', () => {
+test('where nothing is named scores are what they were', () => {
   const scores = Float64Array.of(-0.5, 0.25)
-  expect(raiseNamed(Uint32Array.of(0, 1), scores, new Map())).toEqual(scores)
+  expect(boostCited(Uint32Array.of(0, 1), scores, new Map())).toEqual(scores)
 })

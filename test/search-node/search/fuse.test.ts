@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { fuse } from '#search-node/search/fuse.ts'
 import type { Candidates, Fusion } from '#search-node/search/fuse.ts'
 
@@ -10,8 +10,8 @@ function candidates(lexical: readonly number[] | undefined, dense: readonly numb
   return { rows, lexical: column(lexical), dense: column(dense) }
 }
 
-const weighted = (weight: number): Fusion => ({ fusion: 'weighted', dense_weight: weight, rrf_k: 60 })
-const rrf = (weight: number, k: number): Fusion => ({ fusion: 'rrf', dense_weight: weight, rrf_k: k })
+const weighted = (weight: number): Fusion => ({ fusion: 'weighted', denseWeight: weight, rrfK: 60 })
+const rrf = (weight: number, k: number): Fusion => ({ fusion: 'rrf', denseWeight: weight, rrfK: k })
 
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 const anyRow = fc.record({
@@ -20,8 +20,8 @@ const anyRow = fc.record({
 })
 const anyFusion = fc.record({
   fusion: fc.constantFrom('weighted' as const, 'rrf' as const),
-  dense_weight: share,
-  rrf_k: fc.integer({ min: 1, max: 1_000 }),
+  denseWeight: share,
+  rrfK: fc.integer({ min: 1, max: 1_000 }),
 })
 const columns = (rows: readonly { readonly lexical: number; readonly dense: number }[]): Candidates =>
   candidates(
@@ -30,21 +30,21 @@ const columns = (rows: readonly { readonly lexical: number; readonly dense: numb
   )
 
 describe('weighted scores', () => {
-  it('are the words’ score and the cosine, each with its share', () => {
+  test('are the words’ score and the cosine, each with its share', () => {
     const [first, second, third] = fuse(candidates([0.8, 0.4, 0], [0.2, 0.9, -0.5]), weighted(0.25))
     expect(first).toBeCloseTo(0.65, 12)
     expect(second).toBeCloseTo(0.525, 12)
     expect(third).toBeCloseTo(-0.125, 12)
   })
 
-  it('are those of the words alone at a weight of 0, and the cosines at 1', () => {
+  test('are those of the words alone at a weight of 0, and the cosines at 1', () => {
     const both = candidates([0.8, 0], [0.2, 0.9])
     expect([...fuse(both, weighted(0)), ...fuse(both, weighted(1))]).toEqual([0.8, 0, 0.2, 0.9])
   })
 })
 
 describe('reciprocal ranks', () => {
-  it('give 1 to what is first in both, and (k + 1) / (k + rank) of its share for each rank further back', () => {
+  test('give 1 to what is first in both, and (k + 1) / (k + rank) of its share for each rank further back', () => {
     // k = 4: ranks 1, 2, 3 count 1, 5/6 and 5/7.
     const fused = fuse(candidates([0.9, 0.5, 0.1], [0.3, -0.2, 0.8]), rrf(0.5, 4))
     expect(fused[0]).toBeCloseTo(0.5 + 0.5 * (5 / 6), 12)
@@ -53,16 +53,16 @@ describe('reciprocal ranks', () => {
     expect([...fuse(candidates([0.9], [0.3]), rrf(0.3, 60))]).toEqual([1])
   })
 
-  it('give equal scores the best of their ranks, and the next score the place that it has', () => {
+  test('give equal scores the best of their ranks, and the next score the place that it has', () => {
     const [first, second, third] = fuse(candidates([0.5, 0.5, 0.2], [0.1, 0.1, 0.1]), rrf(0, 1))
     expect([first, second, third]).toEqual([1, 1, 2 / 4])
   })
 
-  it('give nothing for words that a row does not share with the query', () => {
+  test('give nothing for words that a row does not share with the query', () => {
     expect([...fuse(candidates([0, 0.1], [0.5, 0.4]), rrf(0, 60))]).toEqual([0, 1])
   })
 
-  it('lie in [0, 1]', () => {
+  test('lie in [0, 1]', () => {
     fc.assert(
       fc.property(fc.array(anyRow), share, fc.integer({ min: 1, max: 1_000 }), (rows, weight, k) => {
         for (const score of fuse(columns(rows), rrf(weight, k))) {
@@ -75,7 +75,7 @@ describe('reciprocal ranks', () => {
 })
 
 describe('fusing', () => {
-  it('where only one ranking ran leaves its scores as they are, in a copy', () => {
+  test('where only one ranking ran leaves its scores as they are, in a copy', () => {
     fc.assert(
       fc.property(fc.array(share), anyFusion, (scores, fusion) => {
         for (const given of [candidates(scores, undefined), candidates(undefined, scores)]) {
@@ -87,14 +87,14 @@ describe('fusing', () => {
     )
   })
 
-  it('of nothing is nothing, and rows that nothing ranked have a score of 0', () => {
+  test('of nothing is nothing, and rows that nothing ranked have a score of 0', () => {
     expect(fuse(candidates([], []), rrf(0.5, 60))).toHaveLength(0)
     expect([...fuse({ rows: Uint32Array.of(4, 7), lexical: undefined, dense: undefined }, weighted(0.5))]).toEqual([
       0, 0,
     ])
   })
 
-  it('does not depend on the order of the candidates', () => {
+  test('does not depend on the order of the candidates', () => {
     fc.assert(
       fc.property(fc.array(anyRow), anyFusion, (rows, fusion) => {
         expect([...fuse(columns(rows.toReversed()), fusion)].toReversed()).toEqual([...fuse(columns(rows), fusion)])
@@ -102,7 +102,7 @@ describe('fusing', () => {
     )
   })
 
-  it('never ranks a row below one that it beats in both', () => {
+  test('never ranks a row below one that it beats in both', () => {
     fc.assert(
       fc.property(fc.array(anyRow, { minLength: 2 }), anyFusion, (rows, fusion) => {
         const fused = fuse(columns(rows), fusion)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import type { FoundPassage, SearchReply } from '#core/rpc/search-client.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
 import { searchable } from '#test/support/search-node/searchable.ts'
@@ -28,10 +28,10 @@ beforeAll(async () => {
 })
 afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
+const ask = (change: Partial<SearchInput>): SearchResult => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
-const sources = ({ passages }: SearchReply): string[] => passages.map(({ source_id }) => source_id)
-const scoresOf = ({ passages }: SearchReply): Map<number, number> =>
+const sources = ({ passages }: SearchResult): string[] => passages.map(({ sourceId }) => sourceId)
+const scoresOf = ({ passages }: SearchResult): Map<number, number> =>
   new Map(passages.map(({ row, score }) => [row, score]))
 
 /** Questions on topics, each with a vector of its own. */
@@ -44,10 +44,11 @@ function questions(count: number): { readonly text: string; readonly vector: Flo
 }
 
 function expectWellFormed(passages: readonly FoundPassage[]): void {
-  expect(passages).toEqual(passages.toSorted((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)))
+  expect(passages).toEqual(passages.toSorted((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1)))
   expect(passages.every(({ score }) => score >= 0 && score <= 1)).toBe(true)
   expect(new Set(passages.map(({ row }) => row)).size).toBe(passages.length)
-  for (const { row, chunk_id, source_id } of passages) expect(rows[row]?.record).toMatchObject({ chunk_id, source_id })
+  for (const { row, chunkId, sourceId } of passages)
+    expect(rows[row]?.record).toMatchObject({ chunk_id: chunkId, source_id: sourceId })
 }
 
 describe('words alone', () => {
@@ -67,7 +68,7 @@ describe('words alone', () => {
   test('that no passage holds find nothing, and say so in every feature', () => {
     const reply = ask({ text: 'zyzzyva qwertz' })
     expect(reply).toMatchObject({ passages: [], allowed: ROWS, unsupported: [] })
-    expect(reply.evidence).toEqual(EVIDENCE_FEATURES.map(() => 0))
+    expect(reply.predictors).toEqual(PREDICTORS.map(() => 0))
   })
 })
 
@@ -75,8 +76,8 @@ test('a vector alone ranks as brute force does, and nothing is said of words', (
   for (const { vector } of questions(10)) {
     const reply = ask({ vector, limit: 20 })
     const best = bruteForce(rows, vector, EVERYTHING, 20)
-    expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(best.map(({ chunk_id }) => chunk_id))
-    expect(reply).toMatchObject({ evidence: [], unsupported: [] })
+    expect(reply.passages.map(({ chunkId }) => chunkId)).toEqual(best.map(({ chunk_id }) => chunk_id))
+    expect(reply).toMatchObject({ predictors: [], unsupported: [] })
     expectWellFormed(reply.passages)
   }
 })
@@ -84,10 +85,10 @@ test('a vector alone ranks as brute force does, and nothing is said of words', (
 describe('words and a vector together', () => {
   test('rank by the weighted mean of what each gives every passage', () => {
     for (const asked of questions(6)) {
-      const ofWords = scoresOf(ask({ ...asked, limit: ROWS, ranking: { ...RANKING, dense_weight: 0 } }))
+      const ofWords = scoresOf(ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0 } }))
       const alone = ask({ text: asked.text, limit: ROWS }).passages
       for (const { row, score } of alone) expect(ofWords.get(row)).toBe(score)
-      const { passages } = ask({ ...asked, limit: ROWS, ranking: { ...RANKING, dense_weight: 0.3 } })
+      const { passages } = ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0.3 } })
       expect(passages).toHaveLength(ROWS)
       for (const { row, score } of passages) {
         const cosine = (rows[row]?.vector ?? new Float32Array()).reduce(
@@ -102,9 +103,9 @@ describe('words and a vector together', () => {
 
   test('ranked by reciprocal ranks come in the order of the one that has all the weight, the first with score 1', () => {
     for (const asked of questions(6)) {
-      for (const dense_weight of [0, 1]) {
+      for (const denseWeight of [0, 1]) {
         const [byScores, byRanks] = (['weighted', 'rrf'] as const).map((fusion) =>
-          ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, dense_weight } }),
+          ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, denseWeight } }),
         )
         if (byScores === undefined || byRanks === undefined) throw new Error('unreachable')
         const positive = byScores.passages.filter(({ score }) => score > 0).length
@@ -126,8 +127,8 @@ describe('words and a vector together', () => {
       )[0]?.chunk_id
       const far = rows.findIndex(({ record }) => record.chunk_id === farthest)
       const [text = ''] = rows[far]?.record.text.split(' ') ?? []
-      const rowsOf = (dense_weight: number): number[] =>
-        ask({ text, vector, ranking: { ...RANKING, fusion, dense_weight } }).passages.map(({ row }) => row)
+      const rowsOf = (denseWeight: number): number[] =>
+        ask({ text, vector, ranking: { ...RANKING, fusion, denseWeight } }).passages.map(({ row }) => row)
       expect(rowsOf(0.1)).toContain(far)
       expect(rowsOf(0.9)).toContain(near)
     }
@@ -151,9 +152,9 @@ describe('what speaks for the list', () => {
         { text, vector, filters: nothing },
         { text, filters: nothing },
       ]) {
-        const { evidence } = ask(change)
-        expect(evidence).toHaveLength(EVIDENCE_FEATURES.length)
-        expect(evidence.filter((value) => !Number.isFinite(value))).toEqual([])
+        const { predictors } = ask(change)
+        expect(predictors).toHaveLength(PREDICTORS.length)
+        expect(predictors.filter((value) => !Number.isFinite(value))).toEqual([])
       }
     }
   })
@@ -163,7 +164,7 @@ describe('what speaks for the list', () => {
     const text = Array.from({ length: 120 }, (_, n) => ownWord(n)).join(' ')
     for (const asked of [...questions(5), ...questions(2).map(({ vector }) => ({ text, vector }))])
       for (const limit of [10, 75])
-        expect(ask({ ...asked, limit }).evidence).toEqual(ask({ ...asked, limit: 1 }).evidence)
+        expect(ask({ ...asked, limit }).predictors).toEqual(ask({ ...asked, limit: 1 }).predictors)
   })
 })
 
@@ -201,7 +202,7 @@ describe('narrowing', () => {
       for (const { vector, text } of questions(5)) {
         const best = bruteForce(left, vector, filters, 10).map(({ chunk_id }) => chunk_id)
         const reply = ask({ vector, filters, onlyRows, limit: 10 })
-        expect(reply.passages.map(({ chunk_id }) => chunk_id)).toEqual(best)
+        expect(reply.passages.map(({ chunkId }) => chunkId)).toEqual(best)
         expect(reply.allowed).toBe(left.filter(({ record }) => allows(filters, record)).length)
         expect(ask({ vector, text, filters, onlyRows, limit: 10 }).passages.every(({ row }) => kept[row])).toBe(true)
       }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { artifactRef, openMapping } from '#core/index/format/reader.ts'
-import type { Mapping } from '#core/index/format/reader.ts'
+import { artifactRef, openIndex } from '#core/index/format/reader.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING, inputOf } from '#test/support/search-node/asked.ts'
 import {
@@ -15,6 +15,7 @@ import {
   queryNear,
   seededRandom,
   signingKeys,
+  shownPassage,
   testRows,
   unit,
 } from '#test/support/artifact.ts'
@@ -24,8 +25,8 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 console.log(`TEST_SEED=${seed}`)
 const { privateKeyDer } = signingKeys()
 
-function open({ folder, manifest }: TestArtifact): Mapping {
-  return openMapping(artifactRef(folder, manifest))
+function open({ folder, manifest }: TestArtifact): IndexReader {
+  return openIndex(artifactRef(folder, manifest))
 }
 
 let store: string
@@ -39,7 +40,7 @@ afterAll(() => rmSync(store, { recursive: true, force: true }))
  * promises.
  */
 function recallAt5(
-  mapping: Mapping,
+  mapping: IndexReader,
   rows: readonly ArtifactRow[],
   filters: TestFilters,
   queries = 60,
@@ -56,13 +57,13 @@ function recallAt5(
     expect(reply.allowed).toBe(allowed)
     expect(reply.passages).toHaveLength(Math.min(5, allowed))
     for (const [at, passage] of reply.passages.entries()) {
-      const truth = rows.find(({ record }) => record.chunk_id === passage.chunk_id)
-      if (truth === undefined) throw new Error(`no such passage ${passage.chunk_id}`)
+      const truth = rows.find(({ record }) => record.chunk_id === passage.chunkId)
+      if (truth === undefined) throw new Error(`no such passage ${passage.chunkId}`)
       expect(allows(filters, truth.record)).toBe(true)
       expect(passage.score).toBeCloseTo(bruteForce([truth], query, filters, 1)[0]?.score ?? -1, 5)
       expect(passage.score).toBeLessThanOrEqual(reply.passages[at - 1]?.score ?? 1)
     }
-    const found = new Set(reply.passages.map(({ chunk_id }) => chunk_id))
+    const found = new Set(reply.passages.map(({ chunkId }) => chunkId))
     hits += best.filter(({ chunk_id }) => found.has(chunk_id)).length
     possible += best.length
   }
@@ -87,7 +88,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
     }),
   ],
 ])('filters that allow passages %s', (name, traits) => {
-  let mapping: Mapping
+  let mapping: IndexReader
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
     const random = seededRandom(seed)
@@ -104,20 +105,20 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   afterAll(() => mapping.close())
 
   test.each(Object.keys(SHARES))('return the true best five for share %s', (subject) => {
-    const { recall } = recallAt5(mapping, rows, { ...EVERYTHING, any_subject: false, subjects: [subject] })
+    const { recall } = recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: [subject] })
     expect(recall).toBeGreaterThanOrEqual(0.98)
   })
 
   test('are searched cell by cell when wide and row by row when narrow', () => {
     const wide = recallAt5(mapping, rows, EVERYTHING, 5)
-    const narrow = recallAt5(mapping, rows, { ...EVERYTHING, any_subject: false, subjects: ['s01'] }, 5)
+    const narrow = recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['s01'] }, 5)
     expect([...wide.plans]).toEqual(['cells'])
     expect([...narrow.plans]).toEqual(['exact'])
   })
 })
 
 describe('a version with every kind of facet', () => {
-  let mapping: Mapping
+  let mapping: IndexReader
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
     const traits = (n: number): PassageTraits => ({
@@ -136,17 +137,17 @@ describe('a version with every kind of facet', () => {
   test.each<[string, Partial<TestFilters>]>([
     ['one language', { languages: ['de'] }],
     ['language and jurisdiction', { languages: ['en'], jurisdictions: ['XB'] }],
-    ['a subject', { any_subject: false, subjects: ['audit'] }],
-    ['alternative subjects', { any_subject: false, subjects: ['audit', 'tax'] }],
-    ['provisional passages', { verification_statuses: ['provisional', 'verified'] }],
-    ['the day before a revision begins', { in_force_on: '2024-12-31' }],
-    ['the day on which one revision ends and another begins', { in_force_on: '2025-01-01' }],
-    ['a day before anything was in force', { in_force_on: '2019-12-31' }],
+    ['a subject', { anySubject: false, subjects: ['audit'] }],
+    ['alternative subjects', { anySubject: false, subjects: ['audit', 'tax'] }],
+    ['provisional passages', { verificationStatuses: ['provisional', 'verified'] }],
+    ['the day before a revision begins', { inForceOn: '2024-12-31' }],
+    ['the day on which one revision ends and another begins', { inForceOn: '2025-01-01' }],
+    ['a day before anything was in force', { inForceOn: '2019-12-31' }],
     [
       'everything at once',
-      { languages: ['de'], jurisdictions: ['XA'], any_subject: false, subjects: ['audit'], in_force_on: '2025-06-01' },
+      { languages: ['de'], jurisdictions: ['XA'], anySubject: false, subjects: ['audit'], inForceOn: '2025-06-01' },
     ],
-    ['no subject at all', { any_subject: false, subjects: [] }],
+    ['no subject at all', { anySubject: false, subjects: [] }],
     ['a value that the version does not hold', { languages: ['fr'] }],
     ['nothing, because a list is empty', { jurisdictions: [] }],
   ])('%s: exactly the allowed passages are served', (_, filters) => {
@@ -154,7 +155,7 @@ describe('a version with every kind of facet', () => {
   })
 
   test('a limit above the number of allowed passages returns all of them', () => {
-    const filters = { ...EVERYTHING, languages: ['de'], any_subject: false, subjects: ['audit'] }
+    const filters = { ...EVERYTHING, languages: ['de'], anySubject: false, subjects: ['audit'] }
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
     const reply = search(
       mapping,
@@ -168,11 +169,11 @@ describe('a version with every kind of facet', () => {
     const query = queryNear(rows, 3, seededRandom(1))
     const reply = search(
       mapping,
-      inputOf({ vector: query, limit: BOUNDS.searchLimitMax, ranking: { ...RANKING, expansion: 1 } }),
+      inputOf({ vector: query, limit: BOUNDS.searchLimitMax, ranking: { ...RANKING, rowsScoredMin: 1 } }),
     )
     const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
     expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)
-    expect(reply.passages.filter(({ chunk_id }) => best.has(chunk_id)).length).toBeGreaterThanOrEqual(98)
+    expect(reply.passages.filter(({ chunkId }) => best.has(chunkId)).length).toBeGreaterThanOrEqual(98)
   })
 
   test('a passage comes whole: text, document, citation, metadata, place, row and identifier in the source', () => {
@@ -180,19 +181,7 @@ describe('a version with every kind of facet', () => {
     const target = rows[row]
     if (target === undefined) throw new Error('no allowed row')
     const [found] = search(mapping, inputOf({ vector: target.vector.slice(), limit: 1 })).passages
-    const { chunk_id, source_id, text, document, citation, metadata, place } = target.record
-    expect(found).toEqual({
-      chunk_id,
-      source_id,
-      text,
-      document,
-      citation,
-      metadata,
-      place,
-      row,
-      named: false,
-      score: expect.closeTo(1, 6),
-    })
+    expect(found).toEqual({ ...shownPassage(target.record), row, cited: false, score: expect.closeTo(1, 6) })
   })
 
   test('more filters than are kept at once give the same results as before', () => {
@@ -203,7 +192,7 @@ describe('a version with every kind of facet', () => {
           mapping,
           inputOf({
             vector: query,
-            filters: { ...EVERYTHING, in_force_on: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) },
+            filters: { ...EVERYTHING, inForceOn: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) },
           }),
         ),
       )
@@ -220,7 +209,7 @@ test('passages with one vector are all equal in score and come in the order of t
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'ties' }))
   const { passages } = search(mapping, inputOf({ vector: vector.slice(), limit: 40 }))
   mapping.close()
-  expect(passages.map(({ chunk_id }) => chunk_id)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
+  expect(passages.map(({ chunkId }) => chunkId)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
   expect(new Set(passages.map(({ score }) => score)).size).toBe(1)
 })
 
@@ -245,7 +234,7 @@ test('of passages that point away from the query the least far are served; as al
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'away' }))
   const { passages } = search(mapping, inputOf({ vector: query, limit: 10 }))
   mapping.close()
-  expect(passages.map(({ chunk_id, score }) => ({ chunk_id, score }))).toEqual(
+  expect(passages.map(({ chunkId, score }) => ({ chunk_id: chunkId, score }))).toEqual(
     bruteForce(rows, unit(query), EVERYTHING, 10),
   )
   expect(passages.every(({ score }) => score === 0)).toBe(true)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/forward.ts'
 import {
   adjacentPairs,
@@ -9,7 +9,7 @@ import {
   windowCoverage,
 } from '#search-node/search/predictor-words.ts'
 import type { RowWords } from '#search-node/search/predictor-words.ts'
-import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
 import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
 import type { Passage } from '#test/support/search-node/lexical-corpus.ts'
@@ -21,7 +21,7 @@ function hashesOf(passage: Passage): RowWords {
   return Uint32Array.from([...heading, ...text], (term) => tokenHash(language, term))
 }
 
-function wordsOf(forward: ForwardIndex, rows: number): readonly RowWords[] {
+function wordsOf(forward: ForwardReader, rows: number): readonly RowWords[] {
   return Array.from({ length: rows }, (_, row) => forward.read(row, row).words(row).slice())
 }
 
@@ -34,7 +34,7 @@ function measured(measure: Measure, query: string, texts: readonly string[]): nu
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
 
 describe('adjacent pairs', () => {
-  it('are the share of the question’s neighbouring words that any of the rows has side by side, in order', () => {
+  test('are the share of the question’s neighbouring words that any of the rows has side by side, in order', () => {
     expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast cargo'])).toBe(1)
     expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast', 'ballast cargo anchor'])).toBeCloseTo(
       1,
@@ -44,7 +44,7 @@ describe('adjacent pairs', () => {
     expect(measured(adjacentPairs, 'anchor ballast', ['anchor cargo ballast'])).toBe(0)
   })
 
-  it('weigh as the commoner of their two words', () => {
+  test('weigh as the commoner of their two words', () => {
     // Anchor stands in three rows of four, ballast in two, cargo in one: the pairs weigh as anchor and as ballast.
     const share = measured(adjacentPairs, 'anchor ballast cargo', [
       'anchor ballast',
@@ -55,24 +55,24 @@ describe('adjacent pairs', () => {
     expect(share).toBeCloseTo(idf(3, 4) / (idf(3, 4) + idf(2, 4)), 12)
   })
 
-  it('of a single word are not measured', () => {
+  test('of a single word are not measured', () => {
     expect(measured(adjacentPairs, 'anchor', ['anchor'])).toBeUndefined()
   })
 })
 
 describe('near pairs', () => {
-  it('count in order within three words', () => {
+  test('count in order within three words', () => {
     const share = (text: string): number | undefined => measured(nearPairs, 'anchor ballast', [text])
     expect([share('anchor ballast'), share('anchor x ballast'), share('anchor x y ballast')]).toEqual([1, 1, 1])
     expect([share('anchor x y z ballast'), share('ballast anchor')]).toEqual([0, 0])
   })
 
-  it('are those of the one row that has most, not of all together', () => {
+  test('are those of the one row that has most, not of all together', () => {
     expect(measured(nearPairs, 'anchor ballast cargo', ['anchor ballast', 'ballast cargo'])).toBeCloseTo(0.5, 12)
     expect(measured(nearPairs, 'anchor ballast cargo', ['anchor ballast', 'anchor ballast cargo'])).toBe(1)
   })
 
-  it('of a single word, or in no row, are not measured', () => {
+  test('of a single word, or in no row, are not measured', () => {
     expect(measured(nearPairs, 'anchor', ['anchor'])).toBeUndefined()
     expect(withForward([said('anchor ballast')], ({ ask }) => nearPairs(ask('anchor ballast'), []))).toBeUndefined()
   })
@@ -81,12 +81,12 @@ describe('near pairs', () => {
 describe('the coverage of a window', () => {
   const filler = (words: number): string => Array.from({ length: words }, () => 'x').join(' ')
 
-  it('is the share of the question, by idf, that a stretch of 36 words says', () => {
+  test('is the share of the question, by idf, that a stretch of 36 words says', () => {
     expect(measured(windowCoverage, 'anchor ballast', [`anchor ${filler(34)} ballast`])).toBeCloseTo(1, 12)
     expect(measured(windowCoverage, 'anchor ballast', [`anchor ${filler(35)} ballast`])).toBeCloseTo(0.5, 12)
   })
 
-  it('is that of the best stretch of the best row', () => {
+  test('is that of the best stretch of the best row', () => {
     const texts = ['ballast', `anchor ${filler(40)} ballast anchor ${filler(40)} anchor`, 'anchor']
     expect(measured(windowCoverage, 'anchor ballast cargo', texts)).toBeCloseTo(
       (2 * idf(2, 3)) / (2 * idf(2, 3) + idf(0, 3)),
@@ -94,11 +94,11 @@ describe('the coverage of a window', () => {
     )
   })
 
-  it('counts a word once however often the stretch repeats it', () => {
+  test('counts a word once however often the stretch repeats it', () => {
     expect(measured(windowCoverage, 'anchor ballast', ['anchor anchor anchor', 'ballast'])).toBeCloseTo(0.5, 12)
   })
 
-  it('is what a scan of all stretches finds', () => {
+  test('is what a scan of all stretches finds', () => {
     const word = fc.constantFrom('anchor', 'ballast', 'cargo', 'x', 'y')
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 90 }), (text) => {
@@ -117,7 +117,7 @@ describe('the coverage of a window', () => {
     )
   })
 
-  it('of a question without words is 0', () => {
+  test('of a question without words is 0', () => {
     expect(measured(windowCoverage, '?', ['anchor'])).toBe(0)
   })
 })
@@ -125,11 +125,11 @@ describe('the coverage of a window', () => {
 describe('the focus of the first passage', () => {
   const focus: Measure = (question, [first = new Uint32Array()]) => firstFocus(question, first)
 
-  it('is the share of its distinct words that the question asks for', () => {
+  test('is the share of its distinct words that the question asks for', () => {
     expect(measured(focus, 'anchor ballast', ['anchor anchor cargo x ballast'])).toBe(0.5)
   })
 
-  it('of a passage without words is 0', () => {
+  test('of a passage without words is 0', () => {
     expect(measured(focus, 'anchor', ['–', 'anchor'])).toBe(0)
   })
 })
@@ -143,12 +143,12 @@ describe('the coverage of the first passage', () => {
     )
   }
 
-  it('counts a word whole where heading or text says it', () => {
+  test('counts a word whole where heading or text says it', () => {
     expect(covered('anchor bridge', 'bridge', 'anchor')).toBe(1)
     expect(covered('anchor bridge', 'bridge')).toBe(0.5)
   })
 
-  it('counts a near spelling by the three-letter groups that both share', () => {
+  test('counts a near spelling by the three-letter groups that both share', () => {
     // bri rid idg dge, and ges besides: four of each side's in common.
     expect(covered('bridge', 'bridges')).toBeCloseTo(8 / 9, 12)
     expect(covered('bridge', 'abridge')).toBe(0)
@@ -156,17 +156,17 @@ describe('the coverage of the first passage', () => {
     expect(covered('bri', 'bridges')).toBeCloseTo(2 / 6, 12)
   })
 
-  it('weighs words by their idf, each once', () => {
+  test('weighs words by their idf, each once', () => {
     const share = idf(1, 2) / (idf(1, 2) + idf(0, 2))
     expect(covered('anchor anchor bridge', 'anchor', '', ['anchor', 'other'])).toBeCloseTo(share, 12)
   })
 
-  it('of a question that says nothing in the passage’s language is 0', () => {
+  test('of a question that says nothing in the passage’s language is 0', () => {
     expect(covered('?', 'anchor')).toBe(0)
   })
 })
 
-it('whatever question and corpus, every measure is a share', () => {
+test('whatever question and corpus, every measure is a share', () => {
   fc.assert(
     fc.property(anyCorpus, anyText, (corpus, text) => {
       withForward(corpus, ({ forward, ask }) => {

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import { describe, expect, test } from 'vitest'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { EVIDENCE_DEPTH, evidenceOf } from '#search-node/search/predictors.ts'
-import type { EvidenceInput, RankedRows } from '#search-node/search/predictors.ts'
+import { PREDICTOR_DEPTH, predictorsOf } from '#search-node/search/predictors.ts'
+import type { PredictorInput, RankedRows } from '#search-node/search/predictors.ts'
 import { rescoreRows } from '#search-node/search/rescore.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
 import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
-type Features = Readonly<Record<EvidenceFeature, number>>
+type Features = Readonly<Record<Predictor, number>>
 
 const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
 
@@ -18,18 +18,18 @@ function ranked(rows: readonly number[], scores: readonly number[] = rows.map((_
 }
 
 function featuresOf(list: readonly number[]): Features {
-  expect(list).toHaveLength(EVIDENCE_FEATURES.length)
-  return Object.fromEntries(EVIDENCE_FEATURES.map((name, at) => [name, list[at] ?? Number.NaN])) as Features
+  expect(list).toHaveLength(PREDICTORS.length)
+  return Object.fromEntries(PREDICTORS.map((name, at) => [name, list[at] ?? Number.NaN])) as Features
 }
 
 /** Features of a list over passages that all say "anchor ballast", two a document; what is given wins. */
-function featuresWith(change: Partial<EvidenceInput>, query = 'anchor ballast'): Features {
+function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast'): Features {
   const corpus = Array.from({ length: 12 }, () => said('anchor ballast'))
   return withForward(corpus, ({ forward, ask }) => {
     const question = ask(query)
     const lexical = change.lexical ?? ranked([0, 1, 2])
     return featuresOf(
-      evidenceOf({
+      predictorsOf({
         question,
         questionWords: 2,
         passages: corpus.length,
@@ -59,13 +59,17 @@ function measured(
     const { scores, contributions } = rescoreRows(
       question,
       forward,
-      { rows: corpus.length, continues: (row) => corpus[row]?.continues === true, allowed: () => true },
+      {
+        rows: corpus.length,
+        sameRevisionAsPrevious: (row) => corpus[row]?.sameRevisionAsPrevious === true,
+        allowed: () => true,
+      },
       rows,
     )
     const order = [...rows]
       .filter((row) => (scores[row] ?? 0) > 0)
       .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
-    return evidenceOf({
+    return predictorsOf({
       question,
       questionWords: new Set(wordsOf(text)).size,
       passages: corpus.length,
@@ -102,7 +106,7 @@ describe('the features of a list', () => {
 
   const anyCosines = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { maxLength: 9 })
 
-  it('are finite and within their ranges for any corpus, question, documents and vectors', () => {
+  test('are finite and within their ranges for any corpus, question, documents and vectors', () => {
     fc.assert(
       fc.property(
         anyCorpus,
@@ -124,7 +128,7 @@ describe('the features of a list', () => {
     )
   })
 
-  it.each([
+  test.each([
     ['one row', [said('anchor ballast')], ranked([0])],
     ['one row without vectors', [said('anchor ballast')], NOTHING],
     ['one document', [said('anchor'), said('ballast anchor'), said('cargo')], ranked([2, 0])],
@@ -136,13 +140,13 @@ describe('the features of a list', () => {
     expect(featuresOf(list)).toMatchObject({ document_share: 0.5, document_agreement: 0.5, first_coverage: 1 })
   })
 
-  it('are all 0 when no passage shares a word with the question', () => {
+  test('are all 0 when no passage shares a word with the question', () => {
     const corpus = [said('anchor'), said('ballast')]
     for (const text of ['cargo', '?', ''])
-      expect(measured(corpus, text, ranked([1, 0]), Uint32Array.of(0, 1))).toEqual(EVIDENCE_FEATURES.map(() => 0))
+      expect(measured(corpus, text, ranked([1, 0]), Uint32Array.of(0, 1))).toEqual(PREDICTORS.map(() => 0))
   })
 
-  it('come in the order of the wire format', () => {
+  test('come in the order of the wire format', () => {
     const features = featuresWith({ lexical: ranked([0, 2, 4, 6]), dense: ranked([0, 2, 4, 6]), questionWords: 4 })
     expect(features).toMatchObject({
       document_share: 0.25,
@@ -157,12 +161,12 @@ describe('the features of a list', () => {
 })
 
 describe('documents', () => {
-  it('document_share is the share of the lexical candidates in the first one’s document', () => {
+  test('document_share is the share of the lexical candidates in the first one’s document', () => {
     expect(featuresWith({ lexical: ranked([0, 5, 1, 8]) }).document_share).toBe(0.5)
     expect(featuresWith({ lexical: ranked([0, 5, 7, 8]) }).document_share).toBe(0.25)
   })
 
-  it('document_share and document_agreement say nothing where one document holds everything', () => {
+  test('document_share and document_agreement say nothing where one document holds everything', () => {
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1]) })).toMatchObject({
       document_share: 0.5,
       document_agreement: 0.5,
@@ -170,14 +174,14 @@ describe('documents', () => {
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1, 2]) }).document_share).toBe(1)
   })
 
-  it('document_agreement is the mean of the weights that words and vectors give to the document they agree on most', () => {
+  test('document_agreement is the mean of the weights that words and vectors give to the document they agree on most', () => {
     // By words documents 0 and 1 have equal weights; the vectors prefer document 1 by e, then 2.
     const features = featuresWith({ lexical: ranked([0, 2], [0.6, 0.6]), dense: ranked([3, 4], [0.5, 0.47]) })
     const ofSecond = (1 / 2 + 1 / (1 + Math.exp(-1))) / 2
     expect(features.document_agreement).toBeCloseTo(ofSecond, 12)
   })
 
-  it('document_agreement is 1 when both rank one document far above the others, and a half at most without vectors', () => {
+  test('document_agreement is 1 when both rank one document far above the others, and a half at most without vectors', () => {
     expect(
       featuresWith({ lexical: ranked([0, 1, 2], [0.9, 0.9, 0.1]), dense: ranked([1, 4], [0.9, 0.1]) })
         .document_agreement,
@@ -185,20 +189,20 @@ describe('documents', () => {
     expect(featuresWith({ lexical: ranked([0, 2], [0.9, 0.1]) }).document_agreement).toBeLessThanOrEqual(0.5)
   })
 
-  it('document_coverage adds up what the passages of the first document say best, each word once', () => {
+  test('document_coverage adds up what the passages of the first document say best, each word once', () => {
     const contributions = Float64Array.of(0.3, 0.1, /* another document */ 0.4, 0.4, /* the first again */ 0.2, 0.25)
     expect(featuresWith({ lexical: ranked([0, 2, 1]), contributions }).document_coverage).toBeCloseTo(0.3 + 0.25, 12)
   })
 })
 
 describe('words and vectors', () => {
-  it('rank_overlap is 1 for equal lists, 0 for lists without a row in common and without vectors', () => {
+  test('rank_overlap is 1 for equal lists, 0 for lists without a row in common and without vectors', () => {
     expect(featuresWith({ lexical: ranked([4, 2, 7]), dense: ranked([4, 2, 7]) }).rank_overlap).toBeCloseTo(1, 12)
     expect(featuresWith({ lexical: ranked([4, 2, 7]), dense: ranked([1, 3, 5]) }).rank_overlap).toBe(0)
     expect(featuresWith({ lexical: ranked([4, 2, 7]) }).rank_overlap).toBe(0)
   })
 
-  it('rank_overlap weighs the first places most', () => {
+  test('rank_overlap weighs the first places most', () => {
     // Swapped: nothing in common at depth 1, everything at depth 2.
     expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([2, 1]) }).rank_overlap).toBeCloseTo(0.9 / 1.9, 12)
     expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([1, 3]) }).rank_overlap).toBeCloseTo(
@@ -208,11 +212,11 @@ describe('words and vectors', () => {
     expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([3, 2]) }).rank_overlap).toBeCloseTo(0.9 / 2 / 1.9, 12)
   })
 
-  it('rank_overlap looks no deeper than the shorter list', () => {
+  test('rank_overlap looks no deeper than the shorter list', () => {
     expect(featuresWith({ lexical: ranked([1]), dense: ranked([1, 2, 3]) }).rank_overlap).toBe(1)
   })
 
-  it('fused_top is the mean of the five best sums; a row that the vectors lack counts with their last cosine', () => {
+  test('fused_top is the mean of the five best sums; a row that the vectors lack counts with their last cosine', () => {
     const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     // Sums: 0.9 + 0.2, 0.8 + 0.9, then the last cosine 0.2 with 0.7, 0.6, 0.5 and 0.4.
     expect(featuresWith({ lexical, dense: ranked([1, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
@@ -227,22 +231,22 @@ describe('words and vectors', () => {
     expect(featuresWith({ lexical }).fused_top).toBeCloseTo(0.7, 12)
   })
 
-  it('fused_top counts a row that a list of words cut at its depth lacks with the last score of it', () => {
-    const rows = Array.from({ length: EVIDENCE_DEPTH }, (_, row) => row)
+  test('fused_top counts a row that a list of words cut at its depth lacks with the last score of it', () => {
+    const rows = Array.from({ length: PREDICTOR_DEPTH }, (_, row) => row)
     const lexical = ranked(
       rows,
       rows.map(() => 0.25),
     )
-    const dense = ranked([EVIDENCE_DEPTH, EVIDENCE_DEPTH + 1], [0.75, -1])
-    const corpus = Array.from({ length: EVIDENCE_DEPTH + 2 }, () => said('anchor'))
+    const dense = ranked([PREDICTOR_DEPTH, PREDICTOR_DEPTH + 1], [0.75, -1])
+    const corpus = Array.from({ length: PREDICTOR_DEPTH + 2 }, () => said('anchor'))
     const list = withForward(corpus, ({ forward, ask }) =>
-      evidenceOf({
+      predictorsOf({
         question: ask('anchor'),
         questionWords: 1,
         passages: corpus.length,
         forward,
         lexical,
-        contributions: new Float64Array(EVIDENCE_DEPTH),
+        contributions: new Float64Array(PREDICTOR_DEPTH),
         dense,
         documents: new Uint32Array(corpus.length),
         first: said('anchor'),
@@ -253,7 +257,7 @@ describe('words and vectors', () => {
 })
 
 describe('words of the question', () => {
-  it('word_stability is how much of the first five stays, the mean over the words that add something', () => {
+  test('word_stability is how much of the first five stays, the mean over the words that add something', () => {
     // Without the first word rows 3, 4 and 5 lead, so that row 2 falls out; without the second nothing changes.
     const contributions = Float64Array.of(0.5, 0, 0.5, 0, 0.5, 0, 0, 0.4, 0, 0.4, 0, 0.4)
     const lexical = ranked([0, 1, 2, 3, 4, 5], [0.5, 0.5, 0.5, 0.4, 0.4, 0.4])
@@ -262,21 +266,21 @@ describe('words of the question', () => {
     expect(featuresWith({ lexical, contributions: oneWord }).word_stability).toBeCloseTo(4 / 5, 12)
   })
 
-  it('word_stability is 1 where there are no more than five, and 0 where no word adds anything', () => {
+  test('word_stability is 1 where there are no more than five, and 0 where no word adds anything', () => {
     expect(
       featuresWith({ lexical: ranked([0, 1]), contributions: Float64Array.of(0.5, 0.1, 0.1, 0.4) }).word_stability,
     ).toBe(1)
     expect(featuresWith({ lexical: ranked([0, 1]) }).word_stability).toBe(0)
   })
 
-  it('content_share is the share of the question’s words that are no function words, never more than 1', () => {
+  test('content_share is the share of the question’s words that are no function words, never more than 1', () => {
     expect([
       featuresWith({ questionWords: 8 }).content_share,
       featuresWith({ questionWords: 1 }).content_share,
     ]).toEqual([0.25, 1])
   })
 
-  it('mean_idf and idf_deviation are relative to the logarithm of the passages', () => {
+  test('mean_idf and idf_deviation are relative to the logarithm of the passages', () => {
     // Twelve rows hold "anchor", none holds "embargo".
     const [common, unknown] = [Math.log(1 + 0.5 / 12.5), Math.log(1 + 12.5 / 0.5)]
     const { mean_idf: mean, idf_deviation: deviation } = featuresWith({}, 'anchor embargo')
@@ -284,7 +288,7 @@ describe('words of the question', () => {
     expect(deviation).toBeCloseTo((unknown - common) / 2 / Math.log(13), 12)
   })
 
-  it('adjacent_pairs and near_pairs say nothing for a question of one word', () => {
+  test('adjacent_pairs and near_pairs say nothing for a question of one word', () => {
     expect(featuresWith({ contributions: new Float64Array(3) }, 'anchor')).toMatchObject({
       adjacent_pairs: 0.5,
       near_pairs: 0.5,

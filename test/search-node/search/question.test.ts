@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/forward.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
 
@@ -7,7 +7,7 @@ const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - fr
 const hash = (word: string, language = 'xx'): number => tokenHash(language, word)
 
 describe('the words of a question', () => {
-  it('are each known once, with the rows that hold them, by first appearance; words that no row holds are the rarest', () => {
+  test('are each known once, with the rows that hold them, by first appearance; words that no row holds are the rarest', () => {
     withForward([said('anchor ballast'), said('anchor'), said('cargo')], ({ ask }) => {
       expect(ask('Anchor, embargo: ballast anchor').words).toEqual([
         { idf: idf(2, 3), frequency: 2, hashes: [hash('anchor')] },
@@ -17,7 +17,7 @@ describe('the words of a question', () => {
     })
   })
 
-  it('are found by their hash in every language, and nothing else is', () => {
+  test('are found by their hash in every language, and nothing else is', () => {
     withForward([said('anchors', { language: 'en' }), said('anchors', { language: 'xx' })], ({ ask }) => {
       const { words, position } = ask('anchors ballast')
       expect(words[0]).toMatchObject({ frequency: 2, hashes: [hash('anchor', 'en'), hash('anchors')] })
@@ -26,7 +26,7 @@ describe('the words of a question', () => {
     })
   })
 
-  it('are found among any number of them', () => {
+  test('are found among any number of them', () => {
     const any = fc.uniqueArray(fc.stringMatching(/^[a-z]{2,6}$/), { minLength: 1, maxLength: 60 })
     withForward([said('anchor')], ({ ask }) => {
       fc.assert(
@@ -40,7 +40,7 @@ describe('the words of a question', () => {
     })
   })
 
-  it('of a question without any word are none', () => {
+  test('of a question without any word are none', () => {
     withForward([said('anchor')], ({ ask }) => {
       const { words, pairs, pairsWeight, position } = ask('?')
       expect({ words, pairs, pairsWeight }).toEqual({ words: [], pairs: [], pairsWeight: 0 })
@@ -50,7 +50,7 @@ describe('the words of a question', () => {
 })
 
 describe('the pairs of a question', () => {
-  it('weigh what they say beyond their words: the idf of the pair less the mean of the two', () => {
+  test('weigh what they say beyond their words: the idf of the pair less the mean of the two', () => {
     // Four rows hold both words, one of them side by side.
     const corpus = [
       said('anchor ballast'),
@@ -68,13 +68,13 @@ describe('the pairs of a question', () => {
     })
   })
 
-  it('that never stand apart say nothing beyond their words, and are none', () => {
+  test('that never stand apart say nothing beyond their words, and are none', () => {
     withForward([said('anchor ballast'), said('cargo')], ({ ask }) => {
       expect(ask('anchor ballast').pairs).toEqual([])
     })
   })
 
-  it('count once however often they are said', () => {
+  test('count once however often they are said', () => {
     const corpus = [said('anchor cargo ballast'), said('ballast cargo anchor'), said('cargo')]
     withForward(corpus, ({ ask }) => {
       expect(ask('anchor ballast; anchor ballast').pairs.map(({ first, second }) => [first, second])).toEqual([
@@ -84,7 +84,7 @@ describe('the pairs of a question', () => {
     })
   })
 
-  it('pass over function words, and weigh most in the language that says most', () => {
+  test('pass over function words, and weigh most in the language that says most', () => {
     const corpus = ['en', 'xx'].flatMap((language) => [
       said('anchor of ballast', { language }),
       said('anchor cargo', { language }),
@@ -101,7 +101,7 @@ describe('the pairs of a question', () => {
     })
   })
 
-  it('have positive weights and words of the question, in any corpus', () => {
+  test('have positive weights and words of the question, in any corpus', () => {
     fc.assert(
       fc.property(anyCorpus, anyText, (corpus, text) => {
         withForward(corpus, ({ ask }) => {

@@ -1,16 +1,19 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/forward.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
 import { RESCORE, greatestScore, rescoreRows } from '#search-node/search/rescore.ts'
-import type { Surroundings } from '#search-node/search/rescore.ts'
+import type { ContextWindow } from '#search-node/search/rescore.ts'
 import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
 import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
-function surroundings(corpus: readonly ForwardPassage[], allowed: (row: number) => boolean = () => true): Surroundings {
-  return { rows: corpus.length, continues: (row) => corpus[row]?.continues === true, allowed }
+function contextWindow(
+  corpus: readonly ForwardPassage[],
+  allowed: (row: number) => boolean = () => true,
+): ContextWindow {
+  return { rows: corpus.length, sameRevisionAsPrevious: (row) => corpus[row]?.sameRevisionAsPrevious === true, allowed }
 }
 
 const everyRow = (corpus: readonly unknown[]): Uint32Array => Uint32Array.from(corpus.keys())
@@ -29,8 +32,8 @@ function naiveScores(
     return { own: [...hashes(heading), ...hashes(text)], text: hashes(text) }
   })
   const revisions: number[] = []
-  for (const [row, { continues }] of corpus.entries())
-    revisions.push(row > 0 && continues ? (revisions[row - 1] ?? 0) : row)
+  for (const [row, { sameRevisionAsPrevious }] of corpus.entries())
+    revisions.push(row > 0 && sameRevisionAsPrevious ? (revisions[row - 1] ?? 0) : row)
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / corpus.length
   const neighbours = (row: number, distance: number): number[] =>
     [row - distance, row + distance].filter((other) => revisions[other] === revisions[row])
@@ -82,7 +85,7 @@ function naiveScores(
 const wordyCorpus = anyCorpus.map((corpus) => corpus.map((passage) => ({ ...passage, text: `anchor ${passage.text}` })))
 
 /** Every row asked for on its own. */
-function oneByOne(question: Question, forward: ForwardIndex, around: Surroundings): number[] {
+function oneByOne(question: Question, forward: ForwardReader, around: ContextWindow): number[] {
   return Array.from(
     { length: around.rows },
     (_, row) => rescoreRows(question, forward, around, Uint32Array.of(row)).scores[0] ?? -1,
@@ -90,7 +93,7 @@ function oneByOne(question: Question, forward: ForwardIndex, around: Surrounding
 }
 
 describe('the closer look at candidates', () => {
-  it('scores as the formula does over any texts, neighbours and filters', () => {
+  test('scores as the formula does over any texts, neighbours and filters', () => {
     fc.assert(
       fc.property(
         wordyCorpus,
@@ -100,7 +103,7 @@ describe('the closer look at candidates', () => {
           withForward(corpus, ({ forward, ask }) => {
             const question = ask(text)
             const isAllowed = (row: number): boolean => allowed[row] === true
-            const { scores } = rescoreRows(question, forward, surroundings(corpus, isAllowed), everyRow(corpus))
+            const { scores } = rescoreRows(question, forward, contextWindow(corpus, isAllowed), everyRow(corpus))
             const expected = naiveScores(corpus, question, isAllowed)
             for (const [row, score] of scores.entries()) expect(score).toBeCloseTo(expected[row] ?? -1, 10)
           })
@@ -109,12 +112,12 @@ describe('the closer look at candidates', () => {
     )
   })
 
-  it('gives scores in [0, 1], of which no passage reaches more than the greatest; words and pairs make the score up', () => {
+  test('gives scores in [0, 1], of which no passage reaches more than the greatest; words and pairs make the score up', () => {
     fc.assert(
       fc.property(anyCorpus, anyText, (corpus, text) => {
         withForward(corpus, ({ forward, ask }) => {
           const question = ask(text)
-          const { scores, contributions } = rescoreRows(question, forward, surroundings(corpus), everyRow(corpus))
+          const { scores, contributions } = rescoreRows(question, forward, contextWindow(corpus), everyRow(corpus))
           const width = question.words.length
           expect(contributions).toHaveLength(corpus.length * width)
           for (const [row, score] of scores.entries()) {
@@ -134,12 +137,12 @@ describe('the closer look at candidates', () => {
     )
   })
 
-  it('gives a row the same score whatever the other candidates are, and in whatever order', () => {
+  test('gives a row the same score whatever the other candidates are, and in whatever order', () => {
     fc.assert(
       fc.property(anyCorpus, anyText, fc.array(fc.nat()), (corpus, text, picks) => {
         withForward(corpus, ({ forward, ask }) => {
           const question = ask(text)
-          const around = surroundings(corpus)
+          const around = contextWindow(corpus)
           const alone = oneByOne(question, forward, around)
           const rows = Uint32Array.from(picks, (pick) => pick % corpus.length)
           expect([...rescoreRows(question, forward, around, rows).scores]).toEqual([...rows].map((row) => alone[row]))
@@ -149,13 +152,13 @@ describe('the closer look at candidates', () => {
     )
   })
 
-  it('scores rows alike whether they are read one by one, along with rows between them, or too far apart for that', () => {
+  test('scores rows alike whether they are read one by one, along with rows between them, or too far apart for that', () => {
     const corpus = Array.from({ length: 600 }, (_, n) =>
-      said(`anchor ${n % 7 === 0 ? 'ballast cargo' : 'cargo'} w${n}`, { continues: n % 5 !== 0 }),
+      said(`anchor ${n % 7 === 0 ? 'ballast cargo' : 'cargo'} w${n}`, { sameRevisionAsPrevious: n % 5 !== 0 }),
     )
     withForward(corpus, ({ forward, ask }) => {
       const question = ask('ballast cargo')
-      const around = surroundings(corpus)
+      const around = contextWindow(corpus)
       const expected = naiveScores(corpus, question, () => true)
       const alone = oneByOne(question, forward, around)
       for (const [row, score] of alone.entries()) expect(score).toBeCloseTo(expected[row] ?? -1, 10)
@@ -175,9 +178,9 @@ describe('the closer look at candidates', () => {
     })
   })
 
-  it('of a question without words is 0 for every row', () => {
+  test('of a question without words is 0 for every row', () => {
     withForward([said('anchor')], ({ forward, ask }) => {
-      expect(rescoreRows(ask('?'), forward, surroundings([said('anchor')]), Uint32Array.of(0))).toEqual({
+      expect(rescoreRows(ask('?'), forward, contextWindow([said('anchor')]), Uint32Array.of(0))).toEqual({
         scores: Float64Array.of(0),
         contributions: new Float64Array(0),
       })
@@ -191,15 +194,15 @@ describe('the neighbours of a passage', () => {
     return withForward(
       corpus,
       ({ forward, ask }) =>
-        rescoreRows(ask('ballast anchor'), forward, surroundings(corpus, allowed), Uint32Array.of(row))
+        rescoreRows(ask('ballast anchor'), forward, contextWindow(corpus, allowed), Uint32Array.of(row))
           .contributions[0] ?? -1,
     )
   }
-  const beside = said('ballast', { continues: true })
+  const beside = said('ballast', { sameRevisionAsPrevious: true })
   const other = said('ballast')
 
-  it('speak for it, those beside it more than those one further, and none beyond', () => {
-    const filler = said('cargo', { continues: true })
+  test('speak for it, those beside it more than those one further, and none beyond', () => {
+    const filler = said('cargo', { sameRevisionAsPrevious: true })
     const near = scoreBeside([said('anchor'), beside, filler, filler])
     const further = scoreBeside([said('anchor'), filler, beside, filler])
     expect(near).toBeGreaterThan(further)
@@ -207,32 +210,32 @@ describe('the neighbours of a passage', () => {
     expect(scoreBeside([said('anchor'), filler, filler, beside])).toBe(0)
   })
 
-  it('of another revision say nothing for it, nor does what lies behind them', () => {
+  test('of another revision say nothing for it, nor does what lies behind them', () => {
     expect(scoreBeside([said('anchor'), other])).toBe(0)
     expect(scoreBeside([said('anchor'), other, beside])).toBe(0)
   })
 
-  it('that the request may not see say nothing for it', () => {
+  test('that the request may not see say nothing for it', () => {
     const corpus = [said('anchor'), beside, beside]
     expect(scoreBeside(corpus, (row) => row === 0)).toBe(0)
     expect(scoreBeside(corpus, (row) => row !== 1)).toBeGreaterThan(0)
     expect(scoreBeside(corpus, (row) => row !== 1)).toBeLessThan(scoreBeside(corpus))
   })
 
-  it('speak with their text alone: a heading is repeated in all of them', () => {
-    expect(scoreBeside([said('anchor'), said('cargo', { heading: 'ballast', continues: true })])).toBe(0)
+  test('speak with their text alone: a heading is repeated in all of them', () => {
+    expect(scoreBeside([said('anchor'), said('cargo', { heading: 'ballast', sameRevisionAsPrevious: true })])).toBe(0)
   })
 
-  it('count neither less nor more than the passage’s own words by their place before or after it', () => {
-    const before = [said('ballast'), said('anchor', { continues: true })]
+  test('count neither less nor more than the passage’s own words by their place before or after it', () => {
+    const before = [said('ballast'), said('anchor', { sameRevisionAsPrevious: true })]
     const after = [said('anchor'), beside]
     expect(scoreBeside(before, undefined, 1)).toBe(scoreBeside(after))
   })
 
-  it('do not speak in its place: a passage without a word of the question scores nothing', () => {
+  test('do not speak in its place: a passage without a word of the question scores nothing', () => {
     const corpus = [said('cargo'), beside, beside]
     withForward(corpus, ({ forward, ask }) => {
-      const { scores, contributions } = rescoreRows(ask('ballast'), forward, surroundings(corpus), everyRow(corpus))
+      const { scores, contributions } = rescoreRows(ask('ballast'), forward, contextWindow(corpus), everyRow(corpus))
       expect([scores[0], contributions[0]]).toEqual([0, 0])
       expect(scores[1]).toBeGreaterThan(0)
     })
@@ -242,12 +245,12 @@ describe('the neighbours of a passage', () => {
 describe('pairs of words', () => {
   const apart = [said('ballast anchor'), said('ballast cargo anchor'), said('cargo anchor ballast cargo')]
 
-  it('add 0.6 of their own BM25 to the passage that has them side by side, in order', () => {
+  test('add 0.6 of their own BM25 to the passage that has them side by side, in order', () => {
     // All lengths are as computed by hand: rows of 2, 3 and 4 words, 3 in the mean; the pair stands in one row of
     // three, its words in all.
     withForward(apart, ({ forward, ask }) => {
       const question = ask('anchor ballast')
-      const { scores, contributions } = rescoreRows(question, forward, surroundings(apart), everyRow(apart))
+      const { scores, contributions } = rescoreRows(question, forward, contextWindow(apart), everyRow(apart))
       const idf = (frequency: number): number => Math.log(1 + (3 - frequency + 0.5) / (frequency + 0.5))
       const weight = idf(1) - idf(3)
       const most = 2 * idf(3) * 1.9 + 0.6 * 1.3 * weight
@@ -261,13 +264,13 @@ describe('pairs of words', () => {
     })
   })
 
-  it('do not count across the end of a passage', () => {
-    const corpus = [...apart, said('cargo anchor'), said('ballast cargo', { continues: true })]
+  test('do not count across the end of a passage', () => {
+    const corpus = [...apart, said('cargo anchor'), said('ballast cargo', { sameRevisionAsPrevious: true })]
     withForward(corpus, ({ forward, ask }) => {
       const { scores, contributions } = rescoreRows(
         ask('anchor ballast'),
         forward,
-        surroundings(corpus),
+        contextWindow(corpus),
         Uint32Array.of(3),
       )
       expect(scores[0]).toBeCloseTo((contributions[0] ?? 0) + (contributions[1] ?? 0), 12)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import type { Filters, SearchReply } from '#core/rpc/search-client.ts'
+import type { Filters, SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
 import { searchable } from '#test/support/search-node/searchable.ts'
@@ -41,11 +41,11 @@ beforeAll(async () => {
 })
 afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
-const provisionsOf = ({ passages }: SearchReply): string[] =>
+const ask = (change: Partial<SearchInput>): SearchResult => corpus.ask(change)
+const provisionsOf = ({ passages }: SearchResult): string[] =>
   passages.map(({ row }) => rows[row]?.record.provision ?? '')
-const on = (day: string): SearchInput['ranking'] => ({ ...RANKING, collapse_revisions_on: day })
-const chunkIds = ({ passages }: SearchReply): string[] => passages.map(({ chunk_id }) => chunk_id)
+const on = (day: string): SearchInput['ranking'] => ({ ...RANKING, collapseRevisionsOn: day })
+const chunkIds = ({ passages }: SearchResult): string[] => passages.map(({ chunkId }) => chunkId)
 const TEXT = 'Who counts every swarm of the colony?'
 
 function queries(count: number): Float32Array[] {
@@ -57,7 +57,7 @@ describe('where no day narrows the passages', () => {
   test.each(['2020-01-01', '2022-06-01', '2024-12-31'])(
     'each provision shows once, in the revision in force on %s, and every place is filled',
     (day) => {
-      const inForce: Filters = { ...EVERYTHING, in_force_on: day }
+      const inForce: Filters = { ...EVERYTHING, inForceOn: day }
       for (const vector of queries(5)) {
         for (const limit of [5, PROVISIONS]) {
           const reply = ask({ vector, limit, ranking: on(day) })
@@ -107,7 +107,7 @@ describe('where no day narrows the passages', () => {
 })
 
 test('a day that narrows the passages and collapses them gives what narrowing alone gives', () => {
-  const filters = { ...EVERYTHING, in_force_on: '2021-03-01' }
+  const filters = { ...EVERYTHING, inForceOn: '2021-03-01' }
   for (const vector of queries(5)) {
     const [narrowed, both] = [RANKING, on('2021-03-01')].map((ranking) =>
       ask({ vector, text: TEXT, filters, limit: 20, ranking }),
@@ -133,14 +133,14 @@ describe('of one document', () => {
       for (const vector of queries(4))
         for (const limit of [5, DOCUMENTS * most + 1])
           expect(
-            chunkIds(ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, per_document_max: most } })),
+            chunkIds(ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, perDocumentMax: most } })),
           ).toEqual(capped(vector, most).slice(0, Math.min(limit, 200)))
     },
   )
 
   test('the cap counts after revisions collapse', () => {
     for (const vector of queries(4)) {
-      const { passages } = ask({ vector, limit: PROVISIONS, ranking: { ...on('2022-06-01'), per_document_max: 2 } })
+      const { passages } = ask({ vector, limit: PROVISIONS, ranking: { ...on('2022-06-01'), perDocumentMax: 2 } })
       expect(passages).toHaveLength(PROVISIONS)
     }
   })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { byScore, selectRows } from '#search-node/search/select.ts'
 import type { Scored, SelectRules } from '#search-node/search/select.ts'
 
@@ -21,13 +21,13 @@ const rules = (change: Partial<SelectRules> = {}): SelectRules => ({
 const rowsOf = (selected: readonly Scored[]): number[] => selected.map(({ row }) => row)
 
 describe('the order of a reply', () => {
-  it('is best score first, equals by chunk id', () => {
+  test('is best score first, equals by chunk id', () => {
     const chunkRanks = Uint32Array.of(2, 0, 3, 1)
     const scored = [0.5, 0.5, 0.9, 0.5].map((score, row) => ({ row, score }))
     expect(rowsOf(scored.sort(byScore({ chunkRanks })))).toEqual([2, 1, 3, 0])
   })
 
-  it('is the same whatever order the candidates come in', () => {
+  test('is the same whatever order the candidates come in', () => {
     const any = fc.uniqueArray(fc.record({ row: fc.nat({ max: 50 }), score: fc.constantFrom(0, 0.25, 0.5) }), {
       selector: ({ row }) => row,
     })
@@ -49,7 +49,7 @@ describe('revisions of one provision', () => {
     [0, 1],
   ])
 
-  it('show once, the one in force, however well another one ranks, at its own place and score', () => {
+  test('show once, the one in force, however well another one ranks, at its own place and score', () => {
     const selected = selectRows(ranked(0, 3, 1, 2), table, rules({ inForce: (row) => row === 1 || row === 3 }))
     expect(selected).toEqual([
       { row: 3, score: 0.99 },
@@ -57,16 +57,16 @@ describe('revisions of one provision', () => {
     ])
   })
 
-  it('show the best one where none is in force, and where several are', () => {
+  test('show the best one where none is in force, and where several are', () => {
     expect(rowsOf(selectRows(ranked(2, 3, 0, 1), table, rules({ inForce: () => false })))).toEqual([2, 3])
     expect(rowsOf(selectRows(ranked(2, 1, 0), table, rules({ inForce: (row) => row !== 2 })))).toEqual([1])
   })
 
-  it('show each where the profile serves every revision', () => {
+  test('show each where the profile serves every revision', () => {
     expect(rowsOf(selectRows(ranked(0, 3, 1, 2), table, rules()))).toEqual([0, 3, 1, 2])
   })
 
-  it('leave their places in the list, and in their document’s share, to others', () => {
+  test('leave their places in the list, and in their document’s share, to others', () => {
     const inForce = (row: number): boolean => row === 1 || row === 3
     expect(rowsOf(selectRows(ranked(0, 2, 3, 1), table, rules({ inForce, limit: 1 })))).toEqual([3])
     expect(rowsOf(selectRows(ranked(0, 2, 3, 1), table, rules({ inForce, perDocumentMax: 2 })))).toEqual([3, 1])
@@ -81,17 +81,17 @@ describe('one document', () => {
     [1, 3],
   ])
 
-  it('shows no more than the cap, the best of it, and others take the places', () => {
+  test('shows no more than the cap, the best of it, and others take the places', () => {
     expect(rowsOf(selectRows(ranked(2, 0, 1, 3), table, rules({ perDocumentMax: 2, limit: 3 })))).toEqual([2, 0, 3])
     expect(rowsOf(selectRows(ranked(2, 0, 1, 3), table, rules({ perDocumentMax: 1 })))).toEqual([2, 3])
   })
 
-  it('shows all it has without a cap', () => {
+  test('shows all it has without a cap', () => {
     expect(rowsOf(selectRows(ranked(2, 0, 1, 3), table, rules()))).toEqual([2, 0, 1, 3])
   })
 })
 
-it('whatever the candidates, the list is the longest prefix of what the rules allow, in order', () => {
+test('whatever the candidates, the list is the longest prefix of what the rules allow, in order', () => {
   const anyTable = fc.array(fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 4 }), fc.boolean()), {
     minLength: 1,
     maxLength: 20,

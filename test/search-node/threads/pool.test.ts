@@ -4,7 +4,7 @@ import type { CallLimits } from '#search-node/threads/pool.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
 import { inputOf } from '#test/support/search-node/asked.ts'
-import { heldLane } from '#test/support/search-node/held-worker.ts'
+import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 
 const artifact: ArtifactRef = {
   projectionId: 'p',
@@ -25,8 +25,8 @@ function task(limit: number): SearchTask {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 test('a thread gets one task at a time, in the order of arrival', async () => {
-  const { lane, started, finish } = heldLane()
-  const pool = new SearchPool([lane], 8)
+  const { worker, started, finish } = createHeldWorker()
+  const pool = new SearchPool([worker], 8)
   const replies = Promise.all([1, 2, 3].map((limit) => pool.search(task(limit), NEVER)))
   await turn()
   expect(started).toEqual(['search 1'])
@@ -40,8 +40,8 @@ test('a thread gets one task at a time, in the order of arrival', async () => {
 })
 
 test('a full queue refuses at once, and takes searches again when a place is free', async () => {
-  const { lane, started, finish } = heldLane()
-  const pool = new SearchPool([lane], 2)
+  const { worker, started, finish } = createHeldWorker()
+  const pool = new SearchPool([worker], 2)
   const running = [1, 2, 3].map((limit) => pool.search(task(limit), NEVER))
   await expect(pool.search(task(4), NEVER)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
   finish()
@@ -57,8 +57,8 @@ test('a full queue refuses at once, and takes searches again when a place is fre
 })
 
 test('a search whose deadline passed while it waited never reaches a thread', async () => {
-  const { lane, started, finish } = heldLane()
-  const pool = new SearchPool([lane], 8)
+  const { worker, started, finish } = createHeldWorker()
+  const pool = new SearchPool([worker], 8)
   const running = pool.search(task(1), NEVER)
   const late = pool.search(task(2), { ...NEVER, deadlineMs: Date.now() - 1 })
   const next = pool.search(task(3), NEVER)
@@ -72,16 +72,16 @@ test('a search whose deadline passed while it waited never reaches a thread', as
 })
 
 test('a search that arrives past its deadline is refused although a thread is free', async () => {
-  const { lane, started } = heldLane()
+  const { worker, started } = createHeldWorker()
   await expect(
-    new SearchPool([lane], 8).search(task(1), { ...NEVER, deadlineMs: Date.now() - 1 }),
+    new SearchPool([worker], 8).search(task(1), { ...NEVER, deadlineMs: Date.now() - 1 }),
   ).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
   expect(started).toEqual([])
 })
 
 test('a waiting search is dropped when its caller gives up, a running one is left alone', async () => {
-  const { lane, started, finish } = heldLane()
-  const pool = new SearchPool([lane], 8)
+  const { worker, started, finish } = createHeldWorker()
+  const pool = new SearchPool([worker], 8)
   const [runningCaller, waitingCaller] = [new AbortController(), new AbortController()]
   const running = pool.search(task(1), { ...NEVER, signal: runningCaller.signal })
   const waiting = pool.search(task(2), { ...NEVER, signal: waitingCaller.signal })
@@ -98,8 +98,8 @@ test('a waiting search is dropped when its caller gives up, a running one is lef
 })
 
 test('a version is opened on one thread after the other, ahead of waiting searches, while the others score', async () => {
-  const [one, two] = [heldLane(), heldLane()]
-  const pool = new SearchPool([one.lane, two.lane], 8)
+  const [one, two] = [createHeldWorker(), createHeldWorker()]
+  const pool = new SearchPool([one.worker, two.worker], 8)
   const searches = [1, 2, 3].map((limit) => pool.search(task(limit), NEVER))
   const opened = pool.openEverywhere(artifact)
   one.finish()
@@ -119,8 +119,8 @@ test('a version is opened on one thread after the other, ahead of waiting search
 })
 
 test('a failing search fails alone', async () => {
-  const { lane, finish } = heldLane()
-  const pool = new SearchPool([lane], 8)
+  const { worker, finish } = createHeldWorker()
+  const pool = new SearchPool([worker], 8)
   const failing = pool.search(task(99), NEVER)
   const next = pool.search(task(1), NEVER)
   finish()
@@ -131,8 +131,8 @@ test('a failing search fails alone', async () => {
 })
 
 test('threads end only when nothing runs or waits, and nothing new is taken meanwhile', async () => {
-  const { lane, started, finish } = heldLane()
-  const pool = new SearchPool([lane], 8)
+  const { worker, started, finish } = createHeldWorker()
+  const pool = new SearchPool([worker], 8)
   const searches = [1, 2].map((limit) => pool.search(task(limit), NEVER))
   const ended = pool.end()
   await expect(pool.search(task(3), NEVER)).rejects.toMatchObject({ code: 'UNAVAILABLE' })

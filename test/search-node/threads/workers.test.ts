@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startLane } from '#search-node/threads/workers.ts'
-import type { Lane } from '#search-node/threads/workers.ts'
+import { startScoringWorker } from '#search-node/threads/workers.ts'
+import type { ScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type { CallLimits } from '#search-node/threads/pool.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
@@ -17,18 +17,18 @@ const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().
 const seed = 4_711
 let store: string
 let artifact: TestArtifact
-let lane: Lane
+let worker: ScoringWorker
 let pool: SearchPool
 
 beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'lanes-'))
+  store = mkdtempSync(join(tmpdir(), 'workers-'))
   artifact = await buildTestArtifact({
     store,
     rows: testRows({ rows: 300, dimensions: 16, seed }),
     privateKeyDer: signingKeys().privateKeyDer,
   })
-  lane = startLane(new URL('../../support/search-node/crashing-worker.ts', import.meta.url))
-  pool = new SearchPool([lane], 8)
+  worker = startScoringWorker(new URL('../../support/search-node/crashing-worker.ts', import.meta.url))
+  pool = new SearchPool([worker], 8)
 })
 afterAll(async () => {
   await pool.end()

@@ -4,9 +4,9 @@ import { Socket } from 'node:net'
 import type { Access } from '#core/db/access.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { FoundPassage } from '#core/rpc/search-client.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
 import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
-import { newExchange } from '#gateway/retrieve/exchange.ts'
+import { createExchange } from '#gateway/retrieve/exchange.ts'
 import type { Exchange } from '#gateway/retrieve/exchange.ts'
 import { narrow } from '#gateway/retrieve/narrow.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
@@ -57,34 +57,34 @@ export function pinnedRequest({
 }
 
 export function exchange(signal: AbortSignal = new AbortController().signal): Exchange {
-  return newExchange(new IncomingMessage(new Socket()), '127.0.0.1', signal, () => false)
+  return createExchange(new IncomingMessage(new Socket()), '127.0.0.1', signal, () => false)
 }
 
 /** Passage of the row, within what `pinnedRequest` may see. */
 export function foundPassage(row: number, change: Partial<FoundPassage> = {}): FoundPassage {
   return {
-    chunk_id: `chk_${row}`,
+    chunkId: `chk_${row}`,
     text: `Passage ${row}.`,
     score: 1 / (row + 2),
     document: {
       id: randomUUID(),
-      revision_id: randomUUID(),
+      revisionId: randomUUID(),
       title: 'Rulebook',
       authority: 'Authority',
-      canonical_url: 'https://rules.example/a',
-      published_at: '2024-01-01T00:00:00.000Z',
-      effective_at: '2024-01-01T00:00:00.000Z',
+      canonicalUrl: 'https://rules.example/a',
+      publishedAt: '2024-01-01T00:00:00.000Z',
+      effectiveAt: '2024-01-01T00:00:00.000Z',
     },
     citation: {
       label: `Rule ${row}`,
-      source_anchor: `https://rules.example/a#${row}`,
-      source_snapshot_id: randomUUID(),
+      sourceAnchor: `https://rules.example/a#${row}`,
+      sourceSnapshotId: randomUUID(),
     },
-    metadata: { language: 'en', jurisdiction: 'XA', verification_status: 'verified' },
-    place: { ordinal: row, document_passages: 100 },
-    named: false,
+    metadata: { language: 'en', jurisdiction: 'XA', verificationStatus: 'verified' },
+    place: { ordinal: row, documentPassages: 100 },
+    cited: false,
     row,
-    source_id: `a#${row}`,
+    sourceId: `a#${row}`,
     ...change,
   }
 }

@@ -6,9 +6,9 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
-import { connectSearchNodes } from '#jobs/search-nodes.ts'
-import { createJobsWorld, silent, smallSource } from './harness.ts'
-import type { JobsWorld } from './harness.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { startJobsHarness, silent, smallSource } from './harness.ts'
+import type { JobsHarness } from './harness.ts'
 
 const plaintext = {
   SEARCH_TLS_CA: undefined,
@@ -18,8 +18,8 @@ const plaintext = {
 } as const
 
 /** A knowledge base with three candidate versions and no active one. */
-export interface ActivationRig {
-  readonly world: JobsWorld
+export interface ActivationHarness {
+  readonly harness: JobsHarness
   /** The first answers, the second does not. */
   readonly nodes: readonly SearchNodeClient[]
   readonly knowledgeBaseId: string
@@ -28,46 +28,43 @@ export interface ActivationRig {
   close(): Promise<void>
 }
 
-export async function openActivationRig(): Promise<ActivationRig> {
-  const world = await createJobsWorld()
+export async function startActivationHarness(): Promise<ActivationHarness> {
+  const harness = await startJobsHarness()
   // The second address answers nobody: a node that is away.
-  const nodes = connectSearchNodes([world.searchNode, '127.0.0.1:9'], plaintext)
-  const knowledgeBaseId = await world.createKnowledgeBase()
-  const importId = await world.importFolder(knowledgeBaseId, smallSource)
+  const nodes = openSearchNodeClients([harness.searchNode, '127.0.0.1:9'], plaintext)
+  const knowledgeBaseId = await harness.createKnowledgeBase()
+  const importId = await harness.importFolder(knowledgeBaseId, smallSource)
   async function build(): Promise<string> {
-    const buildId = await world.requestBuild(knowledgeBaseId, importId)
-    expect(await runBuildChild(buildId, { environment: world.environment })).toMatchObject({ outcome: 'succeeded' })
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
+    expect(await runBuildChild(buildId, { environment: harness.environment })).toMatchObject({ outcome: 'succeeded' })
     return buildId
   }
   return {
-    world,
+    harness,
     nodes,
     knowledgeBaseId,
     builds: await Promise.all([build(), build(), build()]),
     async close() {
       for (const node of nodes) node.close()
-      await world.stop()
+      await harness.stop()
     },
   }
 }
 
 export async function review(
-  { world }: ActivationRig,
+  { harness }: ActivationHarness,
   buildId: string,
   verdict: 'approved' | 'rejected' = 'approved',
 ): Promise<void> {
-  await world.owner.query('insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)', [
-    randomUUID(),
-    versionIdOf(buildId),
-    verdict,
-    'reviewer',
-    '',
-  ])
+  await harness.owner.query(
+    'insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)',
+    [randomUUID(), versionIdOf(buildId), verdict, 'reviewer', ''],
+  )
 }
 
 /** Inserts an activation that nothing has run yet. @returns its id. */
 export async function request(
-  { world, knowledgeBaseId }: ActivationRig,
+  { harness, knowledgeBaseId }: ActivationHarness,
   buildId: string,
   expectedBuildId: string | null,
   kind: ActivationRow['kind'] = 'activate',
@@ -75,7 +72,7 @@ export async function request(
 ): Promise<string> {
   const id = randomUUID()
   const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
-  await insertActivation(world.owner, {
+  await insertActivation(harness.owner, {
     id,
     knowledgeBaseId,
     versionId: versionIdOf(buildId),
@@ -89,13 +86,13 @@ export async function request(
 
 /** Inserts an activation and runs it. @returns its row afterwards. */
 export async function run(
-  rig: ActivationRig,
+  harness: ActivationHarness,
   buildId: string,
   expectedBuildId: string | null,
   kind?: ActivationRow['kind'],
   overrideReason?: string,
 ): Promise<ActivationRow | undefined> {
-  const id = await request(rig, buildId, expectedBuildId, kind, overrideReason)
-  await activate({ database: rig.world.service, nodes: rig.nodes, log: silent }, id)
-  return readActivation(rig.world.owner, id)
+  const id = await request(harness, buildId, expectedBuildId, kind, overrideReason)
+  await activate({ database: harness.harness.service, nodes: harness.nodes, log: silent }, id)
+  return readActivation(harness.harness.owner, id)
 }

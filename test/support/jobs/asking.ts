@@ -1,16 +1,17 @@
-import { EVIDENCE_FEATURES } from '#core/domain/predictors.ts'
-import type { EvidenceFeature } from '#core/domain/predictors.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import type { FoundPassage, SearchNodeClient, SearchReply, SearchRequest } from '#core/rpc/search-client.ts'
+import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
-import type { JudgedQuestion } from '#jobs/evaluate/query-with-qrels.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 
 /** A question that asks for the record `${id}-answer`; what is given wins. */
-export function judged(id: string, change: Partial<JudgedQuestion> = {}): JudgedQuestion {
+export function judged(id: string, change: Partial<QueryWithQrels> = {}): QueryWithQrels {
   return {
     id,
     text: `${id}?`,
-    judgments: new Map([[`${id}-answer`, 1]]),
+    qrels: new Map([[`${id}-answer`, 1]]),
     answerable: undefined,
     group: undefined,
     quoted: false,
@@ -22,39 +23,39 @@ export function judged(id: string, change: Partial<JudgedQuestion> = {}): Judged
 /** A passage of the record. */
 export function found(record: string, score: number, change: Partial<FoundPassage> = {}): FoundPassage {
   return {
-    chunk_id: `chk_${record}`,
+    chunkId: `chk_${record}`,
     text: '',
     score,
     document: {
       id: 'd',
-      revision_id: 'r',
+      revisionId: 'r',
       title: '–',
       authority: 'a',
-      canonical_url: 'https://rules.example/',
-      published_at: '',
-      effective_at: '',
+      canonicalUrl: 'https://rules.example/',
+      publishedAt: '',
+      effectiveAt: '',
     },
-    citation: { label: `Rule ${record}`, source_anchor: 'https://rules.example/#a', source_snapshot_id: 's' },
-    metadata: { language: 'en', jurisdiction: 'ZZ', verification_status: 'verified' },
-    place: { ordinal: 0, document_passages: 1 },
-    named: false,
+    citation: { label: `Rule ${record}`, sourceAnchor: 'https://rules.example/#a', sourceSnapshotId: 's' },
+    metadata: { language: 'en', jurisdiction: 'ZZ', verificationStatus: 'verified' },
+    place: { ordinal: 0, documentPassages: 1 },
+    cited: false,
     row: 0,
-    source_id: record,
+    sourceId: record,
     ...change,
   }
 }
 
-export function measured(features: Partial<Record<EvidenceFeature, number>> = {}): number[] {
-  return EVIDENCE_FEATURES.map((name) => features[name] ?? 0)
+export function measured(features: Partial<Record<Predictor, number>> = {}): number[] {
+  return PREDICTORS.map((name) => features[name] ?? 0)
 }
 
 /** A reply that lists the records, best first. */
-export function replyWith(records: readonly string[], evidence = measured()): SearchReply {
+export function replyWith(records: readonly string[], predictors = measured()): SearchResult {
   return {
     passages: records.map((record, at) => found(record, 1 / (at + 1))),
     plan: 'exact',
     allowed: 100,
-    evidence,
+    predictors,
     unsupported: [],
   }
 }
@@ -62,18 +63,23 @@ export function replyWith(records: readonly string[], evidence = measured()): Se
 export interface Asking {
   readonly context: AskContext
   /** What the node was asked, in order. */
-  readonly asked: SearchRequest[]
+  readonly asked: SearchQuery[]
 }
 
 /** One search node that answers as the test says; texts become vectors of their first two code units. */
-export function asking(answer: (request: SearchRequest) => SearchReply, change: Partial<AskContext> = {}): Asking {
-  const asked: SearchRequest[] = []
-  const call = async (method: string, request: SearchRequest): Promise<unknown> => {
-    if (method !== 'Search') return await Promise.resolve({})
-    asked.push(request)
-    return await Promise.resolve(answer(request))
+export function asking(answer: (request: SearchQuery) => SearchResult, change: Partial<AskContext> = {}): Asking {
+  const asked: SearchQuery[] = []
+  const node: SearchNodeClient = {
+    address: 'node',
+    search: async (query) => {
+      asked.push(query)
+      return await Promise.resolve(answer(query))
+    },
+    prepareVersion: async () => await Promise.resolve({ alreadyLoaded: true, passages: 0 }),
+    releaseVersion: async () => await Promise.resolve(false),
+    status: async () => await Promise.resolve({ loaded: [], threads: 1, queued: 0, queueMax: 1 }),
+    close: () => undefined,
   }
-  const stand: unknown = { address: 'node', call, close: () => undefined }
   const context: AskContext = {
     projectionId: 'projection',
     facets: { languages: ['en'], jurisdictions: ['ZZ'], subjects: [], statuses: ['verified'] },
@@ -86,7 +92,7 @@ export function asking(answer: (request: SearchRequest) => SearchReply, change: 
           tokens: null,
         }),
     },
-    nodes: [stand as SearchNodeClient],
+    nodes: [node],
     day: '2026-03-01',
     signal: new AbortController().signal,
     onProgress: () => undefined,

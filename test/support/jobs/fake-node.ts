@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, status } from '@grpc/grpc-js'
 import type { sendUnaryData } from '@grpc/grpc-js'
-import { searchNodeService } from '#core/rpc/search-client.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
 
 export interface FakeNode {
   readonly address: string

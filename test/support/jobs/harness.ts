@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { openArtifactStore, writeDurably } from '#core/index/format/store.ts'
+import { createArtifactStore, writeDurably } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/index/format/manifest.ts'
 import { insertBuild } from '#core/db/builds.ts'
@@ -15,7 +15,7 @@ import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSourceFiles } from '#jobs/sources/list.ts'
 import { startSearchNode } from '#search-node/node.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 
 export const silent = createLog('test', 'silent')
@@ -24,7 +24,7 @@ export const demoCorpus = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/'
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
 
 /** A database, an artifact store and one search node: what builds and activations need. */
-export interface JobsWorld {
+export interface JobsHarness {
   readonly owner: Database
   readonly service: Database
   readonly store: ArtifactStore
@@ -46,13 +46,13 @@ export interface JobsWorld {
   stop(): Promise<void>
 }
 
-export async function createJobsWorld(): Promise<JobsWorld> {
-  const database = await createTestDatabase()
+export async function startJobsHarness(): Promise<JobsHarness> {
+  const database = await openTestDatabase()
   const owner = openDatabase(database.ownerUrl, silent, 4)
   const service = openDatabase(database.serviceUrl, silent, 8)
   const root = mkdtempSync(join(tmpdir(), 'evidence-jobs-'))
   const storeUrl = pathToFileURL(root).href
-  const store = openArtifactStore(storeUrl)
+  const store = createArtifactStore(storeUrl)
   const secrets = testSecrets()
   const node = await startSearchNode(
     {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
@@ -13,35 +13,35 @@ import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { QueueName } from '#jobs/queues.ts'
-import { openRig } from './harness.ts'
-import type { OperatorRig } from './harness.ts'
-import { createTestRedis } from '#test/support/redis.ts'
+import { openOperatorHarness } from './harness.ts'
+import type { OperatorHarness } from './harness.ts'
+import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
 
 /** An operator with a queue, an artifact store and the knowledge base "rules"; no job worker runs. */
-export interface CorpusRig extends OperatorRig {
+export interface CorpusHarness extends OperatorHarness {
   readonly redis: TestRedis
   readonly store: ArtifactStore
   /** For the files of a test. */
   readonly folder: string
 }
 
-export async function openCorpusRig(): Promise<CorpusRig> {
+export async function openCorpusHarness(): Promise<CorpusHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
   const storeUrl = pathToFileURL(join(folder, 'store')).href
-  const redis = await createTestRedis()
-  const rig = await openRig({ REDIS_URL: redis.url, ARTIFACT_STORE: storeUrl })
-  await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
+  const redis = await openTestRedis()
+  const harness = await openOperatorHarness({ REDIS_URL: redis.url, ARTIFACT_STORE: storeUrl })
+  await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
   return {
-    ...rig,
+    ...harness,
     redis,
-    store: openArtifactStore(storeUrl),
+    store: createArtifactStore(storeUrl),
     folder,
     async close() {
-      await rig.close()
+      await harness.close()
       await redis.release()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -62,8 +62,12 @@ function source(folder: string, name: string, text: string): string {
 }
 
 /** The job of this id in a queue, if there is one. */
-export async function jobIn(rig: CorpusRig, name: QueueName, id: string): Promise<{ readonly id: string } | undefined> {
-  const connection = openQueueRedis(rig.redis.url, quiet)
+export async function jobIn(
+  harness: CorpusHarness,
+  name: QueueName,
+  id: string,
+): Promise<{ readonly id: string } | undefined> {
+  const connection = openQueueRedis(harness.redis.url, quiet)
   const queue = openQueue(name, connection, quiet)
   try {
     return (await queue.getJob(id))?.data
@@ -74,19 +78,19 @@ export async function jobIn(rig: CorpusRig, name: QueueName, id: string): Promis
 }
 
 /** Imports a file of one passage. @returns the id of the import. */
-export async function importOne(rig: CorpusRig, name: string): Promise<string> {
-  const imported = await importCorpus(rig.operator, {
+export async function importOne(harness: CorpusHarness, name: string): Promise<string> {
+  const imported = await importCorpus(harness.operator, {
     knowledgeBase: 'rules',
-    source: source(rig.folder, name, `What ${name} says about conduct.`),
-    store: rig.store,
+    source: source(harness.folder, name, `What ${name} says about conduct.`),
+    store: harness.store,
   })
   return imported.id
 }
 
 /** Stands in for the job worker: moves a row as the service role would. @returns the id of the version. */
-export async function finishBuild(rig: CorpusRig, id: string, passed: boolean, worse = false): Promise<string> {
+export async function finishBuild(harness: CorpusHarness, id: string, passed: boolean, worse = false): Promise<string> {
   const [version, projection] = [randomUUID(), randomUUID()]
-  await rig.owner.query(
+  await harness.owner.query(
     'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, ' +
       'evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
     [
@@ -97,43 +101,43 @@ export async function finishBuild(rig: CorpusRig, id: string, passed: boolean, w
       passed,
     ],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
     [projection, version, JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
       "$2, '{}', 'evidence_probability', 0.5)",
     [randomUUID(), projection],
   )
-  await rig.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
+  await harness.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
   return version
 }
 
 /** Builds a candidate of a file of one passage. @returns the id of the version. */
-export async function candidate(rig: CorpusRig, name: string, passed = true, worse = false): Promise<string> {
+export async function candidate(harness: CorpusHarness, name: string, passed = true, worse = false): Promise<string> {
   const started = await startBuild(
-    rig.operator,
-    { import: await importOne(rig, name), embedding: 'local', store: rig.store },
+    harness.operator,
+    { import: await importOne(harness, name), embedding: 'local', store: harness.store },
     () => Promise.resolve(),
   )
-  return finishBuild(rig, started.id, passed, worse)
+  return finishBuild(harness, started.id, passed, worse)
 }
 
 /** Waits for a row whose id is not known. @returns its id. */
 export async function rowEventually(
-  rig: CorpusRig,
+  harness: CorpusHarness,
   table: 'builds' | 'activations',
   known: ReadonlySet<string>,
 ): Promise<string> {
   for (;;) {
-    const { rows } = await rig.owner.query<{ id: string }>(`select id from ${table}`)
+    const { rows } = await harness.owner.query<{ id: string }>(`select id from ${table}`)
     const found = rows.find(({ id }) => !known.has(id))
     if (found !== undefined) return found.id
     await sleep(20)
   }
 }
 
-export async function idsOf(rig: CorpusRig, table: 'builds' | 'activations'): Promise<ReadonlySet<string>> {
-  return new Set((await rig.owner.query<{ id: string }>(`select id from ${table}`)).rows.map(({ id }) => id))
+export async function idsOf(harness: CorpusHarness, table: 'builds' | 'activations'): Promise<ReadonlySet<string>> {
+  return new Set((await harness.owner.query<{ id: string }>(`select id from ${table}`)).rows.map(({ id }) => id))
 }

@@ -4,14 +4,14 @@ import { createLog } from '#core/platform/log.ts'
 import { SETTINGS } from '#core/platform/settings.ts'
 import type { Pepper } from '#core/platform/settings.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { commandLine } from './cli.ts'
 import type { Cli } from './cli.ts'
 
 /** A database of its own, an operator on it in process, and the command line on the same. */
-export interface OperatorRig {
+export interface OperatorHarness {
   readonly urls: TestDatabase
   readonly operator: Operator
   /** The owner's connection: for what a test arranges or inspects. */
@@ -23,8 +23,8 @@ export interface OperatorRig {
   close(): Promise<void>
 }
 
-export async function openRig(further: Readonly<Record<string, string>> = {}): Promise<OperatorRig> {
-  const urls = await createTestDatabase()
+export async function openOperatorHarness(further: Readonly<Record<string, string>> = {}): Promise<OperatorHarness> {
+  const urls = await openTestDatabase()
   const secrets = testSecrets()
   const environment = {
     DATABASE_URL: urls.operatorUrl,

@@ -3,10 +3,10 @@ import type pg from 'pg'
 import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
-import type { OperatorRig } from './harness.ts'
+import type { OperatorHarness } from './harness.ts'
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
-export async function createEntitledClients({ operator, serviceSecret }: OperatorRig): Promise<void> {
+export async function createEntitledClients({ operator, serviceSecret }: OperatorHarness): Promise<void> {
   await createPlan(operator, { name: 'beta', limits: { exposure: { window_days: 30, floors: { corpus: 3 } } } })
   await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
   for (const [organization, client] of [

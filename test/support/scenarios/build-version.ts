@@ -1,6 +1,6 @@
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { evaluationMapping } from '#jobs/cli/evaluate/data-set-mapping.ts'
-import { withThrowAwayVersion } from '#jobs/cli/evaluate/temporary-version.ts'
+import { withTemporaryVersion } from '#jobs/cli/evaluate/temporary-version.ts'
 
 /**
  * Imports and builds a corpus in this process and writes the manifest of what it built: `build-version.ts
@@ -10,11 +10,11 @@ const [corpus = '', dataDir = ''] = process.argv.slice(2)
 const version = {
   corpus,
   mapping: evaluationMapping({ limit: undefined, dated: false }),
-  embedder: localEmbedder(),
+  embedder: createLocalEmbedder(),
   judged: new Set<string>(),
   dataDir,
   signal: AbortSignal.timeout(60_000),
   onProgress: () => undefined,
 }
-const manifest = await withThrowAwayVersion(version, ({ artifact }) => Promise.resolve(artifact.manifest))
+const manifest = await withTemporaryVersion(version, ({ artifact }) => Promise.resolve(artifact.manifest))
 process.stdout.write(JSON.stringify(manifest))

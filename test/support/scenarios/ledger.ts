@@ -5,7 +5,7 @@ import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { Answer } from '#test/support/http.ts'
 import { until } from '#test/support/until.ts'
 
-const bookSchema = z.object({
+const ledgerRowSchema = z.object({
   /** As the caller sees it. */
   request_id: z.string(),
   api_key_id: z.string(),
@@ -16,26 +16,26 @@ const bookSchema = z.object({
   response_bytes: z.number().nullable(),
 })
 /** One reservation beside its ledger entry. */
-export type Book = z.infer<typeof bookSchema>
+export type LedgerRow = z.infer<typeof ledgerRowSchema>
 
-const BOOKS = `
+const LEDGER_ROWS = `
   select 'req_' || r.id as request_id, r.api_key_id, r.state, l.state as entry, l.charged, (l.outcome ->> 'result_count')::int as result_count, (l.outcome ->> 'response_bytes')::int as response_bytes
   from reservations r left join ledger l on l.reservation_id = r.id
   where r.entitlement_id = $1 order by r.admitted_at`
 
-export async function booksOf(owner: Database, entitlementId: string): Promise<readonly Book[]> {
-  return z.array(bookSchema).parse((await owner.query(BOOKS, [entitlementId])).rows)
+export async function ledgerRowsOf(owner: Database, entitlementId: string): Promise<readonly LedgerRow[]> {
+  return z.array(ledgerRowSchema).parse((await owner.query(LEDGER_ROWS, [entitlementId])).rows)
 }
 
-/** The books once every reservation has its ledger entry and none is open. */
-export async function settledBooks(
+/** The ledger once every reservation has its ledger entry and none is open. */
+export async function settledLedgerRows(
   owner: Database,
   entitlementId: string,
   timeoutMs = 20_000,
-): Promise<readonly Book[]> {
+): Promise<readonly LedgerRow[]> {
   return until('every reservation is settled and in the ledger', timeoutMs, async () => {
-    const books = await booksOf(owner, entitlementId)
-    return books.every(({ entry }) => entry !== null) && books
+    const ledger = await ledgerRowsOf(owner, entitlementId)
+    return ledger.every(({ entry }) => entry !== null) && ledger
   })
 }
 

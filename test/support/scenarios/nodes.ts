@@ -1,11 +1,11 @@
 import { credentials } from '@grpc/grpc-js'
-import { connectSearchNode } from '#core/rpc/search-client.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 
 const STATUS_TIMEOUT_MS = 1_000
 
 export async function withSearchNode<T>(address: string, work: (client: SearchNodeClient) => Promise<T>): Promise<T> {
-  const client = connectSearchNode(address, credentials.createInsecure())
+  const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     return await work(client)
   } finally {
@@ -15,8 +15,6 @@ export async function withSearchNode<T>(address: string, work: (client: SearchNo
 
 /** Projections that a search node can search; none while it does not answer. */
 export async function loadedOn(address: string): Promise<readonly string[]> {
-  const status = await withSearchNode(address, (client) =>
-    client.call('GetStatus', {}, STATUS_TIMEOUT_MS).catch(() => undefined),
-  )
-  return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ projection_id }) => projection_id)
+  const status = await withSearchNode(address, (client) => client.status(STATUS_TIMEOUT_MS).catch(() => undefined))
+  return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ projectionId }) => projectionId)
 }

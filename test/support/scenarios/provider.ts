@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 
 const requestSchema = z.object({ model: z.string(), input: z.array(z.string()) })
 
@@ -43,7 +43,7 @@ interface Hold {
 }
 
 export async function startTestProvider(): Promise<TestProvider> {
-  const embedder = localEmbedder()
+  const embedder = createLocalEmbedder()
   const holds = new Set<Hold>()
   const overlap = { most: 0, calls: 0 }
   let underWay = 0

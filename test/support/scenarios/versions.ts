@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
 import { storeUrl } from '#jobs/cli/local/stack.ts'
 import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
@@ -34,7 +34,7 @@ export async function approvedCandidates(
   candidates: number,
 ): Promise<readonly string[]> {
   const { operator, settings } = service
-  const store = openArtifactStore(storeUrl(settings))
+  const store = createArtifactStore(storeUrl(settings))
   const corpus = builtInCorpus()
   const folder = mkdtempSync(join(tmpdir(), 'evidence-rulebook-'))
   try {
@@ -69,7 +69,7 @@ export async function passagesOf(service: TestService, versionId: string): Promi
   const { rows } = await service.owner.query<{ id: string }>('select id from projections where version_id = $1', [
     versionId,
   ])
-  const folder = openArtifactStore(storeUrl(service.settings)).artifactFolder(rows[0]?.id ?? '')
+  const folder = createArtifactStore(storeUrl(service.settings)).artifactFolder(rows[0]?.id ?? '')
   const lines = readFileSync(join(folder, 'passages.jsonl'), 'utf8').trimEnd().split('\n')
   const passage = z.object({ chunk_id: z.string(), text: z.string() })
   return new Map(lines.map((line) => passage.parse(JSON.parse(line))).map(({ chunk_id, text }) => [chunk_id, text]))

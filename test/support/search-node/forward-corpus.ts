@@ -7,10 +7,10 @@ import type { ForwardDescription } from '#core/index/lexical/forward.ts'
 import type { LexicalTerms } from '#core/index/lexical/writer.ts'
 import { canonicalJson } from '#core/index/format/manifest.ts'
 import { analyze, analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { openForward } from '#core/index/lexical/forward-reader.ts'
-import type { ForwardIndex } from '#core/index/lexical/forward-reader.ts'
-import { openLexical } from '#core/index/lexical/reader.ts'
-import type { LexicalIndex } from '#core/index/lexical/reader.ts'
+import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
+import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import { questionOf } from '#search-node/search/question.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -19,7 +19,7 @@ import type { Passage } from './lexical-corpus.ts'
 
 export interface ForwardPassage extends Passage {
   /** Whether the row before is of the same revision. */
-  readonly continues: boolean
+  readonly sameRevisionAsPrevious: boolean
 }
 
 /**
@@ -27,7 +27,7 @@ export interface ForwardPassage extends Passage {
  * said otherwise.
  */
 export function said(text: string, change: Partial<ForwardPassage> = {}): ForwardPassage {
-  return { language: 'xx', heading: '', text, continues: false, ...change }
+  return { language: 'xx', heading: '', text, sameRevisionAsPrevious: false, ...change }
 }
 
 export function termsOf({ language, heading, text }: Passage): LexicalTerms {
@@ -43,7 +43,7 @@ export interface WrittenForward {
 
 export function writtenForward(corpus: readonly ForwardPassage[]): WrittenForward {
   const writer = createForwardWriter(corpus.length)
-  const tokens = Buffer.concat(corpus.map((passage) => writer.add(termsOf(passage), passage.continues)))
+  const tokens = Buffer.concat(corpus.map((passage) => writer.add(termsOf(passage), passage.sameRevisionAsPrevious)))
   return { tokens, ...writer.finish() }
 }
 
@@ -55,7 +55,7 @@ function writeForward(folder: string, { description, tokens, offsets, pairs }: W
 }
 
 export interface Opened {
-  readonly forward: ForwardIndex
+  readonly forward: ForwardReader
   /** Asked in all languages of the corpus unless others are given. */
   readonly ask: (text: string, languages?: readonly string[]) => Question
 }
@@ -68,8 +68,8 @@ export function withForward<Result>(
   const folder = mkdtempSync(join(tmpdir(), 'evidence-forward-'))
   try {
     writeForward(folder, writtenForward(corpus))
-    const forward = openForward(folder, corpus.length)
-    let lexical: LexicalIndex | undefined
+    const forward = openForwardReader(folder, corpus.length)
+    let lexical: LexicalReader | undefined
     const held = [...new Set(corpus.map(({ language }) => primaryLanguage(language)))].sort()
     const ask: Opened['ask'] = (text, languages = held) => {
       lexical ??= lexicalOf(corpus, folder)
@@ -87,9 +87,9 @@ export function withForward<Result>(
   }
 }
 
-function lexicalOf(corpus: readonly Passage[], folder: string): LexicalIndex {
+function lexicalOf(corpus: readonly Passage[], folder: string): LexicalReader {
   writeIndex(folder, indexed(corpus))
-  return openLexical(folder, corpus.length)
+  return openLexicalReader(folder, corpus.length)
 }
 
 const WORDS = ['anchor', 'ballast', 'cargo', 'dredge', 'embargo', 'ferries', 'the', '33(1)', 'Hafen', 'und'] as const
@@ -102,7 +102,7 @@ export const anyCorpus: fc.Arbitrary<readonly ForwardPassage[]> = fc.array(
     language: fc.constantFrom('en', 'de-AT', 'xx'),
     heading: anyText,
     text: anyText,
-    continues: fc.boolean(),
+    sameRevisionAsPrevious: fc.boolean(),
   }),
   { minLength: 1, maxLength: 9 },
 )

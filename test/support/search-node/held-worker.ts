@@ -1,7 +1,7 @@
-import type { Lane } from '#search-node/threads/workers.ts'
+import type { ScoringWorker } from '#search-node/threads/workers.ts'
 
-export interface HeldLane {
-  readonly lane: Lane
+export interface HeldWorker {
+  readonly worker: ScoringWorker
   /** What the thread was given, in order. */
   readonly started: readonly string[]
   /** Lets the task that runs end. */
@@ -9,14 +9,14 @@ export interface HeldLane {
 }
 
 /** A scoring thread whose tasks end when the test says so; a search for 99 passages fails. */
-export function heldLane(): HeldLane {
+export function createHeldWorker(): HeldWorker {
   const started: string[] = []
   const held: (() => void)[] = []
   const hold = async (what: string): Promise<void> => {
     started.push(what)
     await new Promise<void>((resolve) => held.push(resolve))
   }
-  const lane: Lane = {
+  const worker: ScoringWorker = {
     async search({ input }) {
       await hold(`search ${input.limit}`)
       if (input.limit === 99) throw new Error('the thread failed')
@@ -28,5 +28,5 @@ export function heldLane(): HeldLane {
       started.push('end')
     },
   }
-  return { lane, started, finish: () => held.shift()?.() }
+  return { worker, started, finish: () => held.shift()?.() }
 }

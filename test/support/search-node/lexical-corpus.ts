@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { LEXICAL_PARAMETERS, createLexicalWriter } from '#core/index/lexical/writer.ts'
 import type { LexicalFiles } from '#core/index/lexical/writer.ts'
 import { analyze } from '#core/index/analysis/analyzer.ts'
-import { openLexical } from '#core/index/lexical/reader.ts'
-import type { LexicalIndex } from '#core/index/lexical/reader.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
+import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 
 export interface Passage {
@@ -24,12 +24,12 @@ export function indexed(corpus: readonly Passage[]): LexicalFiles {
 /** Writes the index of a corpus to a folder that is gone after `use`. */
 export function withIndex<Result>(
   corpus: readonly Passage[],
-  use: (index: LexicalIndex, folder: string) => Result,
+  use: (index: LexicalReader, folder: string) => Result,
 ): Result {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-lexical-'))
   try {
     writeIndex(folder, indexed(corpus))
-    const index = openLexical(folder, corpus.length)
+    const index = openLexicalReader(folder, corpus.length)
     try {
       return use(index, folder)
     } finally {

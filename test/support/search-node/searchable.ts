@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SearchReply } from '#core/rpc/search-client.ts'
-import { artifactRef, openMapping } from '#core/index/format/reader.ts'
-import type { Mapping } from '#core/index/format/reader.ts'
+import type { SearchResult } from '#core/domain/search.ts'
+import { artifactRef, openIndex } from '#core/index/format/reader.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 import { buildTestArtifact, signingKeys } from '#test/support/artifact.ts'
@@ -12,9 +12,9 @@ import { inputOf } from './asked.ts'
 
 /** An artifact that one thread has open. */
 export interface Searchable {
-  readonly mapping: Mapping
+  readonly mapping: IndexReader
   /** Searches as a scoring thread does; see `inputOf`. */
-  ask(change: Partial<SearchInput>): SearchReply
+  ask(change: Partial<SearchInput>): SearchResult
   /** Afterwards nothing of it is left. */
   close(): void
 }
@@ -22,7 +22,7 @@ export interface Searchable {
 export async function searchable(corpus: Pick<TestArtifactOptions, 'rows' | 'acts'>): Promise<Searchable> {
   const store = mkdtempSync(join(tmpdir(), 'search-'))
   const { folder, manifest } = await buildTestArtifact({ ...corpus, store, privateKeyDer: signingKeys().privateKeyDer })
-  const mapping = openMapping(artifactRef(folder, manifest))
+  const mapping = openIndex(artifactRef(folder, manifest))
   return {
     mapping,
     ask: (change) => search(mapping, inputOf(change)),

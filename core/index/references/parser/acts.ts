@@ -3,7 +3,7 @@ import type { ActAliases } from './aliases.ts'
 import { readGermanAbbreviation } from './de.ts'
 import { readEuAct } from './eu.ts'
 import { readFrenchAct } from './fr.ts'
-import type { Head } from './designators.ts'
+import type { Designator } from './designators.ts'
 import { afterRulebookWord } from './rulebook.ts'
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 import { readUkAct } from './uk.ts'
@@ -64,7 +64,12 @@ export type ActAfter =
  * What stands behind a provision: its act, or something that is no law. `linked`: with a word that says so (`of`,
  * `des`).
  */
-export function readActAfter(tokens: readonly Token[], at: number, head: Head, aliases: ActAliases): ActAfter {
+export function readActAfter(
+  tokens: readonly Token[],
+  at: number,
+  designator: Designator,
+  aliases: ActAliases,
+): ActAfter {
   let place = at
   let linked = false
   for (; place <= at + LINKS_MAX; place += 1) {
@@ -76,9 +81,10 @@ export function readActAfter(tokens: readonly Token[], at: number, head: Head, a
     if (link === undefined || !LINKS.has(link.text)) break
     linked ||= link.kind === 'word'
   }
-  const german = head.kind === 'sign' || head.kind === 'article' ? readGermanAbbreviation(tokens, place) : undefined
+  const german =
+    designator.kind === 'sign' || designator.kind === 'article' ? readGermanAbbreviation(tokens, place) : undefined
   if (german !== undefined) return { kind: 'act', mention: german, linked }
-  const named = linked && head.kind !== 'title' ? readNamedAct(tokens, place) : undefined
+  const named = linked && designator.kind !== 'title' ? readNamedAct(tokens, place) : undefined
   return named === undefined ? undefined : { kind: 'act', mention: named, linked }
 }
 

@@ -2,20 +2,19 @@ import type { ActMention } from './act-mention.ts'
 import { readAct, readActAfter } from './acts.ts'
 import type { ActAliases } from './aliases.ts'
 import { familyOf } from './aliases.ts'
-import { isElided } from './fr.ts'
-import { type Head, type HeadKind, pathOf, readHead } from './designators.ts'
+import { type Designator, type DesignatorKind, pathOf, readDesignator } from './designators.ts'
 import { type Element, readList } from './list.ts'
 import { type Part, readDesignation } from './numbers.ts'
 import { readPrefixed } from './prefixed.ts'
-import { isRuleNumber } from './rulebook.ts'
-import { isCapitalised, reads, type Token } from './tokens.ts'
+import { isStrong } from './strength.ts'
+import { reads, type Token } from './tokens.ts'
 import { readComment } from './us.ts'
 
 /** Something that may be a reference: places of its first token and after its last, and what was read. */
 export interface Candidate {
   readonly from: number
   readonly to: number
-  readonly kind: HeadKind | 'act' | 'comment'
+  readonly kind: DesignatorKind | 'act' | 'comment'
   readonly path: readonly string[]
   readonly act: string | undefined
   /** A provision even if no act turns up for it. */
@@ -68,7 +67,14 @@ function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
 function readPrefixedProvision(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   const prefixed = readPrefixed(tokens, at)
   if (prefixed === undefined) return undefined
-  return finish(tokens, prefixed.head, prefixed.elements, undefined, aliases, prefixed.head.kind === 'schedule')
+  return finish(
+    tokens,
+    prefixed.designator,
+    prefixed.elements,
+    undefined,
+    aliases,
+    prefixed.designator.kind === 'schedule',
+  )
 }
 
 /** What begins with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
@@ -87,8 +93,14 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
   }
   if (mention.path !== undefined) return { candidates: [alone], end: mention.end }
   if (mention.sections !== undefined) {
-    const head: Head = { kind: 'section', plural: true, end: mention.sections, named: true, abbreviated: false }
-    return withAct(tokens, readList(tokens, head), head, mention.act, at)
+    const designator: Designator = {
+      kind: 'section',
+      plural: true,
+      end: mention.sections,
+      named: true,
+      abbreviated: false,
+    }
+    return withAct(tokens, readList(tokens, designator), designator, mention.act, at)
   }
   const direct = readDirect(tokens, at, mention)
   if (direct !== undefined) return direct
@@ -103,7 +115,7 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
 
 /** The number behind the act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. One number alone can be anything. */
 function readDirect(tokens: readonly Token[], from: number, mention: ActMention): Reading | undefined {
-  const head: Head = {
+  const designator: Designator = {
     kind: familyOf(mention.act) === 'rulebook' ? 'rule' : 'section',
     plural: true,
     end: mention.end,
@@ -113,7 +125,7 @@ function readDirect(tokens: readonly Token[], from: number, mention: ActMention)
   const designation = readDesignation(tokens, mention.end)
   const least = mention.code === true && mention.cased !== true ? 3 : 2
   if (designation === undefined || designation.parts.length < least) return undefined
-  return withAct(tokens, readList(tokens, head), head, mention.act, from)
+  return withAct(tokens, readList(tokens, designator), designator, mention.act, from)
 }
 
 /**
@@ -125,25 +137,26 @@ function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases)
   const designation = readDesignation(tokens, at)
   const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
   if (designation === undefined || points < 3 || points === designation.parts.length) return undefined
-  const head: Head = { kind: 'rule', plural: false, end: at, named: true, abbreviated: false }
+  const designator: Designator = { kind: 'rule', plural: false, end: at, named: true, abbreviated: false }
   const code = tokens[at - 1]?.raw ?? ''
-  if (!/^\p{Lu}{2,}/u.test(code)) return finish(tokens, head, readList(tokens, head), undefined, aliases, true)
+  if (!/^\p{Lu}{2,}/u.test(code))
+    return finish(tokens, designator, readList(tokens, designator), undefined, aliases, true)
   return /^\p{Lu}{2,6}$/u.test(code)
-    ? withAct(tokens, readList(tokens, head), head, `name:${code.toLowerCase()}`, at - 1)
+    ? withAct(tokens, readList(tokens, designator), designator, `name:${code.toLowerCase()}`, at - 1)
     : undefined
 }
 
 /** `L. 3121-27 du code du travail`, without the word article: only with its act. */
 function readBareSeries(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (!/^[LRD]$/.test(tokens[at]?.raw ?? '')) return undefined
-  const head: Head = { kind: 'article', plural: false, end: at, named: true, abbreviated: false }
-  const [first, ...rest] = readList(tokens, head)
+  const designator: Designator = { kind: 'article', plural: false, end: at, named: true, abbreviated: false }
+  const [first, ...rest] = readList(tokens, designator)
   return first?.parts[0]?.text.includes('-') === true
-    ? finish(tokens, head, [first, ...rest], undefined, aliases, false)
+    ? finish(tokens, designator, [first, ...rest], undefined, aliases, false)
     : undefined
 }
 
-/** A head with its numbers, and the act before or behind them. */
+/** A designator with its numbers, and the act before or behind them. */
 function readProvision(
   tokens: readonly Token[],
   at: number,
@@ -154,24 +167,25 @@ function readProvision(
   const comment = readComment(tokens, at)
   if (comment !== undefined) {
     const element: Element = { parts: comment.parts, from: at, to: comment.end, hyphen: false, bare: false }
-    return finish(tokens, commentHead(at), [{ ...element, from }], before, aliases, true, 'comment')
+    return finish(tokens, commentDesignator(at), [{ ...element, from }], before, aliases, true, 'comment')
   }
-  const head = readHead(tokens, at)
-  if (head === undefined || (before?.code === true && before.cased !== true && head.kind !== 'rule')) return undefined
-  const [first, ...rest] = readList(tokens, head)
+  const designator = readDesignator(tokens, at)
+  if (designator === undefined || (before?.code === true && before.cased !== true && designator.kind !== 'rule'))
+    return undefined
+  const [first, ...rest] = readList(tokens, designator)
   if (first === undefined) return undefined
-  const strong = isStrong(tokens, at, head, first)
-  const reading = finish(tokens, head, [{ ...first, from }, ...rest], before, aliases, strong)
-  return before === undefined && reading !== undefined ? underInitials(tokens, at, head, reading) : reading
+  const strong = isStrong(tokens, at, designator, first)
+  const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, strong)
+  return before === undefined && reading !== undefined ? underInitials(tokens, at, designator, reading) : reading
 }
 
 /**
  * `CSDR Article 30`: initials directly before an article are its act, also where no table knows them; issuers stand so
  * before rules and sections.
  */
-function underInitials(tokens: readonly Token[], at: number, head: Head, reading: Reading): Reading {
+function underInitials(tokens: readonly Token[], at: number, designator: Designator, reading: Reading): Reading {
   const initials = tokens[at - 1]?.raw ?? ''
-  if (head.kind !== 'article' || !/^\p{Lu}{3,8}$/u.test(initials) || /^\p{Lu}{2}/u.test(tokens[at]?.raw ?? ''))
+  if (designator.kind !== 'article' || !/^\p{Lu}{3,8}$/u.test(initials) || /^\p{Lu}{2}/u.test(tokens[at]?.raw ?? ''))
     return reading
   if (reading.candidates.some(({ act }) => act !== undefined)) return reading
   const act = `name:${initials.toLowerCase()}`
@@ -185,22 +199,22 @@ function underInitials(tokens: readonly Token[], at: number, head: Head, reading
   }
 }
 
-function commentHead(at: number): Head {
+function commentDesignator(at: number): Designator {
   return { kind: 'section', plural: false, end: at + 1, named: true, abbreviated: false }
 }
 
 function finish(
   tokens: readonly Token[],
-  head: Head,
+  designator: Designator,
   elements: readonly Element[],
   before: ActMention | undefined,
   aliases: ActAliases,
   strong: boolean,
-  kind: Candidate['kind'] = head.kind,
+  kind: Candidate['kind'] = designator.kind,
 ): Reading | undefined {
   const last = elements.at(-1)
   if (last === undefined) return undefined
-  const after = readActAfter(tokens, last.to, head, aliases)
+  const after = readActAfter(tokens, last.to, designator, aliases)
   const mention =
     after?.kind === 'act' && (after.linked || !ownsProvision(tokens, after.mention, aliases))
       ? after.mention
@@ -208,25 +222,28 @@ function finish(
   if (before !== undefined && mention !== undefined) return undefined
   const act = before?.act ?? mention?.act
   if (act !== undefined)
-    return withAct(tokens, extended(elements, mention?.end ?? last.to), head, act, elements[0]?.from ?? 0, kind)
-  const kept = head.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
+    return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
+  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
   const end = kept.at(-1)?.to ?? last.to
   if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
-  return { candidates: kept.flatMap((element) => candidatesOf(tokens, element, head, undefined, strong, kind)), end }
+  return {
+    candidates: kept.flatMap((element) => candidatesOf(tokens, element, designator, undefined, strong, kind)),
+    end,
+  }
 }
 
 function withAct(
   tokens: readonly Token[],
   elements: readonly Element[],
-  head: Head,
+  designator: Designator,
   act: string,
   from: number,
-  kind: Candidate['kind'] = head.kind,
+  kind: Candidate['kind'] = designator.kind,
 ): Reading | undefined {
   const [first, ...rest] = elements
   if (first === undefined) return undefined
   const candidates = [{ ...first, from }, ...rest].flatMap((element) =>
-    candidatesOf(tokens, element, head, act, true, kind),
+    candidatesOf(tokens, element, designator, act, true, kind),
   )
   return { candidates, end: elements.at(-1)?.to ?? from }
 }
@@ -239,7 +256,7 @@ function extended(elements: readonly Element[], to: number): Element[] {
 function candidatesOf(
   tokens: readonly Token[],
   element: Element,
-  head: Head,
+  designator: Designator,
   act: string | undefined,
   strong: boolean,
   kind: Candidate['kind'],
@@ -248,7 +265,7 @@ function candidatesOf(
     from,
     to,
     kind,
-    path: pathOf(head.kind, parts),
+    path: pathOf(designator.kind, parts),
     act,
     strong,
     pointed: parts[1]?.kind === 'main',
@@ -256,7 +273,9 @@ function candidatesOf(
   const main = element.parts[0]
   const [low, high] = main?.text.split('-') ?? []
   const isRange =
-    element.hyphen && element.parts.length === 1 && (act === undefined ? head.plural : !/^(?:fr|usc|cfr):/.test(act))
+    element.hyphen &&
+    element.parts.length === 1 &&
+    (act === undefined ? designator.plural : !/^(?:fr|usc|cfr):/.test(act))
   if (main === undefined || low === undefined || high === undefined || !isRange)
     return [one(element.from, element.to, element.parts)]
   const joint = tokens.findIndex(
@@ -269,10 +288,10 @@ function candidatesOf(
 /** Is this act the first word of the next citation (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`)? */
 function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: ActAliases): boolean {
   if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
-  const head = readHead(tokens, mention.end)
+  const designator = readDesignator(tokens, mention.end)
   return (
-    head !== undefined &&
-    readList(tokens, { ...head, plural: false }).length > 0 &&
+    designator !== undefined &&
+    readList(tokens, { ...designator, plural: false }).length > 0 &&
     aliases.find(tokens, mention.end) === undefined
   )
 }
@@ -280,36 +299,4 @@ function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: A
 /** `Article 29 Working Party`: a body named after a provision. */
 function isBody(tokens: readonly Token[], at: number): boolean {
   return reads(tokens, at, 'working') && reads(tokens, at + 1, 'party', 'group')
-}
-
-function isStrong(tokens: readonly Token[], at: number, head: Head, first: Element): boolean {
-  const [main] = first.parts
-  const isBracketed = first.parts.length > 1
-  const capital = isCapitalised(tokens[at])
-  switch (head.kind) {
-    case 'sign':
-      return true
-    case 'article':
-      return head.named || isBracketed || isElided(tokens, at) || /^[lrd]\d/.test(main?.text ?? '')
-    case 'section':
-      return isBracketed || (head.named && !head.abbreviated)
-    case 'rule':
-      return isRuleNumber(head, first.parts, capital)
-    case 'regulation':
-      return isBracketed
-    case 'recital':
-      return capital
-    case 'annex':
-      return capital && /^[IVXL]+$/.test(tokens[head.end]?.raw ?? '')
-    case 'schedule':
-    case 'chapter':
-    case 'part':
-    case 'title':
-    case 'appendix':
-    case 'supplement':
-    case 'paragraph':
-      return false
-    default:
-      return head.kind satisfies never
-  }
 }

@@ -2,7 +2,7 @@ import { isRoman, type Part, romanValue } from './numbers.ts'
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
 /** What a provision is called before its number. */
-export type HeadKind =
+export type DesignatorKind =
   | 'article'
   | 'section'
   | 'sign'
@@ -18,8 +18,8 @@ export type HeadKind =
   | 'supplement'
   | 'paragraph'
 
-export interface Head {
-  readonly kind: HeadKind
+export interface Designator {
+  readonly kind: DesignatorKind
   readonly plural: boolean
   /** The place of the number. */
   readonly end: number
@@ -31,7 +31,12 @@ export interface Head {
   readonly abbreviated: boolean
 }
 
-const HEADS: readonly (readonly [kind: HeadKind, singular: string, plural: string, abbreviations: string])[] = [
+const DESIGNATORS: readonly (readonly [
+  kind: DesignatorKind,
+  singular: string,
+  plural: string,
+  abbreviations: string,
+])[] = [
   ['article', 'article artikel artikels', 'articles artikeln', 'art arts'],
   ['section', 'section', 'sections', 'sec secs sect s ss'],
   ['rule', 'rule', 'rules', ''],
@@ -49,13 +54,13 @@ const HEADS: readonly (readonly [kind: HeadKind, singular: string, plural: strin
 const PLURAL_ABBREVIATIONS = new Set(['arts', 'secs', 'ss', 'regs', 'paras'])
 
 interface Word {
-  readonly kind: HeadKind
+  readonly kind: DesignatorKind
   readonly plural: boolean
   readonly abbreviated: boolean
 }
 
 const words = new Map<string, Word>()
-for (const [kind, singular, plural, abbreviations] of HEADS) {
+for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
   for (const word of singular.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
   for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
   for (const word of abbreviations.split(' '))
@@ -64,7 +69,7 @@ for (const [kind, singular, plural, abbreviations] of HEADS) {
 words.delete('')
 
 /** `Art.`, `§§`, `Rules`; undefined where no such word stands, or one glued to something before it. */
-export function readHead(tokens: readonly Token[], at: number): Head | undefined {
+export function readDesignator(tokens: readonly Token[], at: number): Designator | undefined {
   const token = tokens[at]
   if (token === undefined) return undefined
   if (token.text.startsWith('§'))
@@ -89,7 +94,7 @@ export function readHead(tokens: readonly Token[], at: number): Head | undefined
 }
 
 /** Kinds whose number is told apart from that of an article or section: `annex-3`, `recital-26`. */
-const CONTAINERS: ReadonlySet<HeadKind> = new Set([
+const CONTAINERS: ReadonlySet<DesignatorKind> = new Set([
   'recital',
   'annex',
   'schedule',
@@ -100,14 +105,14 @@ const CONTAINERS: ReadonlySet<HeadKind> = new Set([
   'supplement',
 ])
 
-export function isContainer(kind: HeadKind): boolean {
+export function isContainer(kind: DesignatorKind): boolean {
   return CONTAINERS.has(kind)
 }
 
 /**
  * The path of a provision: its parts, folded, with the kind before a number that is not an article's or a section's.
  */
-export function pathOf(kind: HeadKind, parts: readonly Part[]): string[] {
+export function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
   const [first, ...rest] = parts.map((part) => part.text)
   if (first === undefined) return []
   if (!isContainer(kind)) return [first, ...rest]
@@ -115,7 +120,7 @@ export function pathOf(kind: HeadKind, parts: readonly Part[]): string[] {
   return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
 }
 
-/** Part of a compound or an address (`sub-section`, `x.art`): no head. */
+/** Part of a compound or an address (`sub-section`, `x.art`): no designator. */
 function isInsideWord(tokens: readonly Token[], at: number): boolean {
   const token = tokens[at]
   const before = tokens[at - 1]

@@ -1,4 +1,4 @@
-import type { Head } from './designators.ts'
+import type { Designator } from './designators.ts'
 import { isContainer } from './designators.ts'
 import {
   type Designation,
@@ -48,16 +48,16 @@ const CONNECTORS = new Set([
 ])
 
 /**
- * The numbers after a head: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`: both ends of a range, each
+ * The numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`: both ends of a range, each
  * element of a list.
  */
-export function readList(tokens: readonly Token[], head: Head): Element[] {
-  const first = readFirst(tokens, head)
+export function readList(tokens: readonly Token[], designator: Designator): Element[] {
+  const first = readFirst(tokens, designator)
   if (first === undefined) return []
   const elements: Element[] = [first]
   let last = first
   while (elements.length < LIST_ELEMENTS_MAX) {
-    const next = readNext(tokens, head, last)
+    const next = readNext(tokens, designator, last)
     if (next === undefined) break
     elements.push(next)
     last = next
@@ -65,37 +65,40 @@ export function readList(tokens: readonly Token[], head: Head): Element[] {
   return elements
 }
 
-function readFirst(tokens: readonly Token[], head: Head): Element | undefined {
-  const designation = readNumber(tokens, head.end, head)
+function readFirst(tokens: readonly Token[], designator: Designator): Element | undefined {
+  const designation = readNumber(tokens, designator.end, designator)
   return designation === undefined || startsCitation(tokens, designation.end)
     ? undefined
-    : qualified(tokens, head, head.end, designation, false)
+    : qualified(tokens, designator, designator.end, designation, false)
 }
 
 /** Annexes and chapters may have Roman numbers, annexes and appendices letters. */
-function readNumber(tokens: readonly Token[], at: number, head: Head): Designation | undefined {
+function readNumber(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
   const designation = readDesignation(tokens, at)
   if (designation !== undefined)
-    return head.kind === 'section' || head.kind === 'sign' ? readHyphenated(tokens, designation) : designation
-  if (!isContainer(head.kind) && head.kind !== 'article') return undefined
+    return designator.kind === 'section' || designator.kind === 'sign'
+      ? readHyphenated(tokens, designation)
+      : designation
+  if (!isContainer(designator.kind) && designator.kind !== 'article') return undefined
   return (
-    readNumeral(tokens, at, head.kind === 'appendix' || head.kind === 'supplement') ?? readPremier(tokens, at, head)
+    readNumeral(tokens, at, designator.kind === 'appendix' || designator.kind === 'supplement') ??
+    readPremier(tokens, at, designator)
   )
 }
 
-function readPremier(tokens: readonly Token[], at: number, head: Head): Designation | undefined {
-  if (head.kind !== 'article' || !reads(tokens, at, 'premier')) return undefined
+function readPremier(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
+  if (designator.kind !== 'article' || !reads(tokens, at, 'premier')) return undefined
   return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
 }
 
 function qualified(
   tokens: readonly Token[],
-  head: Head,
+  designator: Designator,
   from: number,
   designation: Designation,
   bare: boolean,
 ): Element {
-  const more = readQualifiers(tokens, designation.end, head.kind === 'schedule')
+  const more = readQualifiers(tokens, designation.end, designator.kind === 'schedule')
   return {
     parts: [...designation.parts, ...more.parts],
     from,
@@ -105,7 +108,7 @@ function qualified(
   }
 }
 
-function readNext(tokens: readonly Token[], head: Head, last: Element): Element | undefined {
+function readNext(tokens: readonly Token[], designator: Designator, last: Element): Element | undefined {
   const at = afterConnector(tokens, last.to)
   if (at === undefined) return undefined
   const brackets = readBrackets(tokens, at)
@@ -113,18 +116,18 @@ function readNext(tokens: readonly Token[], head: Head, last: Element): Element 
   const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
   const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
   if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
-  if (lastKeyword !== undefined && (!head.plural || isPart(tokens, at, last))) {
+  if (lastKeyword !== undefined && (!designator.plural || isPart(tokens, at, last))) {
     const sibling = readSibling(tokens, at, lastKeyword)
     if (sibling !== undefined && !startsCitation(tokens, sibling.end))
       return inherited(tokens, at, last, sibling.parts, sibling.end)
   }
-  const designation = readNumber(tokens, at, head)
+  const designation = readNumber(tokens, at, designator)
   const isWord = tokens[at]?.kind === 'word'
   if (designation === undefined || startsCitation(tokens, designation.end)) return undefined
   // A capital behind a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
-  if (isWord && !isContainer(head.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
-  return qualified(tokens, head, at, designation, designation.parts.length === 1)
+  if (isWord && !isContainer(designator.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
+  return qualified(tokens, designator, at, designation, designation.parts.length === 1)
 }
 
 /**

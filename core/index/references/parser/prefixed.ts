@@ -1,4 +1,4 @@
-import { type Head, readHead } from './designators.ts'
+import { type Designator, readDesignator } from './designators.ts'
 import { type Element, readList } from './list.ts'
 import type { Part } from './numbers.ts'
 import { type Qualified, readQualifier, readSibling } from './qualifiers.ts'
@@ -25,7 +25,7 @@ const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
 
 export interface Prefixed {
-  readonly head: Head
+  readonly designator: Designator
   readonly elements: readonly Element[]
 }
 
@@ -49,7 +49,7 @@ export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | u
     const next = afterOf(tokens, place)
     if (next === undefined) return undefined
     const qualifier: Qualified | undefined = readQualifier(tokens, next)
-    if (qualifier === undefined) return withHead(tokens, next, innermost, outer)
+    if (qualifier === undefined) return withDesignator(tokens, next, innermost, outer)
     outer.unshift(...qualifier.parts)
     place = qualifier.end
   }
@@ -73,15 +73,15 @@ function readInnermost(tokens: readonly Token[], at: number): Innermost[] {
   return found
 }
 
-function withHead(
+function withDesignator(
   tokens: readonly Token[],
   at: number,
   innermost: readonly Innermost[],
   outer: readonly Part[],
 ): Prefixed | undefined {
-  const head = readHead(tokens, at)
-  const provision = head === undefined ? undefined : readList(tokens, head)[0]
-  if (head === undefined || provision === undefined || head.kind === 'paragraph') return undefined
+  const designator = readDesignator(tokens, at)
+  const provision = designator === undefined ? undefined : readList(tokens, designator)[0]
+  if (designator === undefined || provision === undefined || designator.kind === 'paragraph') return undefined
   const elements = innermost.map((part, index): Element => {
     const isLast = index === innermost.length - 1
     return {
@@ -92,7 +92,7 @@ function withHead(
       bare: false,
     }
   })
-  return { head: { ...head, plural: true, named: true }, elements }
+  return { designator: { ...designator, plural: true, named: true }, elements }
 }
 
 /** The place after `of the`, `des`, `de l'`; undefined where no such word stands. */

@@ -8,7 +8,7 @@ export interface Reference {
 }
 
 /** A reference as a query writes it: `text` is `query.slice(start, end)`, offsets in UTF-16 units. */
-export interface NamedReference {
+export interface ExplicitReference {
   readonly text: string
   readonly start: number
   readonly end: number

@@ -1,15 +1,15 @@
 import type { Part } from './numbers.ts'
 import { reads, skip, type Token } from './tokens.ts'
-import type { Head } from './designators.ts'
+import type { Designator } from './designators.ts'
 
 const RULEBOOK_WORDS = ['rulebook', 'rulebooks', 'module', 'sourcebook', 'handbook']
 /** Parts of a rulebook's own numbering that group provisions and are no part of their number. */
 const GROUPS = new Set(['part', 'chapter'])
 /** Words before a provision's own number. */
-const HEADS = new Set(['rule', 'rules', 'section', 'article', 'paragraph', 'regulation'])
+const RULEBOOK_DESIGNATORS = new Set(['rule', 'rules', 'section', 'article', 'paragraph', 'regulation'])
 const LABEL_WORDS = new Set([
   ...GROUPS,
-  ...HEADS,
+  ...RULEBOOK_DESIGNATORS,
   'guidance',
   'definitions',
   'disclaimer',
@@ -45,8 +45,8 @@ export function underRulebook(path: readonly string[]): readonly string[] {
  * May a rule be named by this alone? Three numbers in any case, two with `Rule` in capitals or with a bracket; one
  * never.
  */
-export function isRuleNumber(head: Head, parts: readonly Part[], capital: boolean): boolean {
-  if (head.kind !== 'rule') return false
+export function isRuleNumber(designator: Designator, parts: readonly Part[], capital: boolean): boolean {
+  if (designator.kind !== 'rule') return false
   return parts.length >= 3 || (parts.length === 2 && capital)
 }
 
@@ -91,7 +91,7 @@ function grouped(pieces: readonly string[]): string[] {
   for (let index = 0; index < pieces.length; index += 1) {
     const piece = pieces[index] ?? ''
     const number = pieces[index + 1]
-    if (number !== undefined && HEADS.has(piece)) continue
+    if (number !== undefined && RULEBOOK_DESIGNATORS.has(piece)) continue
     const kind = piece === 'app' ? 'appendix' : piece
     const isJoined = number !== undefined && (kind === 'schedule' || kind === 'appendix' || GROUPS.has(kind))
     if (isJoined) index += 1

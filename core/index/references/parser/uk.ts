@@ -2,7 +2,7 @@ import type { ActMention } from './act-mention.ts'
 import { afterAbbreviation, digitsAt, reads, skip, type Token } from './tokens.ts'
 
 const URI_TYPES = new Set(['ukpga', 'uksi', 'eur'])
-const URI_HEADS: ReadonlyMap<string, string> = new Map([
+const URI_DESIGNATORS: ReadonlyMap<string, string> = new Map([
   ['section', ''],
   ['regulation', ''],
   ['article', ''],
@@ -53,7 +53,7 @@ function readUri(tokens: readonly Token[], at: number): ActMention | undefined {
   const path: string[] = []
   let end = at + 5
   while (path.length < 8 && reads(tokens, end, '/')) {
-    const prefix = URI_HEADS.get(tokens[end + 1]?.text ?? '')
+    const prefix = URI_DESIGNATORS.get(tokens[end + 1]?.text ?? '')
     const value = prefix !== undefined && reads(tokens, end + 2, '/') ? end + 3 : end + 1
     const token = tokens[value]
     if (

@@ -1,5 +1,5 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { newFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
+import { createFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { eraseFingerprintKeys, insertFingerprintKey, newestFingerprintEpoch } from '#core/db/fingerprint-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { organizationNamed } from './names.ts'
@@ -17,7 +17,7 @@ export async function openFingerprintEpoch(
     client,
     organizationId,
     epoch,
-    wrapFingerprintKey(newFingerprintKey(), { organizationId, epoch }, serviceSecret),
+    wrapFingerprintKey(createFingerprintKey(), { organizationId, epoch }, serviceSecret),
   )
   return epoch
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
@@ -106,7 +106,7 @@ function addStart(build: Command): void {
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
       const started = await withQueues(config.REDIS_URL, (open) =>
-        startBuild(operator, { ...input, store: openArtifactStore(config.ARTIFACT_STORE) }, (id) =>
+        startBuild(operator, { ...input, store: createArtifactStore(config.ARTIFACT_STORE) }, (id) =>
           enqueueBuild(open('build'), id),
         ),
       )

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { facetsSchema } from '#core/index/format/layout.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
@@ -73,7 +73,7 @@ function addImport(program: Command): void {
       const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
       const imported = await importCorpus(operator, {
         ...input,
-        store: openArtifactStore(config.ARTIFACT_STORE),
+        store: createArtifactStore(config.ARTIFACT_STORE),
         onProgress,
       })
       show(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
@@ -50,7 +50,7 @@ function addShow(review: Command): void {
         documents,
         facets,
         evaluation,
-        report: openArtifactStore(config.ARTIFACT_STORE).reportFile(id),
+        report: createArtifactStore(config.ARTIFACT_STORE).reportFile(id),
       }
       show({ ...shown, reviews }, () => `${fields(shown)}\n\n${past}`)
     },

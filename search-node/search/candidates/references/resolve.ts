@@ -1,7 +1,7 @@
-import type { ReferencesIndex } from '#core/index/references/reader.ts'
-import type { UnsupportedReference } from '#core/rpc/search-client.ts'
-import { ancestorsOf, canonicalReference, namedReferences } from '#core/index/references/parser/parser.ts'
-import type { NamedReference, Reference } from '#core/index/references/parser/parser.ts'
+import type { ReferencesReader } from '#core/index/references/reader.ts'
+import type { UnsupportedReference } from '#core/domain/search.ts'
+import { ancestorsOf, canonicalReference, explicitReferences } from '#core/index/references/parser/parser.ts'
+import type { ExplicitReference, Reference } from '#core/index/references/parser/parser.ts'
 import { textsMarking } from './part-marks.ts'
 
 /**
@@ -12,14 +12,14 @@ export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
 /** References of one query that are looked up; what comes after is as good as not written. */
-export const NAMED_REFERENCES_MAX = 32
+export const EXPLICIT_REFERENCES_MAX = 32
 /** Rows that one query raises; those nearest to what it names are kept. */
-export const RAISED_ROWS_MAX = 1_000
+export const CITED_ROWS_MAX = 1_000
 /** Passages of one provision whose text is read for the part that is named. */
 const AROUND_ROWS_MAX = 32
 
 /** The rows that a request may see, and the text of one. */
-export interface Reach {
+export interface Visibility {
   /** Under the request's own filters; allowed implies entitled. */
   readonly allowed: (row: number) => boolean
   /** Under the entitlement alone. */
@@ -40,14 +40,14 @@ export interface ResolvedReferences {
  * part (see `textsMarking`). An act named without a provision is supported by any passage of it and raises none: it
  * says where to look, not what to read.
  */
-export function resolveReferences(query: string, index: ReferencesIndex, reach: Reach): ResolvedReferences {
+export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): ResolvedReferences {
   const rows = new Map<number, Nearness>()
   const unsupported: UnsupportedReference[] = []
-  for (const { text, reference } of distinct(namedReferences(query, index.aliases))) {
+  for (const { text, reference } of distinct(explicitReferences(query, index.aliases))) {
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
     const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
     if (allowed.some(({ rows: found }) => found.length > 0)) {
-      if (provision) for (const { rows: found, nearness } of allowed) raise(rows, found, nearness)
+      if (provision) for (const { rows: found, nearness } of allowed) addCited(rows, found, nearness)
       continue
     }
     unsupported.push({
@@ -56,14 +56,14 @@ export function resolveReferences(query: string, index: ReferencesIndex, reach: 
       reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
     })
   }
-  return { rows: nearest(rows), unsupported }
+  return { rows: nearestRows(rows), unsupported }
 }
 
-function distinct(named: readonly NamedReference[]): readonly NamedReference[] {
-  const byForm = new Map<string, NamedReference>()
+function distinct(named: readonly ExplicitReference[]): readonly ExplicitReference[] {
+  const byForm = new Map<string, ExplicitReference>()
   for (const each of named) {
     const form = canonicalReference(each.reference)
-    if (!byForm.has(form) && byForm.size < NAMED_REFERENCES_MAX) byForm.set(form, each)
+    if (!byForm.has(form) && byForm.size < EXPLICIT_REFERENCES_MAX) byForm.set(form, each)
   }
   return [...byForm.values()]
 }
@@ -73,12 +73,12 @@ function distinct(named: readonly NamedReference[]): readonly NamedReference[] {
  * Where no passage of an act says in which chapter (part, title) it stands, the corpus cannot tell what a chapter
  * holds: the reference then counts as one to the act.
  */
-function readings(reference: Reference, index: ReferencesIndex): readonly Reference[] {
+function readings(reference: Reference, index: ReferencesReader): readonly Reference[] {
   const other = otherReading(reference, index)
   return other === undefined ? [reference] : [reference, other]
 }
 
-function otherReading({ act, path }: Reference, index: ReferencesIndex): Reference | undefined {
+function otherReading({ act, path }: Reference, index: ReferencesReader): Reference | undefined {
   const [first = '', ...parts] = path
   if (act === undefined) return /^a\d/.test(first) ? { act, path: [`app${first.slice(1)}`, ...parts] } : undefined
   const kind = /^(chapter|part|title)-/.exec(first)?.[1]
@@ -87,8 +87,8 @@ function otherReading({ act, path }: Reference, index: ReferencesIndex): Referen
 
 function firstHeld(
   references: readonly Reference[],
-  index: ReferencesIndex,
-  reach: Reach,
+  index: ReferencesReader,
+  reach: Visibility,
 ): { readonly held: readonly Held[]; readonly provision: boolean } {
   for (const reference of references) {
     const held = heldRows(reference, index, reach)
@@ -104,7 +104,7 @@ interface Held {
 }
 
 /** Entitled rows under a reference, the nearest first; the provision around it only where there are none. */
-function heldRows(reference: Reference, index: ReferencesIndex, reach: Reach): readonly Held[] {
+function heldRows(reference: Reference, index: ReferencesReader, reach: Visibility): readonly Held[] {
   const form = canonicalReference(reference)
   const held = [
     { rows: index.rowsOf(form).filter(reach.entitled), nearness: NEARNESS.itself },
@@ -120,7 +120,7 @@ function heldRows(reference: Reference, index: ReferencesIndex, reach: Reach): r
  * parts that are missing; and, as people leave levels out (8.3.1(b) for 8.3.1(1)(b)), those of its parts where a single
  * letter is missing.
  */
-function aroundRows(reference: Reference, index: ReferencesIndex, { entitled, text }: Reach): Uint32Array {
+function aroundRows(reference: Reference, index: ReferencesReader, { entitled, text }: Visibility): Uint32Array {
   for (const ancestor of ancestorsOf(reference)) {
     if (ancestor.path.length === 0) break
     const form = canonicalReference(ancestor)
@@ -136,15 +136,15 @@ function aroundRows(reference: Reference, index: ReferencesIndex, { entitled, te
   return new Uint32Array(0)
 }
 
-function raise(raised: Map<number, Nearness>, rows: Uint32Array, nearness: Nearness): void {
-  for (const row of rows.subarray(0, RAISED_ROWS_MAX)) {
-    const known = raised.get(row)
-    if (known === undefined || nearness < known) raised.set(row, nearness)
+function addCited(cited: Map<number, Nearness>, rows: Uint32Array, nearness: Nearness): void {
+  for (const row of rows.subarray(0, CITED_ROWS_MAX)) {
+    const known = cited.get(row)
+    if (known === undefined || nearness < known) cited.set(row, nearness)
   }
 }
 
 /** Bounded; of rows equally near the first of the corpus stay, so that every replica keeps the same. */
-function nearest(rows: ReadonlyMap<number, Nearness>): ReadonlyMap<number, Nearness> {
-  if (rows.size <= RAISED_ROWS_MAX) return rows
-  return new Map([...rows].sort(([rowA, a], [rowB, b]) => a - b || rowA - rowB).slice(0, RAISED_ROWS_MAX))
+function nearestRows(rows: ReadonlyMap<number, Nearness>): ReadonlyMap<number, Nearness> {
+  if (rows.size <= CITED_ROWS_MAX) return rows
+  return new Map([...rows].sort(([rowA, a], [rowB, b]) => a - b || rowA - rowB).slice(0, CITED_ROWS_MAX))
 }

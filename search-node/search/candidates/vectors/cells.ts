@@ -1,10 +1,10 @@
 import { MetricKind, exactSearch } from 'usearch'
-import { dotAt } from '#core/index/vectors/inner-product.ts'
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { cellsLayout } from '#core/index/format/layout.ts'
 import type { Division, Reach } from '#core/index/format/layout.ts'
 import { quantizeTogether } from '#core/index/vectors/quantize.ts'
-import { isAllowed } from '#search-node/search/filter-bitset.ts'
-import type { Allowed } from '#search-node/search/filter-bitset.ts'
+import { hasRow } from '#search-node/search/filter-bitset.ts'
+import type { FilterBitset } from '#search-node/search/filter-bitset.ts'
 import type { Scorer } from './exact.ts'
 
 /** The cells of one version; see `cells.bin` in `core/index/format/layout.ts`. */
@@ -13,7 +13,7 @@ export interface Cells {
   /** Components of a head. */
   readonly head: number
   readonly starts: Uint32Array
-  readonly spreads: Float32Array
+  readonly standardDeviations: Float32Array
   readonly rowOf: Uint32Array
   readonly slotOf: Uint32Array
   /** Empty where a head is as long as a vector. */
@@ -31,7 +31,7 @@ export function readCells(
   division: Division & { readonly reach: Reach },
 ): Cells {
   const { cells: count, head, reach } = division
-  const { startsOffset, spreadsOffset, rowsOffset, directionsOffset, meansOffset } = cellsLayout(
+  const { startsOffset, standardDeviationsOffset, rowsOffset, directionsOffset, meansOffset } = cellsLayout(
     rows,
     dimensions,
     division,
@@ -43,7 +43,7 @@ export function readCells(
     count,
     head,
     starts: new Uint32Array(bytes, startsOffset, count + 1),
-    spreads: new Float32Array(bytes, spreadsOffset, count),
+    standardDeviations: new Float32Array(bytes, standardDeviationsOffset, count),
     rowOf,
     slotOf,
     directions: new Float32Array(bytes, directionsOffset, (meansOffset - directionsOffset) / 4),
@@ -60,7 +60,9 @@ export function headOf(
   query: Float32Array,
 ): Int8Array<ArrayBuffer> {
   if (directions.length === 0) return quantizeTogether(query).quantized
-  const components = Float64Array.from({ length: head }, (_, at) => dotAt(directions, at * query.length, query))
+  const components = Float64Array.from({ length: head }, (_, at) =>
+    innerProductAt(directions, at * query.length, query),
+  )
   return quantizeTogether(components).quantized
 }
 
@@ -77,7 +79,7 @@ const ALLOWED_SHARE_NEAR = 0.5
 
 export interface CellQuery {
   readonly head: Int8Array
-  readonly allowed: Allowed
+  readonly allowed: FilterBitset
   /** How many true nearest rows are wanted; no more than are allowed. */
   readonly needed: number
   /** Rows to score at least. */
@@ -117,16 +119,16 @@ interface Expectations {
   /** Of each cell, the inner product of the query's head with its mean. */
   readonly products: Float64Array
   /** And how far its heads spread about that. */
-  readonly spreads: Float64Array
+  readonly standardDeviations: Float64Array
 }
 
-function expectationsOf({ count, spreads, means, scale }: Cells, head: Int8Array): Expectations {
+function expectationsOf({ count, standardDeviations, means, scale }: Cells, head: Int8Array): Expectations {
   const { keys, distances } = exactSearch(means, head, head.length, count, MetricKind.IP, 1)
   const words = new Uint32Array(keys.buffer, keys.byteOffset, count * 2)
   const products = new Float64Array(count)
   for (let at = 0; at < count; at++) products[words[at * 2] ?? 0] = (1 - (distances[at] ?? 0)) / scale
   const length = Math.sqrt(head.reduce((sum, value) => sum + value * value, 0))
-  return { products, spreads: Float64Array.from(spreads, (spread) => spread * length) }
+  return { products, standardDeviations: Float64Array.from(standardDeviations, (spread) => spread * length) }
 }
 
 /** The cells that were not visited yet, those that can hold the nearest rows first. */
@@ -137,9 +139,9 @@ interface Walk {
   next(): number | undefined
 }
 
-function createWalk({ products, spreads }: Expectations, reach: number, visited: Uint8Array): Walk {
+function createWalk({ products, standardDeviations }: Expectations, reach: number, visited: Uint8Array): Walk {
   const bounds = products.map((product, cell) =>
-    visited[cell] === 1 ? -Infinity : product + reach * (spreads[cell] ?? 0),
+    visited[cell] === 1 ? -Infinity : product + reach * (standardDeviations[cell] ?? 0),
   )
   const queue = createQueue(bounds)
   return {
@@ -158,12 +160,12 @@ function sizeOf({ starts }: Cells, cell: number): number {
   return (starts[cell + 1] ?? 0) - (starts[cell] ?? 0)
 }
 
-function countAllowed(cells: Cells, cell: number, { bits, count: allowed }: Allowed): number {
+function countAllowed(cells: Cells, cell: number, { bits, count: allowed }: FilterBitset): number {
   const { starts, rowOf } = cells
   if (allowed === rowOf.length) return sizeOf(cells, cell)
   const end = starts[cell + 1] ?? 0
   let count = 0
-  for (let slot = starts[cell] ?? 0; slot < end; slot++) if (isAllowed(bits, rowOf[slot] ?? 0)) count += 1
+  for (let slot = starts[cell] ?? 0; slot < end; slot++) if (hasRow(bits, rowOf[slot] ?? 0)) count += 1
   return count
 }
 
@@ -171,7 +173,7 @@ function countAllowed(cells: Cells, cell: number, { bits, count: allowed }: Allo
 function allowedSlots(
   { starts, rowOf }: Cells,
   batch: readonly number[],
-  { bits, count }: Allowed,
+  { bits, count }: FilterBitset,
   size: number,
 ): Uint32Array {
   const slots = new Uint32Array(size)
@@ -180,7 +182,7 @@ function allowedSlots(
   for (const cell of batch.toSorted((a, b) => a - b)) {
     const end = starts[cell + 1] ?? 0
     for (let slot = starts[cell] ?? 0; slot < end; slot++)
-      if (every || isAllowed(bits, rowOf[slot] ?? 0)) slots[at++] = slot
+      if (every || hasRow(bits, rowOf[slot] ?? 0)) slots[at++] = slot
   }
   return slots
 }

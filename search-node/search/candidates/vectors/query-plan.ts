@@ -2,9 +2,9 @@
  * How rows are found: `exact` scores every allowed row, `cells` the allowed rows of one cell after the other for as
  * long as it pays.
  */
-export type Plan = 'exact' | 'cells'
+export type QueryPlan = 'exact' | 'cells'
 
-export interface PlanInput {
+export interface QueryPlanInput {
   readonly passages: number
   /** Components of a head. */
   readonly head: number
@@ -32,7 +32,7 @@ const SHARE_OF_FEW = 0.5
  * The cheaper plan. Cells rule out most rows where many are allowed, and few where few are: there they are only worth
  * looking through if reading every allowed row costs more than half of that again.
  */
-export function planOf({ passages, head, cells, allowed }: PlanInput): Plan {
+export function planQuery({ passages, head, cells, allowed }: QueryPlanInput): QueryPlan {
   if (cells === 1 || allowed === 0) return 'exact'
   const rowNs =
     head * SCORE_NS_PER_COMPONENT + Math.min(READ_NS_PER_CALL, (passages / allowed) * head * READ_NS_PER_COMPONENT)

@@ -1,12 +1,12 @@
-import { dotAt } from '#core/index/vectors/inner-product.ts'
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { candidatesOf } from '#core/index/vectors/heads.ts'
-import type { Allowed } from '#search-node/search/filter-bitset.ts'
+import type { FilterBitset } from '#search-node/search/filter-bitset.ts'
 import { listRows } from '#search-node/search/filter-bitset.ts'
 import { headOf, scoreCells } from './cells.ts'
 import type { Cells } from './cells.ts'
 import { createScorer, scoreAll } from './exact.ts'
-import { planOf } from './query-plan.ts'
-import type { Plan } from './query-plan.ts'
+import { planQuery } from './query-plan.ts'
+import type { QueryPlan } from './query-plan.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 
 export interface DenseIndex {
@@ -17,7 +17,7 @@ export interface DenseIndex {
 }
 
 export interface DenseRows {
-  readonly plan: Plan
+  readonly plan: QueryPlan
   /** Nearest first, up to rounding; more than the limit where so many are allowed. */
   readonly rows: readonly number[]
 }
@@ -30,12 +30,12 @@ export interface DenseRows {
 export function denseRows(
   index: DenseIndex,
   query: Float32Array,
-  allowed: Allowed,
+  allowed: FilterBitset,
   limit: number,
   expansion: number,
 ): DenseRows {
   const { passages, cells, heads } = index
-  const plan = planOf({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
+  const plan = planQuery({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
   if (allowed.count === 0) return { plan, rows: [] }
   const head = headOf(cells, query)
   for (let wanted = candidatesOf(limit); ; wanted *= WIDEN_FACTOR) {
@@ -49,7 +49,7 @@ export function denseRows(
         least: Math.min(expansion, allowed.count),
       })
     const undecided =
-      cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * dotAt(head, 0, head)
+      cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * innerProductAt(head, 0, head)
     if (!undecided || wanted > CANDIDATES_MAX) return { plan, rows: scorer.rows() }
   }
 }
@@ -69,7 +69,7 @@ export function cosines(vectors: RowFile, rows: Uint32Array, query: Float32Array
     const piece = rows.subarray(at, at + vectors.rowsMax)
     const block = new Float32Array(vectors.read(piece), 0, piece.length * query.length)
     for (let position = 0; position < piece.length; position++)
-      scores[at + position] = dotAt(block, position * query.length, query)
+      scores[at + position] = innerProductAt(block, position * query.length, query)
   }
   return scores
 }

@@ -1,6 +1,6 @@
 import { IMPACT_MAX } from '#core/index/lexical/layout.ts'
 import type { QueryWord } from '#core/index/analysis/analyzer.ts'
-import type { LexicalIndex } from '#core/index/lexical/reader.ts'
+import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import type { PostingList, TermEntry } from '#core/index/lexical/posting-list.ts'
 
 /** A word of a question as the version knows it. Its terms, one a language, never meet in one row. */
@@ -42,7 +42,7 @@ export function inverseFrequency(frequency: number, rows: number): number {
 }
 
 /** Looks a question's words up. Of more than `LEXICAL_BOUNDS` known ones the most informative are kept. */
-export function prepareLexical(index: LexicalIndex, words: readonly QueryWord[]): LexicalQuery {
+export function prepareLexical(index: LexicalReader, words: readonly QueryWord[]): LexicalQuery {
   const found = merged(words.map((word) => ({ ...word, entries: entriesOf(index, word) })))
   const kept = boundedWords(
     found.map((word) => ({ ...word, frequency: word.entries.reduce((sum, { frequency }) => sum + frequency, 0) })),
@@ -70,7 +70,7 @@ interface FoundWord {
   readonly entries: readonly TermEntry[]
 }
 
-function entriesOf(index: LexicalIndex, { terms }: QueryWord): readonly TermEntry[] {
+function entriesOf(index: LexicalReader, { terms }: QueryWord): readonly TermEntry[] {
   return terms.flatMap(({ language, term }) => index.find(language, term) ?? [])
 }
 

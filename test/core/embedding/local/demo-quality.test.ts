@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 
 const corpus = fileURLToPath(new URL('../../../../jobs/cli/demo/corpus/', import.meta.url))
 const IN_FORCE_ON = '2026-11-21'
@@ -42,7 +42,7 @@ describe('on the demo corpus', () => {
     const lines = readFileSync(`${corpus}questions.jsonl`, 'utf8').trim().split('\n')
     const questions = lines.map((line) => questionSchema.parse(JSON.parse(line)))
     const signal = new AbortController().signal
-    const embedder = localEmbedder()
+    const embedder = createLocalEmbedder()
     const [passages, asked] = await Promise.all([
       embedder.embed(
         rules.map((rule) => rule.text),

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sha256 } from '#core/index/format/manifest.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
-import { localEmbedder } from '#core/embedding/local/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 
-const embedder = localEmbedder()
+const embedder = createLocalEmbedder()
 
 async function embed(...texts: string[]): Promise<readonly Float32Array[]> {
   return (await embedder.embed(texts, new AbortController().signal)).vectors
@@ -34,8 +34,8 @@ describe('the local embedder', () => {
   })
 
   test('does not depend on the locale or time zone of the machine', async () => {
-    const program = `import('#core/embedding/local/embedder.ts').then(async ({ localEmbedder }) => {
-      const { vectors } = await localEmbedder().embed(['IDENTITY of Istanbul licensees'], new AbortController().signal)
+    const program = `import('#core/embedding/local/embedder.ts').then(async ({ createLocalEmbedder }) => {
+      const { vectors } = await createLocalEmbedder().embed(['IDENTITY of Istanbul licensees'], new AbortController().signal)
       process.stdout.write(Buffer.from(vectors[0].buffer).toString('hex'))
     })`
     const run = promisify(execFile)

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { TERMS_PER_BLOCK } from '#core/index/lexical/layout.ts'
 import { canonicalJson } from '#core/index/format/manifest.ts'
-import { artifactRef, openMapping } from '#core/index/format/reader.ts'
+import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 
@@ -33,8 +33,8 @@ beforeEach(() => {
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-const open = (change: Partial<ArtifactRef> = {}): ReturnType<typeof openMapping> =>
-  openMapping({ ...good, folder, ...change })
+const open = (change: Partial<ArtifactRef> = {}): ReturnType<typeof openIndex> =>
+  openIndex({ ...good, folder, ...change })
 
 /** Makes a description say more of something than there is. */
 function sayMore(name: string, count: string, more: number): void {

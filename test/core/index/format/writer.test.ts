@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/format/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
-import { openReferences } from '#core/index/references/reader.ts'
+import { openReferencesReader } from '#core/index/references/reader.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
@@ -118,11 +118,13 @@ test('words, provisions and acts are indexed under the row of their passage', as
   expect(json('lexical.json')).toMatchObject({ rows: 45, languages: ['en'] })
   expect(json('forward.json')).toMatchObject({ rows: 45 })
   expect(json('references.json')).toMatchObject({ acts, terms: 30 })
-  const references = openReferences(artifactFolder)
+  const references = openReferencesReader(artifactFolder)
   const table = readRowTable(new Uint8Array(readFileSync(join(artifactFolder, 'rows.bin'))).buffer, 45)
   for (const [at, { record }] of rows.entries()) {
     for (const reference of record.references) expect([...references.rowsOf(reference)]).toEqual([at])
-    expect(table.continues[at]).toBe(Number(rows[at - 1]?.record.document.revision_id === record.document.revision_id))
+    expect(table.sameRevisionAsPrevious[at]).toBe(
+      Number(rows[at - 1]?.record.document.revision_id === record.document.revision_id),
+    )
   }
   references.close()
 })

@@ -1,11 +1,11 @@
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/forward.ts'
 import { canonicalJson } from '#core/index/format/manifest.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { openForward } from '#core/index/lexical/forward-reader.ts'
+import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { anyCorpus, said, termsOf, withForward, writtenForward } from '#test/support/search-node/forward-corpus.ts'
 import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
@@ -13,7 +13,7 @@ const hashesOf = (passage: ForwardPassage, field: 'heading' | 'text'): number[] 
   termsOf(passage)[field].map((term) => tokenHash(primaryLanguage(passage.language), term))
 
 describe('the words of rows', () => {
-  it('come back as they were written, whichever rows are read together', () => {
+  test('come back as they were written, whichever rows are read together', () => {
     fc.assert(
       fc.property(anyCorpus, fc.nat(), fc.nat(), (corpus, one, other) => {
         const [from, to] = [one % corpus.length, other % corpus.length].sort((a, b) => a - b) as [number, number]
@@ -29,7 +29,7 @@ describe('the words of rows', () => {
     )
   })
 
-  it('are read whole where they are more than the buffer held before', () => {
+  test('are read whole where they are more than the buffer held before', () => {
     const long = Array.from({ length: 5_000 }, (_, n) => `w${n}`)
     withForward([said('short'), said(long.join(' ')), said('short')], ({ forward }) => {
       expect([...forward.read(0, 0).words(0)]).toEqual([tokenHash('xx', 'short')])
@@ -40,7 +40,7 @@ describe('the words of rows', () => {
   })
 })
 
-it('two words are counted in no fewer rows than hold them side by side', () => {
+test('two words are counted in no fewer rows than hold them side by side', () => {
   fc.assert(
     fc.property(anyCorpus, (corpus) => {
       withForward(corpus, ({ forward }) => {
@@ -63,24 +63,27 @@ it('two words are counted in no fewer rows than hold them side by side', () => {
 describe('an index that contradicts its description', () => {
   const corpus = [said('anchor ballast'), said('cargo')]
 
-  it.each(['forward.tokens', 'forward.offsets', 'forward.pairs'])('is refused with %s cut short or longer', (name) => {
-    withForward(corpus, (_, folder) => {
-      const path = join(folder, name)
-      writeFileSync(path, 'more', { flag: 'a' })
-      expect(() => openForward(folder, 2)).toThrow(/not as long/)
-      truncateSync(path, 8)
-      expect(() => openForward(folder, 2)).toThrow(/not as long/)
-    })
-  })
+  test.each(['forward.tokens', 'forward.offsets', 'forward.pairs'])(
+    'is refused with %s cut short or longer',
+    (name) => {
+      withForward(corpus, (_, folder) => {
+        const path = join(folder, name)
+        writeFileSync(path, 'more', { flag: 'a' })
+        expect(() => openForwardReader(folder, 2)).toThrow(/not as long/)
+        truncateSync(path, 8)
+        expect(() => openForwardReader(folder, 2)).toThrow(/not as long/)
+      })
+    },
+  )
 
-  it('is refused with another number of rows or of words', () => {
+  test('is refused with another number of rows or of words', () => {
     withForward(corpus, (_, folder) => {
-      expect(() => openForward(folder, 1)).toThrow()
+      expect(() => openForwardReader(folder, 1)).toThrow()
       const { description } = writtenForward(corpus)
       writeFileSync(join(folder, 'forward.json'), canonicalJson({ ...description, rows: 3 }))
-      expect(() => openForward(folder, 2)).toThrow(/contradicts the manifest/)
+      expect(() => openForwardReader(folder, 2)).toThrow(/contradicts the manifest/)
       writeFileSync(join(folder, 'forward.json'), canonicalJson({ ...description, uint32s: description.uint32s + 1 }))
-      expect(() => openForward(folder, 2)).toThrow(/contradicts the manifest/)
+      expect(() => openForwardReader(folder, 2)).toThrow(/contradicts the manifest/)
     })
   })
 })

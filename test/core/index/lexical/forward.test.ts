@@ -6,7 +6,7 @@ import type { ForwardDescription } from '#core/index/lexical/forward.ts'
 interface Row {
   readonly heading: readonly string[]
   readonly text: readonly string[]
-  readonly continues: boolean
+  readonly sameRevisionAsPrevious: boolean
 }
 
 interface Written {
@@ -19,7 +19,9 @@ interface Written {
 function written(rows: readonly Row[]): Written {
   const writer = createForwardWriter(rows.length)
   const tokens = Buffer.concat(
-    rows.map(({ heading, text, continues }) => writer.add({ language: 'en-GB', heading, text }, continues)),
+    rows.map(({ heading, text, sameRevisionAsPrevious }) =>
+      writer.add({ language: 'en-GB', heading, text }, sameRevisionAsPrevious),
+    ),
   )
   const { description, offsets, pairs } = writer.finish()
   return { description, tokens: uint32s(tokens), offsets: uint32s(offsets), pairs: uint32s(pairs) }
@@ -30,10 +32,10 @@ function uint32s(bytes: Uint8Array): Uint32Array {
   return Uint32Array.from({ length: bytes.length / 4 }, (_, at) => view.getUint32(at * 4, true))
 }
 
-const row = (text: string, continues = false, heading = ''): Row => ({
+const row = (text: string, sameRevisionAsPrevious = false, heading = ''): Row => ({
   heading: heading.split(' ').filter(Boolean),
   text: text.split(' '),
-  continues,
+  sameRevisionAsPrevious,
 })
 const hashed = (...terms: readonly string[]): number[] => terms.map((term) => tokenHash('en', term))
 
@@ -77,13 +79,13 @@ describe('the mean lengths', () => {
     const anyRow = fc.record({
       heading: fc.array(fc.constant('h'), { maxLength: 3 }),
       text: fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 5 }),
-      continues: fc.boolean(),
+      sameRevisionAsPrevious: fc.boolean(),
     })
     fc.assert(
       fc.property(fc.array(anyRow, { minLength: 1, maxLength: 12 }), ([first, ...others]) => {
-        const rows = [{ heading: [], text: ['a'], ...first, continues: false }, ...others]
+        const rows = [{ heading: [], text: ['a'], ...first, sameRevisionAsPrevious: false }, ...others]
         let revision = 0
-        const revisions = rows.map(({ continues }) => (continues ? revision : ++revision))
+        const revisions = rows.map(({ sameRevisionAsPrevious }) => (sameRevisionAsPrevious ? revision : ++revision))
         const meanAt = (distance: number): number => {
           const sums = rows.map((_, at) =>
             [at - distance, at + distance].reduce(

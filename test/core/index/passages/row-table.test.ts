@@ -32,7 +32,7 @@ function tableOf(rows: readonly Placed[]): RowTable & { readonly returned: reado
 
 describe('the table of rows', () => {
   test('numbers documents and provisions by first appearance, ranks chunk ids, and marks rows that continue a revision', () => {
-    const { documents, provisions, chunkRanks, continues } = tableOf([
+    const { documents, provisions, chunkRanks, sameRevisionAsPrevious } = tableOf([
       { document: 'b', revision: 'b1', provision: 'b#1', chunk: 'chk_3' },
       { document: 'b', revision: 'b1', provision: 'b#2', chunk: 'chk_0' },
       { document: 'b', revision: 'b2', provision: 'b#1', chunk: 'chk_2' },
@@ -41,7 +41,7 @@ describe('the table of rows', () => {
     expect([...documents]).toEqual([0, 0, 0, 1])
     expect([...provisions]).toEqual([0, 1, 0, 2])
     expect([...chunkRanks]).toEqual([3, 0, 2, 1])
-    expect([...continues]).toEqual([0, 1, 0, 0])
+    expect([...sameRevisionAsPrevious]).toEqual([0, 1, 0, 0])
   })
 
   test('says of any rows what comparing them says', () => {
@@ -55,10 +55,10 @@ describe('the table of rows', () => {
     )
     fc.assert(
       fc.property(anyRows, (rows) => {
-        const { documents, provisions, chunkRanks, continues, returned } = tableOf(rows)
+        const { documents, provisions, chunkRanks, sameRevisionAsPrevious, returned } = tableOf(rows)
         for (const [a, one] of rows.entries()) {
-          expect(continues[a] === 1).toBe(a > 0 && rows[a - 1]?.revision === one.revision)
-          expect(returned[a]).toBe(continues[a] === 1)
+          expect(sameRevisionAsPrevious[a] === 1).toBe(a > 0 && rows[a - 1]?.revision === one.revision)
+          expect(returned[a]).toBe(sameRevisionAsPrevious[a] === 1)
           for (const [b, other] of rows.entries()) {
             expect(documents[a] === documents[b]).toBe(one.document === other.document)
             expect(provisions[a] === provisions[b]).toBe(one.provision === other.provision)

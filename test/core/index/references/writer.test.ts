@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { canonicalJson } from '#core/index/format/manifest.ts'
-import { openReferences } from '#core/index/references/reader.ts'
-import type { ReferencesIndex } from '#core/index/references/reader.ts'
+import { openReferencesReader } from '#core/index/references/reader.ts'
+import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { referencesLayout } from '#core/index/references/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
-import { namedReferences } from '#core/index/references/parser/parser.ts'
+import { explicitReferences } from '#core/index/references/parser/parser.ts'
 
 let folder: string
 beforeEach(() => {
@@ -28,11 +28,11 @@ function written(
   return { json: canonicalJson(references), bytes }
 }
 
-function opened(rows: readonly (readonly string[])[], acts: readonly ActEntry[] = []): ReferencesIndex {
+function opened(rows: readonly (readonly string[])[], acts: readonly ActEntry[] = []): ReferencesReader {
   const { json, bytes } = written(rows, acts)
   writeFileSync(join(folder, 'references.json'), json)
   writeFileSync(join(folder, 'references.bin'), bytes)
-  return openReferences(folder)
+  return openReferencesReader(folder)
 }
 
 const sorted = (rows: Iterable<number>): number[] => [...new Set(rows)].sort((a, b) => a - b)
@@ -115,9 +115,9 @@ test('the same references and acts give the same bytes, in whatever order the ac
 
 test('the aliases of the corpus name its acts', () => {
   const index = opened([['rulebook:bee#1']], [{ id: 'rulebook:bee', aliases: ['BEE'] }])
-  expect(namedReferences('What does BEE 1.1 ask for?', index.aliases).map(({ reference }) => reference.act)).toEqual([
-    'rulebook:bee',
-  ])
+  expect(explicitReferences('What does BEE 1.1 ask for?', index.aliases).map(({ reference }) => reference.act)).toEqual(
+    ['rulebook:bee'],
+  )
   index.close()
 })
 

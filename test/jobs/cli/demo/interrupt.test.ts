@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startTethered } from '#jobs/cli/local/supervised-process.ts'
+import { startSupervised } from '#jobs/cli/local/supervised-process.ts'
 import { alive } from '#test/support/alive.ts'
 
 let folder: string
@@ -60,7 +60,7 @@ test('a program that does not hear the first request to stop is asked again', { 
     process.execPath,
   ] as const
   const logFile = join(folder, 'log')
-  const program = startTethered({
+  const program = startSupervised({
     name: 'The program',
     command: [...command],
     environment: {},

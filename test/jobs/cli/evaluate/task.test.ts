@@ -31,19 +31,17 @@ async function taskOf(files: Parameters<typeof writeDataSet>[0], limitTo?: strin
 
 test('questions come with their graded judgments, under either name of the id and with or without headings', async () => {
   const { questions, notes } = await taskOf({ ...CORPUS, ...QUERIES, ...QRELS })
-  expect(
-    questions.map(({ id, text, judgments, answerable }) => ({ id, text, judgments: [...judgments], answerable })),
-  ).toEqual([
+  expect(questions.map(({ id, text, qrels, answerable }) => ({ id, text, qrels: [...qrels], answerable }))).toEqual([
     {
       id: 'q1',
       text: 'first?',
-      judgments: [
+      qrels: [
         ['r1', 2],
         ['r2', 0],
       ],
       answerable: undefined,
     },
-    { id: '2', text: 'second?', judgments: [['r1', 1]], answerable: undefined },
+    { id: '2', text: 'second?', qrels: [['r1', 1]], answerable: undefined },
   ])
   expect(notes).toEqual([])
   expect(
@@ -54,7 +52,7 @@ test('questions come with their graded judgments, under either name of the id an
   )
 })
 
-test('judgments are taken from qrels/test.tsv where the folder has no qrels.tsv', async () => {
+test('qrels are taken from qrels/test.tsv where the folder has no qrels.tsv', async () => {
   const { questions } = await taskOf({ ...CORPUS, ...QUERIES, 'qrels/test.tsv': 'q1\tr1\t1\n' })
   expect(questions.map(({ id }) => id)).toEqual(['q1'])
 })
@@ -67,7 +65,7 @@ test('what has neither a relevant record nor a label, or is labelled partial, is
     'answerability.tsv':
       'query-id\tlabel\tchoice\na\tanswerable\tx\nb\tunanswerable\ty\nd\tPartial\ne\tunanswerable\nlost\tanswerable\n',
   })
-  expect(questions.map(({ id, answerable, judgments }) => [id, answerable, judgments.size])).toEqual([
+  expect(questions.map(({ id, answerable, qrels }) => [id, answerable, qrels.size])).toEqual([
     ['a', true, 1],
     ['b', false, 0],
     ['e', false, 0],

@@ -6,9 +6,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answers } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
-import { createTestRedis, startOwnRedis } from '#test/support/redis.ts'
+import { openTestRedis, startOwnRedis } from '#test/support/redis.ts'
 
 async function rowsOf(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
@@ -23,7 +23,7 @@ async function rowsOf(url: string, sql: string): Promise<readonly Record<string,
 describe('a database of the run', () => {
   let database: TestDatabase
   beforeAll(async () => {
-    database = await createTestDatabase()
+    database = await openTestDatabase()
   })
   afterAll(() => database.drop())
 
@@ -52,7 +52,7 @@ describe('a database of the run', () => {
   })
 
   test('is separate from the database of another test file', async () => {
-    const other = await createTestDatabase()
+    const other = await openTestDatabase()
     try {
       await rowsOf(other.ownerUrl, 'create table only_here (id int)')
       await expect(rowsOf(database.ownerUrl, 'select * from only_here')).rejects.toThrow(/does not exist/)
@@ -108,7 +108,7 @@ test('Redis evicts nothing, logs every write, and has its keys again after a res
 })
 
 test('two test files never share a logical Redis database', async () => {
-  const [one, two] = await Promise.all([createTestRedis(), createTestRedis()])
+  const [one, two] = await Promise.all([openTestRedis(), openTestRedis()])
   expect(one.url).not.toBe(two.url)
   await Promise.all([one.release(), two.release()])
 })

@@ -16,27 +16,27 @@ import {
   setOrganizationSuspended,
 } from '#jobs/cli/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 // Processes are started one after the other, each with all its modules.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: OperatorRig
+let harness: OperatorHarness
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const named = z.object({ id: z.uuid(), name: z.string() })
 
 beforeAll(async () => {
-  rig = await openRig()
+  harness = await openOperatorHarness()
 })
 afterAll(async () => {
-  await rig.close()
+  await harness.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 describe('from an empty database to an entitlement, by the command line', () => {
   test('each step prints what it made, a table lists it, and the trail tells who did it', async () => {
-    const { cli } = rig
+    const { cli } = harness
     named.parse(await cli.json('organizations', 'create', 'Harbour Bank', '--actor', 'ada'))
     named.parse(await cli.json('clients', 'create', 'Advice Desk', '--organization', 'Harbour Bank'))
     const plan = z
@@ -83,19 +83,19 @@ describe('from an empty database to an entitlement, by the command line', () => 
   })
 
   test('an empty list says what to do next', async () => {
-    const { stdout } = await rig.cli.run('keys', 'list')
+    const { stdout } = await harness.cli.run('keys', 'list')
     expect(stdout).toBe('There is no key here: issue one with "operator keys issue".\n')
   })
 
   test('OPERATOR_ACTOR names who acts where --actor does not', async () => {
     const { commandLine } = await import('#test/support/operator/cli.ts')
-    await commandLine({ ...rig.environment, OPERATOR_ACTOR: 'night shift' }).json(
+    await commandLine({ ...harness.environment, OPERATOR_ACTOR: 'night shift' }).json(
       'organizations',
       'suspend',
       'Harbour Bank',
     )
-    await rig.cli.json('organizations', 'resume', 'Harbour Bank')
-    const [resumed, suspended] = await listAudit(rig.operator.database, { action: 'organization', limit: 2 })
+    await harness.cli.json('organizations', 'resume', 'Harbour Bank')
+    const [resumed, suspended] = await listAudit(harness.operator.database, { action: 'organization', limit: 2 })
     expect([resumed, suspended]).toMatchObject([
       { actor: 'operator', action: 'organization.resume' },
       { actor: 'night shift', action: 'organization.suspend' },
@@ -105,16 +105,16 @@ describe('from an empty database to an entitlement, by the command line', () => 
 
 describe('names', () => {
   test('a client name that two organizations use is refused until the organization is named', async () => {
-    const { operator } = rig
+    const { operator } = harness
     for (const organization of ['North', 'South']) {
-      await createOrganization(operator, { name: organization, serviceSecret: rig.serviceSecret })
+      await createOrganization(operator, { name: organization, serviceSecret: harness.serviceSecret })
       await createClient(operator, { organization, name: 'Desk' })
     }
     await expect(setClientSuspended(operator, 'Desk', true)).rejects.toThrow(
       /write ORGANIZATION\/CLIENT, e\.g\. "South\/Desk"/,
     )
     expect(await setClientSuspended(operator, 'North/Desk', true)).toMatchObject({ active: false })
-    const { rows } = await rig.owner.query<{ id: string }>(
+    const { rows } = await harness.owner.query<{ id: string }>(
       "select c.id from clients c join organizations o on o.id = c.organization_id where o.name = 'South'",
     )
     expect(await setClientSuspended(operator, (rows[0]?.id ?? '').toUpperCase(), true)).toMatchObject({ active: false })
@@ -123,7 +123,7 @@ describe('names', () => {
   test.each([
     [
       'an unknown organization',
-      () => setOrganizationSuspended(rig.operator, 'Nobody', true),
+      () => setOrganizationSuspended(harness.operator, 'Nobody', true),
       'There is no organization "Nobody": see "operator organizations list".',
     ],
     ['an unknown plan', () => grant({ plan: 'none' }), 'There is no plan "none": see "operator plans list".'],
@@ -135,39 +135,39 @@ describe('names', () => {
     ['an unknown client', () => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
     [
       'a name that is a UUID',
-      () => createOrganization(rig.operator, { name: randomUUID(), serviceSecret: rig.serviceSecret }),
+      () => createOrganization(harness.operator, { name: randomUUID(), serviceSecret: harness.serviceSecret }),
       'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is ' +
         'not a UUID: choose another.',
     ],
     [
       'a name that is a path',
-      () => createPlan(rig.operator, { name: 'a/b' }),
+      () => createPlan(harness.operator, { name: 'a/b' }),
       'A name of a plan has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
     ],
     [
       'a taken organization',
-      () => createOrganization(rig.operator, { name: 'North', serviceSecret: rig.serviceSecret }),
+      () => createOrganization(harness.operator, { name: 'North', serviceSecret: harness.serviceSecret }),
       'The organization "North" exists already: choose another name, or use the existing one.',
     ],
     [
       'a taken client',
-      () => createClient(rig.operator, { organization: 'North', name: 'Desk' }),
+      () => createClient(harness.operator, { organization: 'North', name: 'Desk' }),
       '"North" has a client "Desk" already: choose another name, or use the existing one.',
     ],
     [
       'a taken slug',
-      () => createKnowledgeBase(rig.operator, { slug: 'hsfa-rules', title: 'x' }),
+      () => createKnowledgeBase(harness.operator, { slug: 'hsfa-rules', title: 'x' }),
       'The knowledge base "hsfa-rules" exists already: choose another slug, or use the existing one.',
     ],
     [
       'a slug with capitals',
-      () => createKnowledgeBase(rig.operator, { slug: 'HSFA', title: 'x' }),
+      () => createKnowledgeBase(harness.operator, { slug: 'HSFA', title: 'x' }),
       'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
         'choose one like "banking-rules".',
     ],
     [
       'suspending twice',
-      () => setClientSuspended(rig.operator, 'North/Desk', true),
+      () => setClientSuspended(harness.operator, 'North/Desk', true),
       'The client "Desk" is suspended already: nothing was changed.',
     ],
     [
@@ -194,7 +194,7 @@ describe('names', () => {
 })
 
 function grant(change: Partial<Parameters<typeof grantEntitlement>[1]>): ReturnType<typeof grantEntitlement> {
-  return grantEntitlement(rig.operator, {
+  return grantEntitlement(harness.operator, {
     client: 'Advice Desk',
     environment: 'live',
     knowledgeBase: 'hsfa-rules',
@@ -207,7 +207,7 @@ function grant(change: Partial<Parameters<typeof grantEntitlement>[1]>): ReturnT
 }
 
 async function auditRows(): Promise<number> {
-  return (await rig.owner.query('select 1 from audit')).rowCount ?? 0
+  return (await harness.owner.query('select 1 from audit')).rowCount ?? 0
 }
 
 describe('plans', () => {
@@ -217,34 +217,34 @@ describe('plans', () => {
       path,
       JSON.stringify({ requests_per_minute: 0, concurency: 3, exposure: { soft_share: 0.5, hard_share: 0.1 } }),
     )
-    const refused = await rig.cli.run('plans', 'create', 'odd', '--file', path)
+    const refused = await harness.cli.run('plans', 'create', 'odd', '--file', path)
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toMatch(/requests_per_minute: .*concurency/s)
     expect(refused.stderr.trim().split('\n')).toHaveLength(1)
     writeFileSync(path, JSON.stringify({ requests_per_minute: 30 }))
-    expect(await rig.cli.json('plans', 'create', 'from-file', '--file', path)).toMatchObject({
+    expect(await harness.cli.json('plans', 'create', 'from-file', '--file', path)).toMatchObject({
       limits: { requests_per_minute: 30, concurrency: 2 },
     })
-    expect(await rig.cli.json('plans', 'show', 'from-file')).toMatchObject({
+    expect(await harness.cli.json('plans', 'show', 'from-file')).toMatchObject({
       name: 'from-file',
       limits: { requests_per_minute: 30 },
     })
   })
 
   test('a plan never changes: its name is taken for good and the operator role may neither update nor delete it', async () => {
-    await expect(createPlan(rig.operator, { name: 'from-file', limits: { concurrency: 9 } })).rejects.toThrow(
+    await expect(createPlan(harness.operator, { name: 'from-file', limits: { concurrency: 9 } })).rejects.toThrow(
       /exists already and plans never change: choose another name/,
     )
     for (const statement of ["update plans set limits = '{}'", 'delete from plans'])
-      await expect(rig.operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
-    const { rows } = await rig.owner.query<{ limits: unknown }>("select limits from plans where name = 'from-file'")
+      await expect(harness.operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
+    const { rows } = await harness.owner.query<{ limits: unknown }>("select limits from plans where name = 'from-file'")
     expect(rows[0]?.limits).toMatchObject({ concurrency: 2, requests_per_minute: 30 })
   })
 })
 
 describe('fingerprint keys', () => {
   async function stored(): Promise<{ id: string; epoch: number; wrapped: Buffer | null }[]> {
-    const { rows } = await rig.owner.query<{ id: string; epoch: number; wrapped: Buffer | null }>(
+    const { rows } = await harness.owner.query<{ id: string; epoch: number; wrapped: Buffer | null }>(
       'select o.id, f.epoch, f.wrapped from fingerprint_keys f join organizations o on o.id = ' +
         "f.organization_id where o.name = 'South' order by f.epoch",
     )
@@ -258,14 +258,14 @@ describe('fingerprint keys', () => {
       unwrapFingerprintKey(
         first?.wrapped ?? Buffer.alloc(0),
         { organizationId: first?.id ?? '', epoch: 1 },
-        rig.serviceSecret,
+        harness.serviceSecret,
       ),
     ).toHaveLength(32)
   })
 
   test('rotation opens a new epoch and keeps the old key', async () => {
     expect(
-      await rotateFingerprints(rig.operator, { organization: 'South', serviceSecret: rig.serviceSecret }),
+      await rotateFingerprints(harness.operator, { organization: 'South', serviceSecret: harness.serviceSecret }),
     ).toMatchObject({ current_epoch: 2 })
     expect((await stored()).map(({ epoch, wrapped }) => [epoch, wrapped?.length])).toEqual([
       [1, 60],
@@ -274,27 +274,31 @@ describe('fingerprint keys', () => {
   })
 
   test('erasing asks for --yes, forgets the wrapped key for good, and never leaves an organization without a key in use', async () => {
-    const refused = await rig.cli.run('fingerprints', 'erase', 'South')
+    const refused = await harness.cli.run('fingerprints', 'erase', 'South')
     expect(refused).toMatchObject({
       code: 1,
       stdout: '',
       stderr: 'Erasing fingerprint keys cannot be undone: repeat the command with --yes if that is what you want.\n',
     })
     expect(
-      await eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret }),
+      await eraseFingerprints(harness.operator, {
+        organization: 'South',
+        epoch: 1,
+        serviceSecret: harness.serviceSecret,
+      }),
     ).toMatchObject({
       erased_epochs: [1],
       current_epoch: 2,
     })
-    expect(await rig.cli.json('fingerprints', 'erase', 'South', '--yes')).toMatchObject({
+    expect(await harness.cli.json('fingerprints', 'erase', 'South', '--yes')).toMatchObject({
       erased_epochs: [2],
       current_epoch: 3,
     })
     expect((await stored()).map(({ wrapped }) => wrapped?.length ?? null)).toEqual([null, null, 60])
     await expect(
-      eraseFingerprints(rig.operator, { organization: 'South', epoch: 1, serviceSecret: rig.serviceSecret }),
+      eraseFingerprints(harness.operator, { organization: 'South', epoch: 1, serviceSecret: harness.serviceSecret }),
     ).rejects.toThrow('has no fingerprint key left there to erase')
-    expect(await rig.cli.json('fingerprints', 'list', '--organization', 'South')).toMatchObject([
+    expect(await harness.cli.json('fingerprints', 'list', '--organization', 'South')).toMatchObject([
       { epoch: 3, state: 'current' },
       { epoch: 2, state: 'erased' },
       { epoch: 1, state: 'erased' },

@@ -2,33 +2,40 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
-import { candidate, idsOf, jobIn, openCorpusRig, rowEventually, withId } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusRig } from '#test/support/operator/corpus-harness.ts'
+import {
+  candidate,
+  idsOf,
+  jobIn,
+  openCorpusHarness,
+  rowEventually,
+  withId,
+} from '#test/support/operator/corpus-harness.ts'
+import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 
 // Several processes are started one after the other.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: CorpusRig
+let harness: CorpusHarness
 
 beforeAll(async () => {
-  rig = await openCorpusRig()
+  harness = await openCorpusHarness()
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 /** Stands in for the job worker. */
 async function finishActivation(id: string): Promise<void> {
-  await rig.owner.query(
+  await harness.owner.query(
     `insert into active_versions (knowledge_base_id, version_id, profile_id)
      select a.knowledge_base_id, a.version_id, f.id from activations a join projections p on p.version_id = a.version_id join retrieval_profiles f on f.projection_id = p.id where a.id = $1
      on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id, version_id = excluded.version_id, profile_id = excluded.profile_id`,
     [id],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' " +
       'end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)',
     [id],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     "update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', " +
       'finished_at = now() where id = $1',
     [id],
@@ -36,28 +43,28 @@ async function finishActivation(id: string): Promise<void> {
 }
 
 async function approve(version: string): Promise<void> {
-  await reviewVersion(rig.operator, { version, verdict: 'approved', reviewer: 'legal review', note: 'fine' })
+  await reviewVersion(harness.operator, { version, verdict: 'approved', reviewer: 'legal review', note: 'fine' })
 }
 
 describe('review, activation and rollback', () => {
   const enqueue = (): Promise<void> => Promise.resolve()
 
   test('a candidate is activated only after its review, and --wait ends when the worker is done', async () => {
-    const first = await candidate(rig, 'first.md')
-    await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow(
+    const first = await candidate(harness, 'first.md')
+    await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version has not been reviewed: review it with "operator review" first.',
     )
-    await rig.cli.json('review', 'approve', first, '--reviewer', 'legal review', '--note', 'read all misses')
-    expect(await rig.cli.json('review', 'show', first)).toMatchObject({
+    await harness.cli.json('review', 'approve', first, '--reviewer', 'legal review', '--note', 'read all misses')
+    expect(await harness.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',
-      report: rig.store.reportFile(first),
+      report: harness.store.reportFile(first),
       evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
       reviews: [{ verdict: 'approved', reviewer: 'legal review' }],
     })
 
-    const known = await idsOf(rig, 'activations')
-    const following = rig.cli.run('activate', first, '--wait', '--json')
-    const asked = await rowEventually(rig, 'activations', known)
+    const known = await idsOf(harness, 'activations')
+    const following = harness.cli.run('activate', first, '--wait', '--json')
+    const asked = await rowEventually(harness, 'activations', known)
     await finishActivation(asked)
     const { code, stdout } = await following
     expect(code).toBe(0)
@@ -68,34 +75,34 @@ describe('review, activation and rollback', () => {
       version_id: first,
       replaces: null,
     })
-    expect(await jobIn(rig, 'activate', asked)).toEqual({ id: asked })
+    expect(await jobIn(harness, 'activate', asked)).toEqual({ id: asked })
   })
 
   test('an activation names the version it replaces, a rollback returns to it, and the trail tells both', async () => {
-    const { rows } = await rig.owner.query<{ version_id: string }>('select version_id from active_versions')
+    const { rows } = await harness.owner.query<{ version_id: string }>('select version_id from active_versions')
     const first = rows[0]?.version_id ?? ''
-    const second = await candidate(rig, 'second.md')
+    const second = await candidate(harness, 'second.md')
     await approve(second)
-    const activation = await requestActivation(rig.operator, { version: second }, enqueue)
+    const activation = await requestActivation(harness.operator, { version: second }, enqueue)
     expect(activation.replaces).toBe(first)
     await finishActivation(activation.id)
     await expect(
-      reviewVersion(rig.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' }),
+      reviewVersion(harness.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' }),
     ).rejects.toThrow('The version is active: return to the one before with "operator rollback rules", then reject it.')
-    await expect(requestActivation(rig.operator, { version: first }, enqueue)).rejects.toThrow(
+    await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version was active before and is retired: use "operator rollback" to return to it.',
     )
     await expect(
-      requestRollback(rig.operator, { knowledgeBase: 'rules', to: await candidate(rig, 'third.md') }, enqueue),
+      requestRollback(harness.operator, { knowledgeBase: 'rules', to: await candidate(harness, 'third.md') }, enqueue),
     ).rejects.toThrow(/was never active, so there is nothing to roll back to/)
 
-    expect(await rig.cli.json('rollback', 'rules')).toMatchObject({
+    expect(await harness.cli.json('rollback', 'rules')).toMatchObject({
       kind: 'rollback',
       version_id: first,
       replaces: second,
       state: 'queued',
     })
-    const trail = await rig.owner.query<{ action: string }>(
+    const trail = await harness.owner.query<{ action: string }>(
       "select action from audit where action like 'version.request-%' order by id",
     )
     expect(trail.rows.map(({ action }) => action)).toEqual([
@@ -106,29 +113,29 @@ describe('review, activation and rollback', () => {
   })
 
   test('when Redis does not take the job, the row stands and the sentence says not to ask again', async () => {
-    const version = await candidate(rig, 'unheard.md')
+    const version = await candidate(harness, 'unheard.md')
     await approve(version)
     await expect(
-      requestActivation(rig.operator, { version }, () => Promise.reject(new Error('connection lost'))),
+      requestActivation(harness.operator, { version }, () => Promise.reject(new Error('connection lost'))),
     ).rejects.toThrow(/^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/)
     expect(
-      (await rig.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version]))
+      (await harness.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version]))
         .rowCount,
     ).toBe(1)
   })
 
   test('a candidate that failed its evaluation cannot be approved, and a rejected one never activated', async () => {
-    const failed = await candidate(rig, 'poor.md', false)
+    const failed = await candidate(harness, 'poor.md', false)
     await expect(approve(failed)).rejects.toThrow(/did not pass its evaluation, so it cannot be approved/)
-    await rig.cli.json('review', 'reject', failed, '--reviewer', 'A', '--note', 'too many misses')
-    const activated = await rig.cli.run('activate', failed)
+    await harness.cli.json('review', 'reject', failed, '--reviewer', 'A', '--note', 'too many misses')
+    const activated = await harness.cli.run('activate', failed)
     expect(activated).toMatchObject({
       code: 1,
       stderr: 'The version was rejected in review: build another candidate from corrected sources.\n',
     })
     const row = z
       .array(z.object({ id: z.string(), state: z.string(), verdict: z.string().nullable() }))
-      .parse(await rig.cli.json('versions', 'list', '--knowledge-base', 'rules'))
+      .parse(await harness.cli.json('versions', 'list', '--knowledge-base', 'rules'))
       .find(({ id }) => id === failed)
     expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
   })
@@ -137,51 +144,53 @@ describe('review, activation and rollback', () => {
     'a candidate that is worse than the active version is refused; with --override it is asked for, ' +
       'and row and trail keep the reason',
     async () => {
-      const worse = await candidate(rig, 'worse.md', true, true)
+      const worse = await candidate(harness, 'worse.md', true, true)
       await approve(worse)
-      const refused = await rig.cli.run('activate', worse)
+      const refused = await harness.cli.run('activate', worse)
       expect(refused).toMatchObject({ code: 1, stdout: '' })
       expect(refused.stderr).toMatch(
         /^The evaluation found the version worse than the active one: .*--override.*audit trail keeps\.\n$/,
       )
-      expect((await rig.owner.query('select 1 from activations where version_id = $1', [worse])).rowCount).toBe(0)
+      expect((await harness.owner.query('select 1 from activations where version_id = $1', [worse])).rowCount).toBe(0)
 
       const reason = 'The repealed rules had to go.'
-      const asked = withId.parse(await rig.cli.json('activate', worse, '--override', reason))
-      const { rows } = await rig.owner.query('select state, override_reason from activations where id = $1', [asked.id])
+      const asked = withId.parse(await harness.cli.json('activate', worse, '--override', reason))
+      const { rows } = await harness.owner.query('select state, override_reason from activations where id = $1', [
+        asked.id,
+      ])
       expect(rows).toEqual([{ state: 'queued', override_reason: reason }])
-      const trail = await rig.owner.query(
+      const trail = await harness.owner.query(
         "select detail ->> 'override_reason' as reason from audit where action = " +
           "'version.request-activate' and subject = $1",
         [`version:${worse}`],
       )
       expect(trail.rows).toEqual([{ reason }])
-      expect(await jobIn(rig, 'activate', asked.id)).toEqual({ id: asked.id })
+      expect(await jobIn(harness, 'activate', asked.id)).toEqual({ id: asked.id })
     },
   )
 
   test('an override replaces neither the review nor the evaluation', async () => {
     const [unread, failed] = [
-      await candidate(rig, 'unread.md', true, true),
-      await candidate(rig, 'bad.md', false, true),
+      await candidate(harness, 'unread.md', true, true),
+      await candidate(harness, 'bad.md', false, true),
     ]
-    await expect(requestActivation(rig.operator, { version: unread, override: 'because' }, enqueue)).rejects.toThrow(
-      'has not been reviewed',
-    )
-    await expect(requestActivation(rig.operator, { version: failed, override: 'because' }, enqueue)).rejects.toThrow(
-      'did not pass its evaluation',
-    )
+    await expect(
+      requestActivation(harness.operator, { version: unread, override: 'because' }, enqueue),
+    ).rejects.toThrow('has not been reviewed')
+    await expect(
+      requestActivation(harness.operator, { version: failed, override: 'because' }, enqueue),
+    ).rejects.toThrow('did not pass its evaluation')
   })
 
   test("--wait ends with 1 and the worker's reason when an activation is refused", async () => {
-    const version = await candidate(rig, 'refused.md')
+    const version = await candidate(harness, 'refused.md')
     await approve(version)
-    const known = await idsOf(rig, 'activations')
-    const following = rig.cli.run('activate', version, '--wait')
-    await rig.owner.query(
+    const known = await idsOf(harness, 'activations')
+    const following = harness.cli.run('activate', version, '--wait')
+    await harness.owner.query(
       "update activations set state = 'refused', message = 'No search node answers: start one of " +
         "SEARCH_NODES, then activate again.' where id = $1",
-      [await rowEventually(rig, 'activations', known)],
+      [await rowEventually(harness, 'activations', known)],
     )
     const { code, stdout, stderr } = await following
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -206,6 +215,6 @@ describe('review, activation and rollback', () => {
     ],
     ['an unknown build', ['build', 'show', 'newest'], 'There is no build "newest": see "operator build list".\n'],
   ])('%s is refused in a sentence', async (_what, args, sentence) => {
-    expect(await rig.cli.run(...args)).toEqual({ code: 1, stdout: '', stderr: sentence })
+    expect(await harness.cli.run(...args)).toEqual({ code: 1, stdout: '', stderr: sentence })
   })
 })

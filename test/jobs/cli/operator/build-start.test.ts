@@ -10,39 +10,48 @@ import {
   idsOf,
   importOne,
   jobIn,
-  openCorpusRig,
+  openCorpusHarness,
   rowEventually,
   withId,
 } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusRig } from '#test/support/operator/corpus-harness.ts'
+import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
 
 // Several processes are started one after the other.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: CorpusRig
+let harness: CorpusHarness
 
 beforeAll(async () => {
-  rig = await openCorpusRig()
+  harness = await openCorpusHarness()
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 describe('build', () => {
   test('a started build is a row, a job that carries only its id, and a captured question set', async () => {
-    const questions = join(rig.folder, 'questions.jsonl')
+    const questions = join(harness.folder, 'questions.jsonl')
     writeFileSync(
       questions,
       `${JSON.stringify({ id: 'q1', text: 'What about conduct?', relevant: ['d-one.md#a-1-1'] })}\n`,
     )
     const started = withId
       .extend({ parameters: z.object({ questions_sha256: z.string() }) })
-      .parse(await rig.cli.json('build', 'start', '--import', await importOne(rig, 'one.md'), '--questions', questions))
-    expect(await jobIn(rig, 'build', started.id)).toEqual({ id: started.id })
+      .parse(
+        await harness.cli.json(
+          'build',
+          'start',
+          '--import',
+          await importOne(harness, 'one.md'),
+          '--questions',
+          questions,
+        ),
+      )
+    expect(await jobIn(harness, 'build', started.id)).toEqual({ id: started.id })
     expect(started.parameters.questions_sha256).toBe(sha256(await readFile(questions)).toString('hex'))
-    expect(await readFile(rig.store.snapshotFile(started.parameters.questions_sha256))).toEqual(
+    expect(await readFile(harness.store.snapshotFile(started.parameters.questions_sha256))).toEqual(
       await readFile(questions),
     )
-    expect(await rig.cli.json('build', 'show', started.id)).toMatchObject({
+    expect(await harness.cli.json('build', 'show', started.id)).toMatchObject({
       state: 'queued',
       knowledge_base: 'rules',
       version_id: null,
@@ -50,14 +59,14 @@ describe('build', () => {
   })
 
   test('a question set with a fault is refused by its line, before anything is asked', async () => {
-    const questions = join(rig.folder, 'faulty.jsonl')
+    const questions = join(harness.folder, 'faulty.jsonl')
     writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'x', relevant: ['a'] })}\n{"id":`)
-    const before = await idsOf(rig, 'builds')
-    const { code, stderr } = await rig.cli.run(
+    const before = await idsOf(harness, 'builds')
+    const { code, stderr } = await harness.cli.run(
       'build',
       'start',
       '--import',
-      await importOne(rig, 'two.md'),
+      await importOne(harness, 'two.md'),
       '--questions',
       questions,
     )
@@ -65,19 +74,20 @@ describe('build', () => {
       code: 1,
       stderr: 'Line 2 of the question set is not JSON: correct it and build again.\n',
     })
-    expect(await idsOf(rig, 'builds')).toEqual(before)
+    expect(await idsOf(harness, 'builds')).toEqual(before)
   })
 
   test('--wait follows the stages on standard error and ends with the candidate', async () => {
-    const source_ = await importOne(rig, 'three.md')
-    const known = await idsOf(rig, 'builds')
-    const following = rig.cli.run('build', 'start', '--import', source_, '--wait', '--json')
-    const id = await rowEventually(rig, 'builds', known)
-    await rig.owner.query("update builds set state = 'running', stage = 'embed', done = 1, total = 4 where id = $1", [
-      id,
-    ])
+    const source_ = await importOne(harness, 'three.md')
+    const known = await idsOf(harness, 'builds')
+    const following = harness.cli.run('build', 'start', '--import', source_, '--wait', '--json')
+    const id = await rowEventually(harness, 'builds', known)
+    await harness.owner.query(
+      "update builds set state = 'running', stage = 'embed', done = 1, total = 4 where id = $1",
+      [id],
+    )
     await sleep(1_000)
-    const version = await finishBuild(rig, id, true)
+    const version = await finishBuild(harness, id, true)
     const { code, stdout, stderr } = await following
     expect(code, stderr).toBe(0)
     expect(stderr).toContain('embed: 1 of 4 (25 %)\n')
@@ -85,21 +95,22 @@ describe('build', () => {
   })
 
   test('--wait ends with 1 and the reason when the build fails', async () => {
-    const source_ = await importOne(rig, 'four.md')
-    const known = await idsOf(rig, 'builds')
-    const following = rig.cli.run('build', 'start', '--import', source_, '--wait')
-    await rig.owner.query("update builds set state = 'failed', error = 'the provider refused the key' where id = $1", [
-      await rowEventually(rig, 'builds', known),
-    ])
+    const source_ = await importOne(harness, 'four.md')
+    const known = await idsOf(harness, 'builds')
+    const following = harness.cli.run('build', 'start', '--import', source_, '--wait')
+    await harness.owner.query(
+      "update builds set state = 'failed', error = 'the provider refused the key' where id = $1",
+      [await rowEventually(harness, 'builds', known)],
+    )
     const { code, stdout, stderr } = await following
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/The build failed: the provider refused the key\n$/)
   })
 
   test('with Redis away nothing is asked and nothing is written', async () => {
-    const source_ = await importOne(rig, 'five.md')
-    const before = await idsOf(rig, 'builds')
-    const { code, stderr } = await commandLine({ ...rig.environment, REDIS_URL: 'redis://127.0.0.1:1' }).run(
+    const source_ = await importOne(harness, 'five.md')
+    const before = await idsOf(harness, 'builds')
+    const { code, stderr } = await commandLine({ ...harness.environment, REDIS_URL: 'redis://127.0.0.1:1' }).run(
       'build',
       'start',
       '--import',
@@ -109,6 +120,6 @@ describe('build', () => {
       code: 1,
       stderr: 'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.\n',
     })
-    expect(await idsOf(rig, 'builds')).toEqual(before)
+    expect(await idsOf(harness, 'builds')).toEqual(before)
   })
 })

@@ -6,11 +6,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/index/format/manifest.ts'
-import { openArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const RULEBOOK = fileURLToPath(new URL('../../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
@@ -20,19 +20,19 @@ const withId = z.object({ id: z.uuid() })
 // Processes are started one after the other, each with all its modules.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: OperatorRig
+let harness: OperatorHarness
 
 beforeAll(async () => {
-  rig = await openRig({ ARTIFACT_STORE: storeUrl })
-  await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
+  harness = await openOperatorHarness({ ARTIFACT_STORE: storeUrl })
+  await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 })
 afterAll(async () => {
-  await rig.close()
+  await harness.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
-  const { code, stdout, stderr } = await rig.cli.run(
+  const { code, stdout, stderr } = await harness.cli.run(
     'import',
     '--knowledge-base',
     'rules',
@@ -45,20 +45,20 @@ test('the demo rulebook is captured byte for byte, reported on, and recorded wit
   const imported = withId.extend({ report: z.object({ files: z.int(), passages: z.int() }) }).parse(JSON.parse(stdout))
   expect(imported.report.files).toBeGreaterThan(10)
   expect(imported.report.passages).toBeGreaterThan(60)
-  const { rows } = await rig.owner.query<{ source_name: string; sha256: Buffer }>(
+  const { rows } = await harness.owner.query<{ source_name: string; sha256: Buffer }>(
     'select source_name, sha256 from source_snapshots',
   )
   expect(rows).toHaveLength(imported.report.files)
   for (const { source_name, sha256: digest } of rows) {
     const bytes = await readFile(join(RULEBOOK, source_name))
     expect(sha256(bytes).equals(digest), source_name).toBe(true)
-    expect(await readFile(openArtifactStore(storeUrl).snapshotFile(digest.toString('hex')))).toEqual(bytes)
+    expect(await readFile(createArtifactStore(storeUrl).snapshotFile(digest.toString('hex')))).toEqual(bytes)
   }
-  const shown = await rig.cli.run('imports', 'show', imported.id)
+  const shown = await harness.cli.run('imports', 'show', imported.id)
   expect(shown.stdout).toMatch(new RegExp(`${imported.report.passages} {2}passages`))
   expect(
     (
-      await rig.owner.query("select 1 from audit where action = 'import.create' and subject = $1", [
+      await harness.owner.query("select 1 from audit where action = 'import.create' and subject = $1", [
         `import:${imported.id}`,
       ])
     ).rowCount,
@@ -68,11 +68,11 @@ test('the demo rulebook is captured byte for byte, reported on, and recorded wit
 test('a source of which nothing becomes a passage is refused with the report, and leaves no row', async () => {
   const path = join(folder, 'bare.md')
   writeFileSync(path, '# No front matter\n\nText.\n')
-  const before = (await rig.owner.query('select 1 from imports')).rowCount
-  const { code, stdout, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', '--source', path)
+  const before = (await harness.owner.query('select 1 from imports')).rowCount
+  const { code, stdout, stderr } = await harness.cli.run('import', '--knowledge-base', 'rules', '--source', path)
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(/Nothing in the source became a passage[\s\S]*bare\.md:1/)
-  expect((await rig.owner.query('select 1 from imports')).rowCount).toBe(before)
+  expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
 })
 
 test.each([
@@ -93,13 +93,13 @@ test.each([
     /is not JSON: correct it and import again\./,
   ],
 ])('%s is refused in a sentence', async (_what, args, sentence) => {
-  const { code, stderr } = await rig.cli.run('import', '--knowledge-base', 'rules', ...args)
+  const { code, stderr } = await harness.cli.run('import', '--knowledge-base', 'rules', ...args)
   expect(code).toBe(1)
   expect(stderr).toMatch(sentence)
 })
 
 test('an artifact store that lies in no folder is refused with what to correct', async () => {
-  const cli = commandLine({ ...rig.environment, ARTIFACT_STORE: 'file:///dev/null/x' })
+  const cli = commandLine({ ...harness.environment, ARTIFACT_STORE: 'file:///dev/null/x' })
   const { code, stdout, stderr } = await cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK)
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(

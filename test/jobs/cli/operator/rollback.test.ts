@@ -5,17 +5,17 @@ import { readVersion } from '#core/db/versions.ts'
 import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let rig: OperatorRig
+let harness: OperatorHarness
 const enqueue = (): Promise<void> => Promise.resolve()
 
 beforeAll(async () => {
-  rig = await openRig()
-  await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
+  harness = await openOperatorHarness()
+  await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 /** An approved version as a build leaves it. */
 async function approved(): Promise<string> {
@@ -52,21 +52,21 @@ async function approved(): Promise<string> {
       [randomUUID(), projection],
     ],
   ]
-  for (const [statement, values] of rows) await rig.owner.query(statement, [...values])
-  await reviewVersion(rig.operator, { version, verdict: 'approved', reviewer: 'reviewer', note: 'fine' })
+  for (const [statement, values] of rows) await harness.owner.query(statement, [...values])
+  await reviewVersion(harness.operator, { version, verdict: 'approved', reviewer: 'reviewer', note: 'fine' })
   return version
 }
 
 /** What the job worker writes, without the search nodes. */
 async function finish(id: string): Promise<void> {
-  const activation = await readActivation(rig.owner, id)
-  const version = activation === undefined ? undefined : await readVersion(rig.owner, activation.version_id)
+  const activation = await readActivation(harness.owner, id)
+  const version = activation === undefined ? undefined : await readVersion(harness.owner, activation.version_id)
   if (activation === undefined || version === undefined) throw new Error('nothing was asked for')
-  expect(await movePointer(rig.owner, activation, version.profile_id)).toBe(true)
-  await setVersionState(rig.owner, version.id, version.state, 'active')
+  expect(await movePointer(harness.owner, activation, version.profile_id)).toBe(true)
+  await setVersionState(harness.owner, version.id, version.state, 'active')
   if (activation.expected_version_id !== null)
-    await setVersionState(rig.owner, activation.expected_version_id, 'active', 'retired')
-  await finishActivation(rig.owner, id, 'done', '')
+    await setVersionState(harness.owner, activation.expected_version_id, 'active', 'retired')
+  await finishActivation(harness.owner, id, 'done', '')
 }
 
 test(
@@ -76,11 +76,11 @@ test(
     const none =
       '"rules" has no earlier version to return to: choose one from "operator versions list ' +
       '--knowledge-base rules" and name it with --to.'
-    await expect(requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
+    await expect(requestRollback(harness.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
     const activated: string[] = []
     for (let count = 0; count < 3; count++) {
       const version = await approved()
-      await finish((await requestActivation(rig.operator, { version }, enqueue)).id)
+      await finish((await requestActivation(harness.operator, { version }, enqueue)).id)
       activated.push(version)
       await approved()
     }
@@ -89,19 +89,19 @@ test(
       [third, second],
       [second, first],
     ]) {
-      const asked = await requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)
+      const asked = await requestRollback(harness.operator, { knowledgeBase: 'rules' }, enqueue)
       expect(asked).toMatchObject({ version_id: to, replaces: from })
       await finish(asked.id)
     }
-    await expect(requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
+    await expect(requestRollback(harness.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
     const fourth = await approved()
-    await finish((await requestActivation(rig.operator, { version: fourth }, enqueue)).id)
+    await finish((await requestActivation(harness.operator, { version: fourth }, enqueue)).id)
     // What it replaced, not the newer ones that had been rolled back from.
-    expect(await requestRollback(rig.operator, { knowledgeBase: 'rules' }, enqueue)).toMatchObject({
+    expect(await requestRollback(harness.operator, { knowledgeBase: 'rules' }, enqueue)).toMatchObject({
       version_id: first,
       replaces: fourth,
     })
-    expect(await requestRollback(rig.operator, { knowledgeBase: 'rules', to: third }, enqueue)).toMatchObject({
+    expect(await requestRollback(harness.operator, { knowledgeBase: 'rules', to: third }, enqueue)).toMatchObject({
       version_id: third,
       replaces: fourth,
     })

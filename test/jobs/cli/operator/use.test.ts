@@ -2,23 +2,23 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { usageReport } from '#core/db/usage.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 // Processes are started one after the other, each with all its modules.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: OperatorRig
+let harness: OperatorHarness
 
 beforeAll(async () => {
-  rig = await openRig()
-  await createEntitledClients(rig)
+  harness = await openOperatorHarness()
+  await createEntitledClients(harness)
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 describe('usage report', () => {
   beforeAll(async () => {
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Bank/Desk',
       at: '2026-03-01T00:00:00Z',
       state: 'delivered',
@@ -27,7 +27,7 @@ describe('usage report', () => {
       bytes: 3_000,
       tokens: 12,
     })
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Bank/Desk',
       at: '2026-03-01T23:59:59.999Z',
       state: 'delivered',
@@ -35,9 +35,9 @@ describe('usage report', () => {
       bytes: 400,
       tokens: 9,
     })
-    await use(rig.owner, { client: 'Bank/Desk', at: '2026-03-02T08:00:00Z', state: 'refunded' })
-    await use(rig.owner, { client: 'Bank/Desk', at: '2026-03-02T09:00:00Z', state: 'failed' })
-    await use(rig.owner, {
+    await use(harness.owner, { client: 'Bank/Desk', at: '2026-03-02T08:00:00Z', state: 'refunded' })
+    await use(harness.owner, { client: 'Bank/Desk', at: '2026-03-02T09:00:00Z', state: 'failed' })
+    await use(harness.owner, {
       client: 'Bank/Bot',
       at: '2026-03-02T10:00:00Z',
       state: 'delivered',
@@ -46,7 +46,7 @@ describe('usage report', () => {
       bytes: 1_500,
       tokens: null,
     })
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Fund/Desk',
       at: '2026-03-03T00:00:00Z',
       state: 'delivered',
@@ -61,7 +61,7 @@ describe('usage report', () => {
   test('counts, charges, decisions, refunds, passages, bytes and tokens add up per client; the end is exclusive', async () => {
     const report = z
       .object({ by: z.string(), rows: z.array(z.unknown()) })
-      .parse(await rig.cli.json('usage', 'report', ...march))
+      .parse(await harness.cli.json('usage', 'report', ...march))
     expect(report).toEqual({
       by: 'client',
       rows: [
@@ -98,7 +98,7 @@ describe('usage report', () => {
   test('the same requests by organization, knowledge base and UTC day', async () => {
     const [from, to] = [new Date('2026-03-01'), new Date('2026-03-04')]
     const by = async (group: 'organization' | 'knowledge-base' | 'day'): Promise<unknown> =>
-      (await usageReport(rig.operator.database, group, from, to, 10)).map((row) => [
+      (await usageReport(harness.operator.database, group, from, to, 10)).map((row) => [
         row.group,
         row.requests,
         row.charged,
@@ -116,7 +116,7 @@ describe('usage report', () => {
   })
 
   test('tokens that nobody reported are a dash for people, never a zero', async () => {
-    const { stdout } = await rig.cli.run(
+    const { stdout } = await harness.cli.run(
       'usage',
       'report',
       '--by',
@@ -131,13 +131,13 @@ describe('usage report', () => {
 
   test('a report that shows only a part says so', async () => {
     const span = ['--from', '2026-03-01', '--to', '2026-04-01', '--by', 'day', '--rows', '1']
-    const { stdout } = await rig.cli.run('usage', 'report', ...span)
+    const { stdout } = await harness.cli.run('usage', 'report', ...span)
     expect(stdout).toContain('There is more than these 1 rows: ask for more with --rows.')
-    expect(await rig.cli.json('usage', 'report', ...span)).toMatchObject({ truncated: true, rows: [{}] })
+    expect(await harness.cli.json('usage', 'report', ...span)).toMatchObject({ truncated: true, rows: [{}] })
   })
 
   test('an empty time is refused', async () => {
-    const { code, stderr } = await rig.cli.run('usage', 'report', '--from', '2026-03-02', '--to', '2026-03-02')
+    const { code, stderr } = await harness.cli.run('usage', 'report', '--from', '2026-03-02', '--to', '2026-03-02')
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'The time is empty: give a --from that lies before --to.\n' })
   })
 })
@@ -161,6 +161,6 @@ describe('what the operator role may not do', () => {
     'drop table audit',
     'alter table audit disable trigger all',
   ])('%s', async (statement) => {
-    await expect(rig.operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
+    await expect(harness.operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
   })
 })

@@ -8,7 +8,7 @@ const letters = [...'abcdefghijklmnopqrstuvwxyz']
 describe('the figures of one ranked list', () => {
   test('equal reference values for graded judgments: nDCG of scikit-learn, the others counted by hand', () => {
     const ranked = letters.slice(0, 12)
-    const judgments = new Map([
+    const qrels = new Map([
       ['b', 2],
       ['d', 1],
       ['g', 3],
@@ -17,7 +17,7 @@ describe('the figures of one ranked list', () => {
       ['c', 0],
       ['a', -1],
     ])
-    const figures = rankingFigures(ranked, judgments)
+    const figures = rankingFigures(ranked, qrels)
     expect(figures?.['ndcg@10']).toBeCloseTo(0.4428958439256473, 14)
     expect(figures?.['recall@5']).toBeCloseTo(2 / 5, 14)
     expect(figures?.['recall@10']).toBeCloseTo(3 / 5, 14)
@@ -39,9 +39,9 @@ describe('the figures of one ranked list', () => {
   })
 
   test('are zero for an empty list, and for a relevant record in place eleven but for recall@100', () => {
-    const judgments = new Map([['k', 1]])
-    expect(Object.values(rankingFigures([], judgments) ?? {})).toEqual([0, 0, 0, 0, 0, 0])
-    expect(rankingFigures(letters, judgments)).toEqual({
+    const qrels = new Map([['k', 1]])
+    expect(Object.values(rankingFigures([], qrels) ?? {})).toEqual([0, 0, 0, 0, 0, 0])
+    expect(rankingFigures(letters, qrels)).toEqual({
       'ndcg@10': 0,
       'recall@5': 0,
       'recall@10': 0,
@@ -52,11 +52,11 @@ describe('the figures of one ranked list', () => {
   })
 
   test('count a record that comes several times once, at its best place', () => {
-    const judgments = new Map([
+    const qrels = new Map([
       ['a', 1],
       ['c', 1],
     ])
-    expect(rankingFigures(['b', 'a', 'a', 'b', 'c'], judgments)).toEqual(rankingFigures(['b', 'a', 'c'], judgments))
+    expect(rankingFigures(['b', 'a', 'a', 'b', 'c'], qrels)).toEqual(rankingFigures(['b', 'a', 'c'], qrels))
   })
 
   test('do not exist for a question without a relevant record', () => {
@@ -71,15 +71,15 @@ describe('the figures of one ranked list', () => {
     fc.assert(
       fc.property(relevance, fc.nat(), (relevances, seed) => {
         const ids = relevances.map((_, at) => `r${at}`)
-        const judgments = new Map(ids.map((id, at) => [id, relevances[at] ?? 0]))
+        const qrels = new Map(ids.map((id, at) => [id, relevances[at] ?? 0]))
         const at = seed % (ids.length - 1)
         const swapped = ids.with(at, ids[at + 1] ?? '').with(at + 1, ids[at] ?? '')
         const rises = (relevances[at + 1] ?? 0) >= (relevances[at] ?? 0)
         const [worse, better] = rises ? [ids, swapped] : [swapped, ids]
         for (const metric of RANKING_METRICS) {
           const [low, high] = [
-            rankingFigures(worse, judgments)?.[metric] ?? -1,
-            rankingFigures(better, judgments)?.[metric] ?? -1,
+            rankingFigures(worse, qrels)?.[metric] ?? -1,
+            rankingFigures(better, qrels)?.[metric] ?? -1,
           ]
           expect(low).toBeGreaterThanOrEqual(0)
           expect(high).toBeLessThanOrEqual(1 + 1e-12)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalReference, createActAliases, namedReferences } from '#core/index/references/parser/parser.ts'
+import { canonicalReference, createActAliases, explicitReferences } from '#core/index/references/parser/parser.ts'
 import { type Case, CORPUS_ALIASES, readCases } from '#test/support/references/cases.ts'
 
 const CASES = [...readCases('cases-first.tsv'), ...readCases('cases-second.tsv'), ...readCases('cases-third.tsv')]
@@ -14,7 +14,7 @@ interface Score {
 }
 
 function namesOf(query: string): string[] {
-  return namedReferences(query, CORPUS_ALIASES).map((named) => canonicalReference(named.reference))
+  return explicitReferences(query, CORPUS_ALIASES).map((named) => canonicalReference(named.reference))
 }
 
 /** Over references, not over cases: each named one is right or wrong, each expected one found or not. */
@@ -77,12 +77,12 @@ describe('on the table of written cases', () => {
 describe('acts of the corpus', () => {
   test('a short code names a provision only where the corpus has it as an alias', () => {
     expect(namesOf('COBS 3.4.1')).toEqual(['rulebook:cobs#3/4/1'])
-    expect(namedReferences('COBS 3.4.1', NO_ALIASES)).toEqual([])
+    expect(explicitReferences('COBS 3.4.1', NO_ALIASES)).toEqual([])
   })
 
   test('the corpus decides what a well-known name stands for', () => {
     const aliases = createActAliases([['GDPR', 'eur:2016/679']])
-    expect(namedReferences('Article 6 GDPR', aliases).map((named) => canonicalReference(named.reference))).toEqual([
+    expect(explicitReferences('Article 6 GDPR', aliases).map((named) => canonicalReference(named.reference))).toEqual([
       'eur:2016/679#6',
     ])
   })
@@ -93,17 +93,17 @@ describe('acts of the corpus', () => {
       ['Blue Book', 'rulebook:a'],
     ]
     const acts = [entries, entries.toReversed()].map(
-      (order) => namedReferences('Blue Book 1.2', createActAliases(order))[0]?.reference.act,
+      (order) => explicitReferences('Blue Book 1.2', createActAliases(order))[0]?.reference.act,
     )
     expect(acts).toEqual(['rulebook:a', 'rulebook:a'])
   })
 
   test('a section takes the part it is numbered under as its act, where the corpus has that part', () => {
     const aliases = createActAliases([['Regulation S-P', 'cfr:17/248']])
-    expect(namedReferences('§ 248.30(a)', aliases).map((named) => canonicalReference(named.reference))).toEqual([
+    expect(explicitReferences('§ 248.30(a)', aliases).map((named) => canonicalReference(named.reference))).toEqual([
       'cfr:17/248#30/a',
     ])
-    expect(namedReferences('§ 248.30(a)', NO_ALIASES).map((named) => canonicalReference(named.reference))).toEqual([
+    expect(explicitReferences('§ 248.30(a)', NO_ALIASES).map((named) => canonicalReference(named.reference))).toEqual([
       '*#248/30/a',
     ])
   })
@@ -157,7 +157,7 @@ describe('on any text', () => {
         fc.oneof(NEARLY_LEGAL, fc.string({ unit: 'binary' }), fc.constantFrom(...CASES.map((one) => one.query))),
         (query) => {
           let end = 0
-          for (const named of namedReferences(query, CORPUS_ALIASES)) {
+          for (const named of explicitReferences(query, CORPUS_ALIASES)) {
             expect(named.start).toBeGreaterThanOrEqual(end)
             expect(named.end).toBeGreaterThan(named.start)
             expect(named.text).toBe(query.slice(named.start, named.end))
@@ -201,7 +201,7 @@ describe('on any text', () => {
         const query = piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
         const times = [0, 1, 2, 3, 4].map(() => {
           const started = performance.now()
-          namedReferences(query, CORPUS_ALIASES)
+          explicitReferences(query, CORPUS_ALIASES)
           return performance.now() - started
         })
         return Math.min(...times)

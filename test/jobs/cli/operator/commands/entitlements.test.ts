@@ -11,14 +11,14 @@ import {
 } from '#jobs/cli/operator/actions/entitlements.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let rig: OperatorRig
+let harness: OperatorHarness
 
 beforeAll(async () => {
-  rig = await openRig()
-  const { operator, serviceSecret } = rig
+  harness = await openOperatorHarness()
+  const { operator, serviceSecret } = harness
   await createOrganization(operator, { name: 'Harbour Bank', serviceSecret })
   await createClient(operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
   await createPlan(operator, { name: 'swift' })
@@ -33,57 +33,62 @@ beforeAll(async () => {
     subjects: null,
   })
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 describe('entitlements', () => {
   const name = 'Advice Desk/live/hsfa-rules'
 
   test('a change touches only what was named, and the trail keeps what was there before', async () => {
-    await createPlan(rig.operator, { name: 'wide' })
-    const changed = await changeEntitlement(rig.operator, name, { plan: 'wide', subjects: ['prudential', 'conduct'] })
+    await createPlan(harness.operator, { name: 'wide' })
+    const changed = await changeEntitlement(harness.operator, name, {
+      plan: 'wide',
+      subjects: ['prudential', 'conduct'],
+    })
     expect(changed).toMatchObject({ plan: 'wide', subjects: ['conduct', 'prudential'], languages: ['en', 'fr-FR'] })
-    expect(await changeEntitlement(rig.operator, name, { subjects: null })).toMatchObject({
+    expect(await changeEntitlement(harness.operator, name, { subjects: null })).toMatchObject({
       subjects: null,
       plan: 'wide',
     })
-    const [row] = await listAudit(rig.operator.database, { action: 'entitlement.change', limit: 1 })
+    const [row] = await listAudit(harness.operator.database, { action: 'entitlement.change', limit: 1 })
     expect(row?.detail).toMatchObject({ before: { subjects: ['conduct', 'prudential'] }, after: { subjects: null } })
-    await expect(changeEntitlement(rig.operator, name, {})).rejects.toThrow(/Nothing to change was named/)
+    await expect(changeEntitlement(harness.operator, name, {})).rejects.toThrow(/Nothing to change was named/)
   })
 
   test('deactivating twice is refused, activating brings it back', async () => {
-    expect(await setEntitlementActive(rig.operator, name, false)).toMatchObject({ active: false })
-    await expect(setEntitlementActive(rig.operator, name, false)).rejects.toThrow(
+    expect(await setEntitlementActive(harness.operator, name, false)).toMatchObject({ active: false })
+    await expect(setEntitlementActive(harness.operator, name, false)).rejects.toThrow(
       'is inactive already: nothing was changed.',
     )
-    expect(await setEntitlementActive(rig.operator, name, true)).toMatchObject({ active: true })
+    expect(await setEntitlementActive(harness.operator, name, true)).toMatchObject({ active: true })
   })
 
   test('only a profile of a version of the same knowledge base that is or was active can be added', async () => {
     const profile = await arrangeProfile('hsfa-rules', 'retired')
-    expect(await addEntitledProfile(rig.operator, name, profile)).toMatchObject({ profile_ids: [profile] })
-    await expect(addEntitledProfile(rig.operator, name, profile)).rejects.toThrow('has that profile already')
-    await createKnowledgeBase(rig.operator, { slug: 'other', title: 'Other' })
+    expect(await addEntitledProfile(harness.operator, name, profile)).toMatchObject({ profile_ids: [profile] })
+    await expect(addEntitledProfile(harness.operator, name, profile)).rejects.toThrow('has that profile already')
+    await createKnowledgeBase(harness.operator, { slug: 'other', title: 'Other' })
     for (const wrong of [
       await arrangeProfile('hsfa-rules', 'candidate'),
       await arrangeProfile('other', 'retired'),
       randomUUID(),
       'active',
     ]) {
-      await expect(addEntitledProfile(rig.operator, name, wrong), wrong).rejects.toThrow(/has no profile/)
+      await expect(addEntitledProfile(harness.operator, name, wrong), wrong).rejects.toThrow(/has no profile/)
     }
-    expect(await removeEntitledProfile(rig.operator, name, profile.toUpperCase())).toMatchObject({ profile_ids: [] })
-    await expect(removeEntitledProfile(rig.operator, name, profile)).rejects.toThrow(/has no profile/)
+    expect(await removeEntitledProfile(harness.operator, name, profile.toUpperCase())).toMatchObject({
+      profile_ids: [],
+    })
+    await expect(removeEntitledProfile(harness.operator, name, profile)).rejects.toThrow(/has no profile/)
   })
 
   test('each change of access is announced to the gateways', async () => {
-    const client: pg.PoolClient = await rig.owner.connect()
+    const client: pg.PoolClient = await harness.owner.connect()
     const heard = new Promise<string>((resolve) =>
       client.once('notification', (message: pg.Notification) => resolve(message.channel)),
     )
     try {
       await client.query('listen access_changed')
-      await setEntitlementActive(rig.operator, name, false)
+      await setEntitlementActive(harness.operator, name, false)
       expect(await heard).toBe('access_changed')
     } finally {
       client.release(true)
@@ -100,32 +105,31 @@ async function arrangeProfile(slug: string, state: string): Promise<string> {
     randomUUID(),
     randomUUID(),
   ]
-  const base = (await rig.owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug])).rows[0]
-    ?.id
-  await rig.owner.query(
+  const base = (await harness.owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug]))
+    .rows[0]?.id
+  await harness.owner.query(
     'insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) ' +
       "values ($1, $2, $3, 'text/markdown', sha256('x'), 1)",
     [snapshot, base, snapshot],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
     [source, base, [snapshot]],
   )
-  await rig.owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [
-    build,
-    base,
-    source,
-  ])
-  await rig.owner.query(
+  await harness.owner.query(
+    "insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')",
+    [build, base, source],
+  )
+  await harness.owner.query(
     'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
       "facets, evaluation, passed) values ($1, $2, $3, $4, 10, 1, '{}', '{}', true)",
     [version, base, build, state],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
     [projection, version],
   )
-  await rig.owner.query(
+  await harness.owner.query(
     'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
       "$2, '{}', 'evidence_probability', 0.5)",
     [profile, projection],

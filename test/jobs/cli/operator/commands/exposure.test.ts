@@ -3,27 +3,27 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { exposureOf } from '#jobs/cli/operator/actions/exposure.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 // Processes are started one after the other, each with all its modules.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: OperatorRig
+let harness: OperatorHarness
 
 beforeAll(async () => {
-  rig = await openRig()
-  await createEntitledClients(rig)
+  harness = await openOperatorHarness()
+  await createEntitledClients(harness)
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 describe('exposure', () => {
   const now = (minutesAgo: number): string => new Date(Date.now() - minutesAgo * 60_000).toISOString()
   const days = 24 * 60
 
   beforeAll(async () => {
-    const base = (await rig.owner.query<{ id: string }>("select id from knowledge_bases where slug = 'rules'")).rows[0]
-      ?.id
+    const base = (await harness.owner.query<{ id: string }>("select id from knowledge_bases where slug = 'rules'"))
+      .rows[0]?.id
     const [snapshot, source, build, version, projection, profile] = [
       randomUUID(),
       randomUUID(),
@@ -32,56 +32,56 @@ describe('exposure', () => {
       randomUUID(),
       randomUUID(),
     ]
-    await rig.owner.query(
+    await harness.owner.query(
       'insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) ' +
         "values ($1, $2, 's', 'text/markdown', sha256('x'), 1)",
       [snapshot, base],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
       [source, base, [snapshot]],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       "insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')",
       [build, base, source],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
         "facets, evaluation, passed) values ($1, $2, $3, 'active', 25, 1, '{}', '{}', true)",
       [version, base, build],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
       [projection, version],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
         "$2, '{}', 'evidence_probability', 0.5)",
       [profile, projection],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)',
       [base, version, profile],
     )
-    await rig.owner.query(
+    await harness.owner.query(
       "insert into limit_epochs (organization_id, epoch, redis_run_id) select id, 4, 'run' from " +
         "organizations where name = 'Bank'",
     )
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Bank/Desk',
       at: now(31 * days),
       state: 'delivered',
       decision: 'answer',
       passages: ['old'],
     })
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Bank/Desk',
       at: now(60),
       state: 'delivered',
       decision: 'answer',
       passages: ['a', 'b', 'c'],
     })
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Bank/Bot',
       at: now(30),
       state: 'delivered',
@@ -91,7 +91,7 @@ describe('exposure', () => {
   })
 
   test('distinct passages of all clients of the organization count within the window, against floor and share', async () => {
-    const shown = z.array(z.record(z.string(), z.unknown())).parse(await rig.cli.json('exposure', 'show'))
+    const shown = z.array(z.record(z.string(), z.unknown())).parse(await harness.cli.json('exposure', 'show'))
     // 10 % of 25 lies under the floor of 3; 20 % of 25 is 5.
     expect(shown).toMatchObject([
       {
@@ -105,14 +105,20 @@ describe('exposure', () => {
       },
       { organization: 'Fund', distinct_passages: 0, state: 'open' },
     ])
-    await use(rig.owner, { client: 'Bank/Bot', at: now(20), state: 'delivered', decision: 'answer', passages: ['e'] })
-    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([
+    await use(harness.owner, {
+      client: 'Bank/Bot',
+      at: now(20),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['e'],
+    })
+    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([
       { distinct_passages: 5, state: 'stopped' },
     ])
   })
 
   test('a release forgets what was served, moves the counters to a new epoch, and says why in the trail', async () => {
-    const released = await rig.cli.run(
+    const released = await harness.cli.run(
       'exposure',
       'release',
       'Bank',
@@ -122,25 +128,25 @@ describe('exposure', () => {
       'agreed bulk review',
     )
     expect(released).toMatchObject({ code: 0, stderr: '' })
-    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([
+    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([
       { organization: 'Bank', distinct_passages: 0, state: 'open' },
     ])
-    const { rows } = await rig.owner.query<{ epoch: string }>(
+    const { rows } = await harness.owner.query<{ epoch: string }>(
       "select l.epoch from limit_epochs l join organizations o on o.id = l.organization_id where o.name = 'Bank'",
     )
     expect(rows).toEqual([{ epoch: '5' }])
-    const trail = await rig.owner.query(
+    const trail = await harness.owner.query(
       "select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk " +
         "review' and (detail ->> 'distinct_passages')::int = 5",
     )
     expect(trail.rowCount).toBe(1)
-    await use(rig.owner, {
+    await use(harness.owner, {
       client: 'Bank/Bot',
       at: new Date(Date.now() + 1_000).toISOString(),
       state: 'delivered',
       decision: 'answer',
       passages: ['f'],
     })
-    expect(await exposureOf(rig.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 1 }])
+    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 1 }])
   })
 })

@@ -4,24 +4,24 @@ import { z } from 'zod'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
-import { createTestRedis } from '#test/support/redis.ts'
+import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
-import { openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const quiet = createLog('test', 'silent')
 // Processes are started one after the other, each with all its modules.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: OperatorRig
+let harness: OperatorHarness
 let redis: TestRedis
 
 beforeAll(async () => {
-  redis = await createTestRedis()
-  rig = await openRig({ REDIS_URL: redis.url })
+  redis = await openTestRedis()
+  harness = await openOperatorHarness({ REDIS_URL: redis.url })
 })
 afterAll(async () => {
-  await rig.close()
+  await harness.close()
   await redis.release()
 })
 
@@ -39,16 +39,16 @@ test('a failed job is listed with its reason and runs again when asked', async (
     await failing.close()
     const states = z
       .object({ queues: z.array(z.object({ queue: z.string(), failed: z.int() })), failed: z.array(z.unknown()) })
-      .parse(await rig.cli.json('jobs', 'list'))
+      .parse(await harness.cli.json('jobs', 'list'))
     expect(states.queues.find(({ queue: name }) => name === 'maintenance')?.failed).toBe(1)
     expect(states.failed).toMatchObject([
       { queue: 'maintenance', id: 'sweep-1', attempts: 1, reason: 'the disk is full' },
     ])
-    expect(await rig.cli.json('jobs', 'show', 'maintenance', 'sweep-1')).toMatchObject({ state: 'failed' })
-    expect((await rig.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')).code).toBe(0)
-    const again = await rig.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')
+    expect(await harness.cli.json('jobs', 'show', 'maintenance', 'sweep-1')).toMatchObject({ state: 'failed' })
+    expect((await harness.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')).code).toBe(0)
+    const again = await harness.cli.run('jobs', 'retry', 'maintenance', 'sweep-1')
     expect(again).toMatchObject({ code: 1, stderr: 'The job is waiting, not failed: there is nothing to retry.\n' })
-    const unknown = await rig.cli.run('jobs', 'show', 'maintenance', 'sweep-2')
+    const unknown = await harness.cli.run('jobs', 'show', 'maintenance', 'sweep-2')
     expect(unknown.stderr).toMatch(/^The queue maintenance has no job "sweep-2": finished jobs are forgotten/)
   } finally {
     await failing.close()

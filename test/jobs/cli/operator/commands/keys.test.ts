@@ -6,13 +6,13 @@ import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/cli/operator/actions/api-keys.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
-import { everythingStored, openRig } from '#test/support/operator/harness.ts'
-import type { OperatorRig } from '#test/support/operator/harness.ts'
+import { everythingStored, openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 // Processes are started one after the other, each with all its modules.
 vi.setConfig({ testTimeout: 90_000 })
 
-let rig: OperatorRig
+let harness: OperatorHarness
 const issuedSchema = z.object({
   id: z.uuid(),
   key: z.string(),
@@ -25,12 +25,12 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 beforeAll(async () => {
-  rig = await openRig()
-  await createOrganization(rig.operator, { name: 'Harbour Bank', serviceSecret: rig.serviceSecret })
-  await createClient(rig.operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
-  await createPlan(rig.operator, { name: 'beta' })
-  await createKnowledgeBase(rig.operator, { slug: 'rules', title: 'Rules' })
-  await grantEntitlement(rig.operator, {
+  harness = await openOperatorHarness()
+  await createOrganization(harness.operator, { name: 'Harbour Bank', serviceSecret: harness.serviceSecret })
+  await createClient(harness.operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
+  await createPlan(harness.operator, { name: 'beta' })
+  await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
+  await grantEntitlement(harness.operator, {
     client: 'Advice Desk',
     environment: 'test',
     knowledgeBase: 'rules',
@@ -40,19 +40,24 @@ beforeAll(async () => {
     subjects: null,
   })
 })
-afterAll(() => rig.close())
+afterAll(() => harness.close())
 
 function issue(
   further: { readonly expiresInDays?: number; readonly scopes?: readonly string[] } = {},
 ): ReturnType<typeof issueKeyFor> {
-  return issueKeyFor(rig.operator, { client: 'Advice Desk', environment: 'test', peppers: rig.peppers, ...further })
+  return issueKeyFor(harness.operator, {
+    client: 'Advice Desk',
+    environment: 'test',
+    peppers: harness.peppers,
+    ...further,
+  })
 }
 
 /** As a gateway would look it up now. */
 async function accepted(key: string): Promise<boolean> {
-  const [pepper] = rig.peppers
+  const [pepper] = harness.peppers
   if (pepper === undefined) throw new Error('no pepper')
-  const { rowCount } = await rig.owner.query(
+  const { rowCount } = await harness.owner.query(
     'select 1 from api_keys where digest = $1 and revoked_at is null and expires_at > now()',
     [keyDigest(key, pepper)],
   )
@@ -61,29 +66,29 @@ async function accepted(key: string): Promise<boolean> {
 
 test('a key is printed once and stored nowhere: not in any table, list or audit row', async () => {
   const issued = issuedSchema.parse(
-    await rig.cli.json('keys', 'issue', '--client', 'Advice Desk', '--environment', 'test'),
+    await harness.cli.json('keys', 'issue', '--client', 'Advice Desk', '--environment', 'test'),
   )
   expect(keyIsWellFormed(issued.key)).toBe(true)
   expect(issued).toMatchObject({ environment: 'test', scopes: ['retrieval:read'] })
   expect(Math.round((issued.expires_at.getTime() - Date.now()) / DAY_MS)).toBe(365)
   expect(await accepted(issued.key)).toBe(true)
 
-  const stored = await everythingStored(rig.owner)
+  const stored = await everythingStored(harness.owner)
   expect(stored).toContain(issued.prefix)
   for (const form of [issued.key, issued.key.slice(issued.prefix.length), Buffer.from(issued.key).toString('hex')])
     expect(stored.includes(form)).toBe(false)
 
-  const [pepper] = rig.peppers
+  const [pepper] = harness.peppers
   const digest = pepper === undefined ? '' : keyDigest(issued.key, pepper).toString('hex')
   expect(stored).toContain(digest)
-  const listed = JSON.stringify(await rig.cli.json('keys', 'list'))
+  const listed = JSON.stringify(await harness.cli.json('keys', 'list'))
   expect(listed).toContain(issued.prefix)
   expect(listed).not.toContain(digest)
   expect(listed).not.toContain(issued.key.slice(issued.prefix.length))
 })
 
 test('for people the key stands alone on the first line', async () => {
-  const { code, stdout } = await rig.cli.run(
+  const { code, stdout } = await harness.cli.run(
     'keys',
     'issue',
     '--client',
@@ -101,7 +106,7 @@ test('for people the key stands alone on the first line', async () => {
 })
 
 test('a key is refused to a client without an entitlement in that environment', async () => {
-  const refused = await rig.cli.run('keys', 'issue', '--client', 'Advice Desk', '--environment', 'live')
+  const refused = await harness.cli.run('keys', 'issue', '--client', 'Advice Desk', '--environment', 'live')
   expect(refused).toEqual({
     code: 1,
     stdout: '',
@@ -125,7 +130,7 @@ test(
     const old = await issue({ scopes: ['retrieval:read', 'other:read'] })
     const successor = issuedSchema
       .extend({ replaces: z.object({ id: z.uuid(), expires_at: z.coerce.date() }) })
-      .parse(await rig.cli.json('keys', 'rotate', old.id, '--overlap-hours', '2'))
+      .parse(await harness.cli.json('keys', 'rotate', old.id, '--overlap-hours', '2'))
     expect(successor).toMatchObject({
       environment: 'test',
       scopes: ['retrieval:read', 'other:read'],
@@ -133,43 +138,44 @@ test(
     })
     expect([await accepted(old.key), await accepted(successor.key)]).toEqual([true, true])
     expect(Math.abs(successor.replaces.expires_at.getTime() - Date.now() - 2 * HOUR_MS)).toBeLessThan(HOUR_MS)
-    await rig.owner.query("update api_keys set expires_at = expires_at - interval '2 hours 1 minute' where id = $1", [
-      old.id,
-    ])
+    await harness.owner.query(
+      "update api_keys set expires_at = expires_at - interval '2 hours 1 minute' where id = $1",
+      [old.id],
+    )
     expect([await accepted(old.key), await accepted(successor.key)]).toEqual([false, true])
   },
 )
 
 test('without an overlap the old key ends at once; an overlap never lengthens a life', async () => {
   const first = await issue({ expiresInDays: 1 })
-  const second = await rotateKey(rig.operator, {
+  const second = await rotateKey(harness.operator, {
     key: first.id,
     overlapHours: 720,
     expiresInDays: 1,
-    peppers: rig.peppers,
+    peppers: harness.peppers,
   })
   expect(second.replaces.expires_at).toEqual(first.expires_at)
-  await rotateKey(rig.operator, { key: second.id, overlapHours: 0, peppers: rig.peppers })
+  await rotateKey(harness.operator, { key: second.id, overlapHours: 0, peppers: harness.peppers })
   expect(await accepted(second.key)).toBe(false)
-  await expect(rotateKey(rig.operator, { key: second.id, peppers: rig.peppers })).rejects.toThrow(
+  await expect(rotateKey(harness.operator, { key: second.id, peppers: harness.peppers })).rejects.toThrow(
     /is expired, there is nothing to rotate: issue a new one/,
   )
 })
 
 test('a revoked key is refused at once and can neither be revoked nor rotated again', async () => {
   const issued = await issue()
-  const revoked = await rig.cli.run('keys', 'revoke', issued.id)
+  const revoked = await harness.cli.run('keys', 'revoke', issued.id)
   expect(revoked).toMatchObject({ code: 0, stderr: '' })
   expect(await accepted(issued.key)).toBe(false)
-  await expect(revokeKeyNow(rig.operator, issued.id)).rejects.toThrow('is revoked already: nothing was changed.')
-  await expect(rotateKey(rig.operator, { key: issued.id, peppers: rig.peppers })).rejects.toThrow(
+  await expect(revokeKeyNow(harness.operator, issued.id)).rejects.toThrow('is revoked already: nothing was changed.')
+  await expect(rotateKey(harness.operator, { key: issued.id, peppers: harness.peppers })).rejects.toThrow(
     'is revoked, there is nothing to rotate',
   )
 })
 
 test('naming a key by the key itself is refused without repeating it', async () => {
   const issued = await issue()
-  const { code, stderr } = await rig.cli.run('keys', 'revoke', issued.key)
+  const { code, stderr } = await harness.cli.run('keys', 'revoke', issued.key)
   expect(code).toBe(1)
   expect(stderr).toContain('keep the key itself out of your shell history')
   expect(stderr).not.toContain(issued.key)
@@ -178,14 +184,14 @@ test('naming a key by the key itself is refused without repeating it', async () 
 
 test('issue, rotation and revocation each leave one audit row with actor and prefix', async () => {
   const issued = await issue()
-  const rotated = await rotateKey(rig.operator, { key: issued.id, peppers: rig.peppers })
-  await revokeKeyNow(rig.operator, issued.id)
-  const rows = await listAudit(rig.operator.database, { action: 'key', limit: 3 })
+  const rotated = await rotateKey(harness.operator, { key: issued.id, peppers: harness.peppers })
+  await revokeKeyNow(harness.operator, issued.id)
+  const rows = await listAudit(harness.operator.database, { action: 'key', limit: 3 })
   expect(rows.map(({ actor, action, subject }) => [actor, action, subject])).toEqual([
     ['tester', 'key.revoke', `key:${issued.id}`],
     ['tester', 'key.rotate', `key:${rotated.id}`],
     ['tester', 'key.issue', `key:${issued.id}`],
   ])
   expect(rows[1]?.detail).toMatchObject({ prefix: rotated.prefix, replaces: { id: issued.id } })
-  expect(await listAudit(rig.operator.database, { about: issued.id, limit: 10 })).toHaveLength(3)
+  expect(await listAudit(harness.operator.database, { about: issued.id, limit: 10 })).toHaveLength(3)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import type { SearchReply } from '#core/rpc/search-client.ts'
+import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
 import { searchable } from '#test/support/search-node/searchable.ts'
@@ -29,10 +29,10 @@ beforeAll(async () => {
 })
 afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchReply => corpus.ask(change)
+const ask = (change: Partial<SearchInput>): SearchResult => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
-const named = ({ passages }: SearchReply): string[] =>
-  passages.filter((passage) => passage.named).map(({ source_id }) => source_id)
+const named = ({ passages }: SearchResult): string[] =>
+  passages.filter((passage) => passage.cited).map(({ sourceId }) => sourceId)
 const vector = (): Float32Array => queryNear(rows, 5, seededRandom(seed))
 const ENGLISH = { ...EVERYTHING, languages: ['en'] }
 
@@ -40,12 +40,12 @@ describe('a provision that the query names', () => {
   test.each<[string, Partial<SearchInput>]>([
     ['words alone', {}],
     ['weighted scores', { vector: undefined }],
-    ['weighted scores, nearly all on the vector', { ranking: { ...RANKING, dense_weight: 0.99 } }],
+    ['weighted scores, nearly all on the vector', { ranking: { ...RANKING, denseWeight: 0.99 } }],
     ['reciprocal ranks', { ranking: { ...RANKING, fusion: 'rrf' } }],
   ])('comes first and is marked, however much better others match by %s', (name, change) => {
     const text = `What does BEE 6.5.2 say of ${ownWord(5)} and ${questionOn(3, seededRandom(seed))}?`
     const reply = ask({ text, limit: 10, ...(name === 'words alone' ? {} : { vector: vector() }), ...change })
-    expect(reply.passages[0]).toMatchObject({ source_id: sourceOf(33), named: true })
+    expect(reply.passages[0]).toMatchObject({ sourceId: sourceOf(33), cited: true })
     expect(named(reply)).toEqual([sourceOf(33)])
     expect(reply.passages.length).toBeGreaterThan(1)
     expect(reply.unsupported).toEqual([])
@@ -130,7 +130,7 @@ describe('a provision that cannot be served', () => {
 
   test('changes nothing in the passages', () => {
     const [with40, without] = ['BEE 40.1', 'BEE'].map((name) =>
-      ask({ text: `${ownWord(5)} ${name}`, vector: vector(), ranking: { ...RANKING, dense_weight: 1 } }),
+      ask({ text: `${ownWord(5)} ${name}`, vector: vector(), ranking: { ...RANKING, denseWeight: 1 } }),
     )
     expect(with40?.passages).toEqual(without?.passages)
     expect(with40?.passages).toHaveLength(5)

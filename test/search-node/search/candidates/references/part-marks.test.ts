@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { textsMarking } from '#search-node/search/candidates/references/part-marks.ts'
 
 describe('the part of a provision that a text marks', () => {
-  it.each([
+  test.each([
     ['(f)\nlegitimate interests', ['f']],
     ['1.   Processing is lawful only if:\n(a)\nconsent;\n(f)\ninterests.', ['1', 'f']],
     ['(1) Dieses Gesetz gilt.\n\n1.  öffentliche Stellen\n\n    a)  Bundesrecht', ['1', '1', 'a']],
@@ -15,7 +15,7 @@ describe('the part of a provision that a text marks', () => {
     expect(textsMarking([text], parts)).toEqual([0])
   })
 
-  it.each([
+  test.each([
     ['Under Article 6(1)(f) it is lawful.', ['f']],
     ['It happened in chapter 2. The Agency acts.', ['2']],
     ['1.   Processing is lawful.', ['2']],
@@ -27,13 +27,13 @@ describe('the part of a provision that a text marks', () => {
     expect(textsMarking([text], parts)).toEqual([])
   })
 
-  it('may lie in another piece of a text that was cut than the part around it', () => {
+  test('may lie in another piece of a text that was cut than the part around it', () => {
     expect(
       textsMarking(['(1) The keeper:\n(a) counts;', '(b) reports.\n(2) The register.', '(c) ends.'], ['1', 'b']),
     ).toEqual([1])
   })
 
-  it('is looked for as it is written, whatever signs it holds', () => {
+  test('is looked for as it is written, whatever signs it holds', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, maxLength: 8 }).filter((part) => part.trim() === part),
@@ -44,7 +44,7 @@ describe('the part of a provision that a text marks', () => {
     )
   })
 
-  it('is found in time linear in the text', () => {
+  test('is found in time linear in the text', () => {
     const timeMs = (length: number): number => {
       const text = '(a'.repeat(length)
       const start = performance.now()

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openReferences } from '#core/index/references/reader.ts'
-import type { ReferencesIndex } from '#core/index/references/reader.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openReferencesReader } from '#core/index/references/reader.ts'
+import type { ReferencesReader } from '#core/index/references/reader.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
 import {
-  NAMED_REFERENCES_MAX,
-  RAISED_ROWS_MAX,
+  EXPLICIT_REFERENCES_MAX,
+  CITED_ROWS_MAX,
   resolveReferences,
 } from '#search-node/search/candidates/references/resolve.ts'
 import type { ResolvedReferences } from '#search-node/search/candidates/references/resolve.ts'
@@ -27,7 +27,7 @@ const ACTS: readonly ActEntry[] = [
 ]
 
 let folder: string
-let index: ReferencesIndex | undefined
+let index: ReferencesReader | undefined
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'resolve-'))
 })
@@ -44,7 +44,7 @@ function resolve(query: string, passages: readonly Passage[]): ResolvedReference
   writeFileSync(join(folder, 'references.json'), JSON.stringify(references))
   writeFileSync(join(folder, 'references.bin'), bytes)
   index?.close()
-  index = openReferences(folder)
+  index = openReferencesReader(folder)
   const entitled = (row: number): boolean => passages[row]?.entitled !== false
   return resolveReferences(query, index, {
     entitled,
@@ -57,7 +57,7 @@ const own = (...references: readonly string[]): Passage => ({ references })
 const ART_6 = 'celex:32016R0679#6'
 
 describe('a provision that the query names', () => {
-  it('raises its own passage, and then those of its parts, above all others', () => {
+  test('raises its own passage, and then those of its parts, above all others', () => {
     const { rows, unsupported } = resolve('What does Article 6(1) GDPR allow?', [
       own(`${ART_6}/1/f`),
       own(`${ART_6}/1`),
@@ -73,7 +73,7 @@ describe('a provision that the query names', () => {
     expect(unsupported).toEqual([])
   })
 
-  it('without its act is found in every act', () => {
+  test('without its act is found in every act', () => {
     const { rows } = resolve('Welche Pflichten nennt § 433?', [
       own('de:bgb#433'),
       own('de:hgb#433/1'),
@@ -82,19 +82,19 @@ describe('a provision that the query names', () => {
     expect(new Set(rows.keys())).toEqual(new Set([0, 1]))
   })
 
-  it('that the corpus does not hold is reported with its canonical form, and raises nothing', () => {
+  test('that the corpus does not hold is reported with its canonical form, and raises nothing', () => {
     expect(resolve('Is Article 99 GDPR met?', [own(`${ART_6}/1`)])).toEqual({
       rows: new Map(),
       unsupported: [{ text: 'Article 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }],
     })
   })
 
-  it('of an act that the corpus does not hold is not in the corpus', () => {
+  test('of an act that the corpus does not hold is not in the corpus', () => {
     const { unsupported } = resolve('Does 12 CFR 1003.2(g) apply?', [own(`${ART_6}/1`)])
     expect(unsupported).toMatchObject([{ normalized: 'cfr:12/1003#2/g', reason: 'not_in_corpus' }])
   })
 
-  it('is outside the filters only where the entitlement reaches it', () => {
+  test('is outside the filters only where the entitlement reaches it', () => {
     const query = 'Is Article 6 GDPR met?'
     expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }]).unsupported).toMatchObject([
       { reason: 'outside_filters' },
@@ -108,17 +108,17 @@ describe('a provision that the query names', () => {
     })
   })
 
-  it('never raises a passage that the filters exclude', () => {
+  test('never raises a passage that the filters exclude', () => {
     expect(
       resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).rows,
     ).toEqual(new Map([[1, 1]]))
   })
 
-  it('named twice is reported once', () => {
+  test('named twice is reported once', () => {
     expect(resolve('Article 99 GDPR, I mean Art. 99 GDPR?', [own(ART_6)]).unsupported).toHaveLength(1)
   })
 
-  it('stands beside others: each is looked up for itself', () => {
+  test('stands beside others: each is looked up for itself', () => {
     const { rows, unsupported } = resolve('Compare Article 6 GDPR with Article 99 GDPR and BEE 1.2.', [
       own(ART_6),
       own('rulebook:bee#1/2'),
@@ -137,18 +137,18 @@ describe('a provision finer than the corpus is cut', () => {
     text: '1.   Processing is lawful only if:\n(a)\nconsent;\n(f)\ninterests.',
   }
 
-  it('is supported by the passage around it that marks it', () => {
+  test('is supported by the passage around it that marks it', () => {
     expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toEqual({ rows: new Map([[0, 2]]), unsupported: [] })
   })
 
-  it('is not in the corpus where the passage around it does not mark it', () => {
+  test('is not in the corpus where the passage around it does not mark it', () => {
     expect(resolve('Article 6(1)(z) GDPR?', [paragraph])).toMatchObject({
       rows: new Map(),
       unsupported: [{ reason: 'not_in_corpus' }],
     })
   })
 
-  it('is not supported by the act alone, nor by a part beside it', () => {
+  test('is not supported by the act alone, nor by a part beside it', () => {
     const { unsupported } = resolve('Article 7(1)(f) GDPR?', [
       own('celex:32016R0679'),
       { references: ['celex:32016R0679#7/2'], text: '(1)\n(f)' },
@@ -156,7 +156,7 @@ describe('a provision finer than the corpus is cut', () => {
     expect(unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
   })
 
-  it('may leave a level out, as people do', () => {
+  test('may leave a level out, as people do', () => {
     expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).rows).toEqual(
       new Map([[0, 2]]),
     )
@@ -166,7 +166,7 @@ describe('a provision finer than the corpus is cut', () => {
     expect(resolve('Article 6(g) GDPR?', [paragraph]).unsupported).toMatchObject([{ reason: 'not_in_corpus' }])
   })
 
-  it('is outside the filters where they exclude the passage around it', () => {
+  test('is outside the filters where they exclude the passage around it', () => {
     expect(resolve('Article 6(1)(f) GDPR?', [{ ...paragraph, allowed: false }]).unsupported).toMatchObject([
       { reason: 'outside_filters' },
     ])
@@ -174,7 +174,7 @@ describe('a provision finer than the corpus is cut', () => {
 })
 
 describe('what is more than a provision', () => {
-  it('a chapter of a rulebook is the rules that its number begins', () => {
+  test('a chapter of a rulebook is the rules that its number begins', () => {
     const { rows, unsupported } = resolve('What does Chapter 9 of the BEE Rulebook ask for?', [
       own('rulebook:bee#9/1/1'),
       own('rulebook:bee#1/9'),
@@ -183,13 +183,13 @@ describe('what is more than a provision', () => {
     expect(unsupported).toEqual([])
   })
 
-  it('an appendix of a rulebook is found by the number of its rules alone', () => {
+  test('an appendix of a rulebook is found by the number of its rules alone', () => {
     expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).rows).toEqual(
       new Map([[0, 0]]),
     )
   })
 
-  it('a chapter counts as its act where no passage says in which chapter it stands', () => {
+  test('a chapter counts as its act where no passage says in which chapter it stands', () => {
     const query = 'What does Chapter III GDPR grant?'
     expect(resolve(query, [own(`${ART_6}/1`)])).toEqual({ rows: new Map(), unsupported: [] })
     expect(resolve(query, [own(`${ART_6}/1`, 'celex:32016R0679#chapter-2')]).unsupported).toMatchObject([
@@ -201,7 +201,7 @@ describe('what is more than a provision', () => {
     ])
   })
 
-  it('an act is supported by any passage of it, and raises none', () => {
+  test('an act is supported by any passage of it, and raises none', () => {
     expect(resolve('What is the General Data Protection Regulation about?', [own(`${ART_6}/1`)])).toEqual({
       rows: new Map(),
       unsupported: [],
@@ -211,21 +211,21 @@ describe('what is more than a provision', () => {
     ).toMatchObject([{ reason: 'not_in_corpus' }])
   })
 
-  it('a query without references changes nothing', () => {
+  test('a query without references changes nothing', () => {
     expect(resolve('When must a keeper register a hive?', [own(ART_6)])).toEqual({ rows: new Map(), unsupported: [] })
   })
 })
 
 describe('bounds', () => {
-  it('a query of nothing but references is looked up as far as the bound', () => {
-    const query = Array.from({ length: NAMED_REFERENCES_MAX + 10 }, (_, n) => `Article ${n + 100} GDPR`).join(', ')
-    expect(resolve(query, [own(ART_6)]).unsupported).toHaveLength(NAMED_REFERENCES_MAX)
+  test('a query of nothing but references is looked up as far as the bound', () => {
+    const query = Array.from({ length: EXPLICIT_REFERENCES_MAX + 10 }, (_, n) => `Article ${n + 100} GDPR`).join(', ')
+    expect(resolve(query, [own(ART_6)]).unsupported).toHaveLength(EXPLICIT_REFERENCES_MAX)
   })
 
-  it('the nearest rows are kept where a provision holds more than may be raised', () => {
-    const many = Array.from({ length: RAISED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
+  test('the nearest rows are kept where a provision holds more than may be raised', () => {
+    const many = Array.from({ length: CITED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
     const { rows } = resolve('Article 6 GDPR?', [...many, own(ART_6)])
-    expect(rows.size).toBe(RAISED_ROWS_MAX)
+    expect(rows.size).toBe(CITED_ROWS_MAX)
     expect(rows.get(many.length)).toBe(0)
     expect(rows.has(0)).toBe(true)
     expect(rows.has(many.length - 1)).toBe(false)

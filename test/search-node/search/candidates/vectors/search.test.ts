@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { allowedRows } from '#search-node/search/filter-bitset.ts'
+import { filterBitset } from '#search-node/search/filter-bitset.ts'
 import { cosines, denseRows } from '#search-node/search/candidates/vectors/search.ts'
-import { artifactRef, openMapping } from '#core/index/format/reader.ts'
-import type { Mapping } from '#core/index/format/reader.ts'
+import { artifactRef, openIndex } from '#core/index/format/reader.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
 import {
   allows,
   bruteForce,
@@ -29,13 +29,13 @@ const EVERYTHING: TestFilters = {
   languages: ['de', 'en'],
   jurisdictions: ['XA', 'XB'],
   subjects: [],
-  any_subject: true,
-  verification_statuses: ['verified'],
-  in_force_on: '',
+  anySubject: true,
+  verificationStatuses: ['verified'],
+  inForceOn: '',
   documents: [],
 }
 
-const open = ({ folder, manifest }: TestArtifact): Mapping => openMapping(artifactRef(folder, manifest))
+const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
 
 let store: string
 beforeAll(() => {
@@ -48,8 +48,8 @@ interface Found {
   readonly chunkIds: readonly string[]
 }
 
-function nearest(mapping: Mapping, query: Float32Array, filters: TestFilters, limit = LIMIT): Found {
-  const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
+function nearest(mapping: IndexReader, query: Float32Array, filters: TestFilters, limit = LIMIT): Found {
+  const allowed = filterBitset(filters, mapping.passages, mapping.facets, mapping.allowedCache)
   const { plan, rows } = denseRows(mapping, query, allowed, limit, EXPANSION)
   const candidates = Uint32Array.from(rows).sort()
   const scores = cosines(mapping.vectors, candidates, query)
@@ -62,7 +62,7 @@ function nearest(mapping: Mapping, query: Float32Array, filters: TestFilters, li
  * of equals is right. Asserts that every row is allowed and that there are as many as there can be.
  */
 function recallOf(
-  mapping: Mapping,
+  mapping: IndexReader,
   rows: readonly ArtifactRow[],
   filtersOf: (nearRow: number) => TestFilters,
   queries = 40,
@@ -91,7 +91,7 @@ const ROWS = 6_000
 const CLUSTERS = 100
 
 describe('a version that is divided into cells', () => {
-  let mapping: Mapping
+  let mapping: IndexReader
   let artifact: TestArtifact
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe('a version that is divided into cells', () => {
 
   test.each(Object.keys(SHARES))('finds the true best ten where the filter %s allows passages at random', (subject) => {
     expect(
-      recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: [subject] })).recall,
+      recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: [subject] })).recall,
     ).toBeGreaterThanOrEqual(0.98)
   })
 
@@ -129,7 +129,7 @@ describe('a version that is divided into cells', () => {
     (kept) => {
       const filters = (row: number): TestFilters => ({
         ...EVERYTHING,
-        any_subject: false,
+        anySubject: false,
         subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
       })
       expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
@@ -141,7 +141,7 @@ describe('a version that is divided into cells', () => {
     (kept) => {
       const filters = (row: number): TestFilters => ({
         ...EVERYTHING,
-        any_subject: false,
+        anySubject: false,
         subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
       })
       expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
@@ -151,7 +151,7 @@ describe('a version that is divided into cells', () => {
   test('scores few allowed rows one by one and many cell by cell', () => {
     expect([...recallOf(mapping, rows, () => EVERYTHING, 5).plans]).toEqual(['cells'])
     expect([
-      ...recallOf(mapping, rows, () => ({ ...EVERYTHING, any_subject: false, subjects: ['s01'] }), 5).plans,
+      ...recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: ['s01'] }), 5).plans,
     ]).toEqual(['exact'])
   })
 
@@ -175,7 +175,7 @@ describe('a version that is divided into cells', () => {
       .filter((_, at) => at % 7 === 0)
       .slice(0, count)
     const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
-    const allowed = allowedRows(filters, mapping.passages, mapping.facets, mapping.allowedCache)
+    const allowed = filterBitset(filters, mapping.passages, mapping.facets, mapping.allowedCache)
     expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
     expect(recallOf(mapping, rows, () => filters, 10).recall).toBe(1)
   })
@@ -188,7 +188,7 @@ describe('a version that is divided into cells', () => {
       [''],
     ])
       expect(
-        allowedRows({ ...EVERYTHING, documents }, mapping.passages, mapping.facets, mapping.allowedCache).count,
+        filterBitset({ ...EVERYTHING, documents }, mapping.passages, mapping.facets, mapping.allowedCache).count,
       ).toBe(0)
   })
 })
@@ -213,7 +213,7 @@ function lowRank(random: () => number, dimensions: number, clusters: number): (c
 }
 
 describe('a version whose vectors differ in few directions', () => {
-  let mapping: Mapping
+  let mapping: IndexReader
   let rows: readonly ArtifactRow[]
   beforeAll(async () => {
     const random = seededRandom(seed)
@@ -235,8 +235,8 @@ describe('a version whose vectors differ in few directions', () => {
   test.each<[string, Partial<TestFilters>]>([
     ['no filter', {}],
     ['half of the topics', { languages: ['en'] }],
-    ['one topic', { any_subject: false, subjects: ['topic-3'] }],
-    ['few topics', { any_subject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
+    ['one topic', { anySubject: false, subjects: ['topic-3'] }],
+    ['few topics', { anySubject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
   ])('is searched by heads, and the true best ten are found under %s', (_, filters) => {
     expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters })).recall).toBeGreaterThanOrEqual(0.98)
   })

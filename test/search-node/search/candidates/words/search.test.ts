@@ -3,7 +3,7 @@ import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { analyzeQuestion } from '#core/index/analysis/analyzer.ts'
-import { openLexical } from '#core/index/lexical/reader.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
@@ -191,13 +191,13 @@ describe('an index is not opened', () => {
   test.each(['lexical.terms', 'lexical.postings'])('when %s is longer or shorter than its description says', (file) => {
     withIndex(corpus, (_, folder) => {
       writeFileSync(join(folder, file), '.', { flag: 'a' })
-      expect(() => openLexical(folder, 1)).toThrow('not as long')
+      expect(() => openLexicalReader(folder, 1)).toThrow('not as long')
       truncateSync(join(folder, file), 1)
-      expect(() => openLexical(folder, 1)).toThrow('not as long')
+      expect(() => openLexicalReader(folder, 1)).toThrow('not as long')
     })
   })
 
   test('when it has another number of rows than the manifest', () => {
-    withIndex(corpus, (_, folder) => expect(() => openLexical(folder, 2)).toThrow('contradicts'))
+    withIndex(corpus, (_, folder) => expect(() => openLexicalReader(folder, 2)).toThrow('contradicts'))
   })
 })

@@ -1,4 +1,4 @@
-import type { Judgments } from '#jobs/evaluate/metrics/ranking.ts'
+import type { Qrels } from '#jobs/evaluate/metrics/ranking.ts'
 import { lineFault, textLines } from './text-lines.ts'
 
 const LABELS = ['answerable', 'unanswerable', 'partial'] as const
@@ -10,7 +10,7 @@ export type Answerability = (typeof LABELS)[number]
  * separated by white space, with or without a line of headings.
  * @throws OperatorError for a line that fits neither, or a pair that is judged twice and differently.
  */
-export async function readQrels(path: string, signal?: AbortSignal): Promise<ReadonlyMap<string, Judgments>> {
+export async function readQrels(path: string, signal?: AbortSignal): Promise<ReadonlyMap<string, Qrels>> {
   const judged = new Map<string, Map<string, number>>()
   let first = true
   for await (const { text, number } of textLines(path, signal)) {

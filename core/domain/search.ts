@@ -1,0 +1,100 @@
+/** What a search is asked and what it gives: the project's own types. `core/rpc` and `search-node/wire.ts` turn them into the proto's messages. */
+
+/** Values within one list are alternatives, lists combine. Each list is exact: a value that it does not name is not served. */
+export interface Filters {
+  readonly languages: readonly string[]
+  readonly jurisdictions: readonly string[]
+  /** Read unless `anySubject`; empty allows nothing. */
+  readonly subjects: readonly string[]
+  readonly anySubject: boolean
+  readonly verificationStatuses: readonly string[]
+  /** UTC day, YYYY-MM-DD, on which a revision must be in force; '': any day. */
+  readonly inForceOn: string
+  /** Document ids; empty: any document. */
+  readonly documents: readonly string[]
+}
+
+/** The parameters of a retrieval profile that shape the ranking. */
+export interface Ranking {
+  /** The minimum of rows that a search of the vectors scores; 0: the node's default. */
+  readonly rowsScoredMin: number
+  readonly fusion: 'weighted' | 'rrf'
+  /** Share of the vectors in the fused score, in [0, 1]. */
+  readonly denseWeight: number
+  /** The constant of reciprocal rank fusion. */
+  readonly rrfK: number
+  /** Passages of one document in one reply; 0: no cap. */
+  readonly perDocumentMax: number
+  /** UTC day, YYYY-MM-DD, on which one revision of each provision is shown; '': every revision is shown. */
+  readonly collapseRevisionsOn: string
+}
+
+export interface SearchQuery {
+  readonly projectionId: string
+  /** Any positive length; undefined: the words alone rank. */
+  readonly vector: Float32Array | undefined
+  /** Blank: the vector alone ranks. */
+  readonly text: string
+  /** Passages wanted. */
+  readonly limit: number
+  readonly filters: Filters
+  /** What the caller may see before the request's own filters. */
+  readonly entitled: Filters
+  readonly ranking: Ranking
+  /** Passages come with an empty text. */
+  readonly withoutText?: boolean
+  /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
+  readonly onlyRows?: Uint8Array | undefined
+}
+
+export interface FoundPassage {
+  readonly chunkId: string
+  readonly text: string
+  /** In [0, 1]; orders one result. */
+  readonly score: number
+  readonly document: {
+    readonly id: string
+    readonly revisionId: string
+    readonly title: string
+    readonly authority: string
+    readonly canonicalUrl: string
+    /** ISO 8601 UTC with milliseconds. */
+    readonly publishedAt: string
+    readonly effectiveAt: string
+  }
+  readonly citation: { readonly label: string; readonly sourceAnchor: string; readonly sourceSnapshotId: string }
+  readonly metadata: { readonly language: string; readonly jurisdiction: string; readonly verificationStatus: string }
+  readonly place: {
+    /** Place within the revision, from 0. */
+    readonly ordinal: number
+    /** Passages of the document in this version, over all its revisions. */
+    readonly documentPassages: number
+  }
+  /** Whether an explicit reference of the question names the passage's provision or a part of it. */
+  readonly cited: boolean
+  /** Row of the artifact. */
+  readonly row: number
+  /** Identifier in the source, by which question sets name passages. */
+  readonly sourceId: string
+}
+
+/** A provision that the question names and that cannot be served. */
+export interface UnsupportedReference {
+  /** As written in the question. */
+  readonly text: string
+  /** Canonical form. */
+  readonly normalized: string
+  readonly reason: 'not_in_corpus' | 'outside_filters'
+}
+
+export interface SearchResult {
+  /** Scores do not increase; ties are ordered by chunk id. */
+  readonly passages: readonly FoundPassage[]
+  /** How the vectors were searched: `cells` or `exact`; `none` without a vector. */
+  readonly plan: string
+  /** Passages that the filters allow. */
+  readonly allowed: number
+  /** Query performance predictors, in the order of `PREDICTORS`; empty without a text. */
+  readonly predictors: readonly number[]
+  readonly unsupported: readonly UnsupportedReference[]
+}

@@ -1,0 +1,68 @@
+import { fileURLToPath } from 'node:url'
+import { loadPackageDefinition } from '@grpc/grpc-js'
+import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import type { Filters, FoundPassage, Ranking, UnsupportedReference } from '#core/domain/search.ts'
+
+/**
+ * The messages of `proto/search/v1/search.proto` as proto-loader gives them: its field names in camel case. Only the two edges use them: `search-client.ts` here and
+ * `search-node/wire.ts`.
+ */
+export interface RankingMessage extends Omit<Ranking, 'rowsScoredMin'> {
+  readonly expansion: number
+}
+export interface SearchRequest {
+  readonly projectionId: string
+  readonly queryVector: Buffer
+  readonly queryText: string
+  readonly limit: number
+  readonly filters: Filters
+  readonly entitled: Filters
+  readonly ranking: RankingMessage
+  readonly withoutText: boolean
+  readonly onlyRows: Buffer
+}
+export interface PassageMessage extends Omit<FoundPassage, 'cited'> {
+  readonly named: boolean
+}
+export interface SearchReply {
+  readonly passages: readonly PassageMessage[]
+  readonly plan: string
+  readonly allowed: number
+  readonly evidence: readonly number[]
+  readonly unsupported: readonly UnsupportedReference[]
+}
+export interface PrepareVersionRequest {
+  readonly projectionId: string
+  readonly manifestDigest: Uint8Array
+}
+export interface PrepareVersionReply {
+  readonly alreadyLoaded: boolean
+  readonly passages: number
+}
+export interface ReleaseVersionReply {
+  readonly wasLoaded: boolean
+}
+export interface GetStatusReply {
+  readonly loaded: readonly {
+    readonly projectionId: string
+    readonly manifestDigest: Buffer
+    readonly leases: number
+    readonly state: string
+  }[]
+  readonly threads: number
+  readonly queued: number
+  readonly queueMax: number
+}
+
+const protoFile = fileURLToPath(new URL('../../proto/search/v1/search.proto', import.meta.url))
+
+function constructor(): ServiceClientConstructor {
+  const definition = loadSync(protoFile, { longs: Number, enums: String, defaults: true, arrays: true, objects: true })
+  let node: unknown = loadPackageDefinition(definition)
+  for (const part of ['evidence', 'search', 'v1', 'SearchNode']) node = (node as Record<string, unknown>)[part]
+  return node as ServiceClientConstructor
+}
+
+export const SearchNodeConstructor = constructor()
+export const searchNodeService: ServiceDefinition = SearchNodeConstructor.service
