@@ -1,17 +1,32 @@
 import type { Access, Entitlement, ServingProfile } from '#core/db/access.ts'
 import { ServiceError } from '#core/platform/errors.ts'
+import { currentAccess } from './access.ts'
+import type { AccessDeps, KeyDigests } from './access.ts'
+import type { Exchange } from './exchange.ts'
 import type { RetrievalRequest } from './schema.ts'
 import { countCharacters } from './schema.ts'
 
 /** An entitlement that is active and has something to serve. */
 export type ActiveEntitlement = Entitlement & { readonly active_profile: ServingProfile }
 
+/** What the key may reach, and its entitlement to the requested knowledge base, from one read. */
+export interface Entitled {
+  readonly access: Access
+  readonly entitlement: ActiveEntitlement
+}
+
 /**
- * The caller's entitlement to the knowledge base. An unknown slug, one of somebody else's and an inactive one answer
- * identically.
- * @throws ServiceError ENTITLEMENT_INACTIVE; INVALID_REQUEST when the plan allows a shorter query.
+ * The caller's entitlement to the knowledge base. The access is read again, because it may have been taken away while a
+ * slow body came in. An unknown slug, one of another client and an inactive one answer identically.
+ * @throws ServiceError as `currentAccess`; ENTITLEMENT_INACTIVE; INVALID_REQUEST when the plan allows a shorter query.
  */
-export function entitle(access: Access, request: RetrievalRequest): ActiveEntitlement {
+export async function entitle(
+  deps: AccessDeps,
+  exchange: Exchange,
+  digests: KeyDigests,
+  request: RetrievalRequest,
+): Promise<Entitled> {
+  const access = await currentAccess(deps, exchange, digests)
   const entitlement = access.entitlements.find((candidate) => candidate.knowledge_base === request.knowledge_base)
   if (entitlement === undefined || !entitlement.active || entitlement.active_profile === null)
     throw new ServiceError('ENTITLEMENT_INACTIVE')
@@ -20,5 +35,5 @@ export function entitle(access: Access, request: RetrievalRequest): ActiveEntitl
     throw new ServiceError('INVALID_REQUEST', {
       details: [{ path: 'query', message: `must hold at most ${charactersMax} characters` }],
     })
-  return { ...entitlement, active_profile: entitlement.active_profile }
+  return { access, entitlement: { ...entitlement, active_profile: entitlement.active_profile } }
 }

@@ -7,7 +7,7 @@ import type { Log } from '#core/platform/log.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import { admit } from './admit.ts'
 import type { AdmitDeps } from './admit.ts'
-import { accessNow, authenticate } from './authenticate.ts'
+import { authenticate } from './authenticate.ts'
 import type { AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
 import { decide } from './decide.ts'
@@ -52,9 +52,7 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   try {
     const digests = await stage('authenticate', () => authenticate(deps, exchange))
     const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
-    // Read once more, mostly from the cache: while a slow body came in, the access may have been taken away.
-    const access = await accessNow(deps, exchange, digests)
-    const entitlement = await stage('entitle', () => entitle(access, request))
+    const { access, entitlement } = await stage('entitle', () => entitle(deps, exchange, digests, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
     const admission = await stage('admit', () =>

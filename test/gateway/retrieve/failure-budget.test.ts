@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { createFailureBudget } from '#gateway/retrieve/authenticate.ts'
+import { createFailureBudget } from '#gateway/retrieve/failure-budget.ts'
 
 const MAX = BOUNDS.failedKeysPerAddressPerMinute
 
