@@ -5,13 +5,14 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { ReservationInserted, ReservationWriter } from '#core/db/reservation-writer.ts'
 import { findByIdempotency } from '#core/db/reservations.ts'
-import { ServiceError } from '#core/platform/errors.ts'
+import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import { idempotencyDigest, queryFingerprint, unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import type { AdmissionDecision, Limiter } from '#core/limits/limiter.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
+import type { Windows } from './reply.ts'
 
 export interface AdmitDeps {
   readonly database: Database
@@ -22,10 +23,20 @@ export interface AdmitDeps {
 }
 
 /** A charged, reserved request: it must end in `record` or in a refund. */
-export interface Admission {
+export interface Admitted {
+  readonly status: 'admitted'
   readonly scope: LimitScope
-  readonly decision: AdmissionDecision
+  readonly windows: Windows
 }
+
+/** A request that is neither charged nor reserved; `windows` is set once the limits were evaluated. */
+export interface Refused {
+  readonly status: 'refused'
+  readonly error: ServiceError
+  readonly windows: Windows | undefined
+}
+
+export type Admission = Admitted | Refused
 
 const ATTEMPTS_MAX = 4
 const ATTEMPT_PAUSE_MS = 25
@@ -34,8 +45,8 @@ const HOLDER_WAITS_MAX = 3
 
 /**
  * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before
- * anything is said. `onDecision` learns how full the windows are, whatever comes of it.
- * @throws ServiceError REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits
+ * the caller gets its refusal. Never rejects.
+ * @returns a refusal with REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits
  * cannot be decided.
  */
 export async function admit(
@@ -43,45 +54,55 @@ export async function admit(
   exchange: Exchange,
   pinned: PinnedRequest,
   idempotencyKey: string | undefined,
-  onDecision: (decision: AdmissionDecision) => void,
 ): Promise<Admission> {
   const { timings } = exchange
-  const digest =
-    idempotencyKey === undefined
-      ? undefined
-      : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
-  const fingerprint = fingerprintOf(deps, pinned)
-  for (let [attempt, waits] = [1, 0]; attempt <= ATTEMPTS_MAX;) {
-    const original =
-      digest === undefined
-        ? undefined
-        : await timings.wait('postgres', findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest))
-    const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
-    const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
-    if (decision.status === 'epoch') {
-      await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
+  let windows: Windows | undefined
+  const refused = (error: unknown): Refused => ({ status: 'refused', error: toServiceError(error), windows })
+  try {
+    const digest = digestOf(deps, pinned, idempotencyKey)
+    const fingerprint = fingerprintOf(deps, pinned)
+    for (let [attempt, waits] = [1, 0]; attempt <= ATTEMPTS_MAX;) {
+      const original =
+        digest === undefined
+          ? undefined
+          : await timings.wait(
+              'postgres',
+              findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest),
+            )
+      const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
+      const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
+      if (decision.status === 'epoch') {
+        await timings.wait('postgres', deps.epochs.rebuild(pinned.organizationId))
+        attempt += 1
+        continue
+      }
+      // The request that holds the key may still give it back: it is named as the original once it is on record, or
+      // after a while.
+      if (decision.status === 'conflict' && original === undefined && waits < HOLDER_WAITS_MAX) {
+        waits += 1
+        await sleep(ATTEMPT_PAUSE_MS * waits, undefined, { signal: exchange.signal })
+        continue
+      }
+      windows = { pinned, decision }
+      if (decision.status !== 'admitted') return refused(refusalOf(decision))
+      const reserved = await reserve(deps, exchange, pinned, { scope, digest, fingerprint, decision })
+      if (reserved.status === 'inserted') return { status: 'admitted', scope, windows }
+      await takeBack(deps, exchange, scope, digest)
+      if (reserved.status === 'conflict') return refused(alreadyProcessed(reserved.originalRequestId))
+      deps.epochs.forget(pinned.organizationId)
+      await sleep(ATTEMPT_PAUSE_MS * attempt)
       attempt += 1
-      continue
     }
-    // The request that holds the key may still give it back: it is named as the original once it is on record, or after
-    // a while.
-    if (decision.status === 'conflict' && original === undefined && waits < HOLDER_WAITS_MAX) {
-      waits += 1
-      await sleep(ATTEMPT_PAUSE_MS * waits, undefined, { signal: exchange.signal })
-      continue
-    }
-    onDecision(decision)
-    if (decision.status !== 'admitted') throw refusalOf(decision)
-    const reserved = await reserve(deps, exchange, pinned, { scope, digest, fingerprint, decision })
-    if (reserved.status === 'inserted') return { scope, decision }
-    await takeBack(deps, exchange, scope, digest)
-    if (reserved.status === 'conflict')
-      throw new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${reserved.originalRequestId}` })
-    deps.epochs.forget(pinned.organizationId)
-    await sleep(ATTEMPT_PAUSE_MS * attempt)
-    attempt += 1
+    return refused(new Error('the epoch of the limit counters did not settle'))
+  } catch (thrown) {
+    return refused(thrown)
   }
-  throw new ServiceError('INTERNAL_UNAVAILABLE', { cause: new Error('the epoch of the limit counters did not settle') })
+}
+
+function digestOf(deps: AdmitDeps, pinned: PinnedRequest, idempotencyKey: string | undefined): Buffer | undefined {
+  return idempotencyKey === undefined
+    ? undefined
+    : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
 }
 
 /**
@@ -162,11 +183,15 @@ async function takeBack(
   }
 }
 
+function alreadyProcessed(originalRequestId: string): ServiceError {
+  return new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${originalRequestId}` })
+}
+
 function refusalOf(decision: AdmissionDecision): ServiceError {
   const retryAfterSeconds = decision.retryAfterMs / 1_000
   switch (decision.status) {
     case 'conflict':
-      return new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${decision.originalRequestId}` })
+      return alreadyProcessed(decision.originalRequestId)
     case 'quota':
       return new ServiceError('QUOTA_EXHAUSTED')
     case 'rate':

@@ -48,44 +48,46 @@ export interface Finished {
 export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<Finished> {
   const { stage } = exchange.timings
   const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
-  let windows: Windows | undefined
   try {
     const digests = await stage('authenticate', () => authenticate(deps, exchange))
     const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
     const { access, entitlement } = await stage('entitle', () => entitle(deps, exchange, digests, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
-    const admission = await stage('admit', () =>
-      admit(deps, exchange, pinned, idempotencyKey, (decision) => (windows = { pinned, decision })),
-    )
-    return await settling(deps, exchange, pinned, async () => {
+    const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
+    if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
+    return await settling(deps, exchange, ids, admission.windows, async () => {
       const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned))
       const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
       const evidence = await stage('rerank', () => rerank(deps.rerankerOf, exchange, pinned, found))
       const abstention = await stage('decide', () => decide(pinned, evidence))
       const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
       await stage('record', () => record(deps, exchange, pinned, admission, query, abstention, bounded))
-      const reply = await stage('reply', () =>
-        deliveredReply(ids, bounded.body, { pinned, decision: admission.decision }),
-      )
+      const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
       return { reply, error: undefined, decision: abstention.decision }
     })
   } catch (thrown) {
-    const error = toServiceError(thrown)
-    return { reply: errorReply(ids, error, windows), error, decision: undefined }
+    return refusal(ids, toServiceError(thrown), undefined)
   }
 }
 
+/** @param windows once admission was evaluated. */
+function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefined): Finished {
+  return { reply: errorReply(ids, error, windows), error, decision: undefined }
+}
+
 /**
- * Whatever happens to an admitted request, its reservation is settled and its ledger entry asked for; what fails here
- * the sweeper makes good.
+ * Runs the work of an admitted request. However it ends, its reservation is settled and its ledger entry asked for; the
+ * sweeper repairs a settlement that fails.
  */
 async function settling(
   deps: PipelineDeps,
   exchange: Exchange,
-  pinned: PinnedRequest,
+  ids: PublicIds,
+  windows: Windows,
   work: () => Promise<Finished>,
 ): Promise<Finished> {
+  const { pinned } = windows
   try {
     return await work()
   } catch (thrown) {
@@ -98,7 +100,7 @@ async function settling(
       deps.epochs.invalidate(pinned.organizationId)
       deps.log.warn('settlement is left to the sweeper', { request_id: exchange.requestId }, failure)
     }
-    throw error
+    return refusal(ids, error, windows)
   } finally {
     deps.ledger.settled(exchange.requestId)
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
-import type { Admission } from './admit.ts'
+import type { Admitted } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
@@ -23,7 +23,7 @@ export async function record(
   deps: RecordDeps,
   exchange: Exchange,
   pinned: PinnedRequest,
-  admission: Admission,
+  admission: Admitted,
   query: EmbeddedQuery,
   abstention: Abstention,
   reply: BoundedReply,
