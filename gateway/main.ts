@@ -27,7 +27,7 @@ const REFUSING_MIN_MS = 250
 /** For the last refusals to be on their way. */
 const LAST_BYTES_MS = 250
 
-await startOrExplain(async () => {
+await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_CONNECTIONS_MAX)

@@ -5,19 +5,18 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import { OperatorError } from '#core/platform/errors.ts'
-import { ConfigError } from '#core/platform/config.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import { settleRefund, undelivered } from '#core/limits/refund.ts'
-import { createLog, describeCause } from '#core/platform/log.ts'
+import { createLog } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
+import { startOrExplain } from '#core/platform/start.ts'
 import { jobsConfig } from './config.ts'
 import { assertNothingEvicted, openQueueRedis } from './queues.ts'
 import { openSearchNodeClients } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
-async function main(): Promise<void> {
+await startOrExplain('The job worker cannot start', async () => {
   // Where they share a machine, requests come first; builds take after their parent.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const config = jobsConfig()
@@ -48,7 +47,7 @@ async function main(): Promise<void> {
     await database.end()
   })
   log.info('ready', { search_nodes: nodes.length })
-}
+})
 
 /** Touches a file while Redis and the event loop answer: a container's health check looks at its age. */
 function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout | undefined {
@@ -61,9 +60,3 @@ function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout 
       .catch((error: unknown) => log.warn('heartbeat', {}, error))
   }, BOUNDS.heartbeatEveryMs)
 }
-
-main().catch((error: unknown) => {
-  const plain = error instanceof ConfigError || error instanceof OperatorError
-  process.stderr.write(`${plain ? error.message : `The job worker cannot start: ${describeCause(error)}`}\n`)
-  process.exit(1)
-})

@@ -3,17 +3,18 @@ import { OperatorError } from './errors.ts'
 import { describeCause } from './log.ts'
 
 /**
- * Runs a process's start; what an operator can mend is said in plain words, anything else with its cause, and the
- * process ends with 1.
+ * Runs the start of a process. A failure prints one explanation and ends the process with exit code 1.
+ * @param failure sentence that introduces the cause of a failure. A fault that the operator can mend is printed without
+ * it: its message says what to do.
  */
-export async function startOrExplain(start: () => Promise<void>): Promise<void> {
+export async function startOrExplain(failure: string, start: () => Promise<void>): Promise<void> {
   try {
     await start()
   } catch (error) {
     process.stderr.write(
       error instanceof ConfigError || error instanceof OperatorError
         ? `${error.message}\n`
-        : `The service could not start: ${describeCause(error)}\n`,
+        : `${failure}: ${describeCause(error)}\n`,
     )
     process.exit(1)
   }
