@@ -1,6 +1,6 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { groupCommit } from '#core/platform/group-commit.ts'
-import type { ServedPassage } from '#core/limits/limiter.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { Queryable } from './pool.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'
 import type { NewReservation, Outcome } from './reservations.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ServedPassage } from '#core/limits/limiter.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { Queryable } from './pool.ts'
 
 /** Everything that is pinned about an admitted request; written before any paid work. */

@@ -2,10 +2,11 @@ import { raiseEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { readRecentOrOpen, readServedInWindow, readUsed } from '#core/db/reservations.ts'
 import type { Log } from '#core/platform/log.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { RebuiltCounters } from './install.ts'
-import type { Limiter, ServedPassage } from './limiter.ts'
+import type { Limiter } from './limiter.ts'
 
 const DAY_MS = 86_400_000
 const ORGANIZATIONS_REMEMBERED_MAX = 10_000

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { limitKeys, readyKey } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
-import type { ServedPassage } from './limiter.ts'
 
 const INSTALL_CHUNK = 1_000
 const DAYS_COUNTS_ARE_KEPT = 40

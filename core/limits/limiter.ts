@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { install } from './install.ts'
 import type { RebuiltCounters } from './install.ts'
@@ -31,16 +32,6 @@ export interface AdmissionDecision {
   /** Requests per minute in force: the plan's, or the tightened rate past the soft exposure mark. */
   readonly rateInForce: number
   readonly originalRequestId: string
-}
-
-/** One served passage as exposure counts it. */
-export interface ServedPassage {
-  readonly chunk: string
-  readonly document: string
-  readonly revision: string
-  readonly ordinal: number
-  /** Passages of the document in the version that served it. */
-  readonly total: number
 }
 
 export interface AdmissionRequest {
