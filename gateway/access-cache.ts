@@ -5,9 +5,6 @@ import type { Access } from '#core/db/access.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 
-const RELISTEN_MS = 1_000
-const VALID_DIGESTS_MAX = 100_000
-
 /**
  * What API keys may reach. An entry expires a fixed time after its read began; a notification from Postgres empties the
  * cache at once. An entry that cannot be read again is an error, never an old answer.
@@ -63,7 +60,7 @@ export function openAccessCache(deps: {
     isKnown: async (digests) => {
       if (known === undefined || performance.now() - known.readBeganMs >= BOUNDS.accessCacheMs) {
         const readBeganMs = performance.now()
-        const reading = readValidDigests(database, deps.environment, VALID_DIGESTS_MAX)
+        const reading = readValidDigests(database, deps.environment, BOUNDS.validDigestsMax)
         known = { readBeganMs, digests: reading }
         reading.catch(() => (known = undefined))
       }
@@ -90,7 +87,7 @@ function listenForChanges(databaseUrl: string, log: Log, changed: () => void): {
     timer = setTimeout(() => {
       timer = undefined
       void connect()
-    }, RELISTEN_MS)
+    }, BOUNDS.accessListenRetryMs)
   }
   async function connect(): Promise<void> {
     const next = new pg.Client({

@@ -28,7 +28,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     trustProxy: deps.trustedProxies === undefined ? false : [...deps.trustedProxies],
     requestTimeout: BOUNDS.hardDeadlineMs,
     connectionTimeout: BOUNDS.hardDeadlineMs * 2,
-    keepAliveTimeout: 60_000,
+    keepAliveTimeout: BOUNDS.keepAliveTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // A missing Host is refused below, in the words of the catalogue; Node's own refusal has no body.

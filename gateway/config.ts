@@ -47,7 +47,7 @@ export const GATEWAY_VARIABLES = {
     help: 'CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas',
   },
   DRAIN_MS: {
-    schema: wholeNumber(0, 120_000, 5_000),
+    schema: wholeNumber(0, BOUNDS.drainMaxMs, 5_000),
     help: 'how long requests are still served after SIGTERM',
     fallback: '5000',
   },

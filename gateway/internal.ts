@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCurrent } from '#core/db/migrate.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Limiter } from '#core/limits/limiter.ts'
@@ -18,7 +19,7 @@ export interface InternalDeps {
 
 /** Health, readiness, metrics and the API document: on a port of their own, never public. */
 export function createInternalApp(deps: InternalDeps): FastifyInstance {
-  const app = Fastify({ logger: false, requestTimeout: 10_000 })
+  const app = Fastify({ logger: false, requestTimeout: BOUNDS.internalRequestTimeoutMs })
   const document = openApiDocument()
   app.get('/livez', () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {

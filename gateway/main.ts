@@ -21,16 +21,10 @@ import { embeddersOf } from './retrieve/embed.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
 import { openSearchTier } from './search-tier.ts'
 
-const DATABASE_CONNECTIONS_MAX = 24
-/** Long enough for a load balancer to see the refusal. */
-const REFUSING_MIN_MS = 250
-/** For the last refusals to be on their way. */
-const LAST_BYTES_MS = 250
-
 await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
-  const database = openDatabase(config.DATABASE_URL, log, DATABASE_CONNECTIONS_MAX)
+  const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCurrent(database)
   const limiter = openLimiter(config.REDIS_URL, log)
   const epochs = createLimitEpochs({ database, limiter, log })
@@ -70,11 +64,11 @@ await startOrExplain('The service could not start', async () => {
   await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
 
-  stopOnSignal(log, config.DRAIN_MS + BOUNDS.hardDeadlineMs + 5_000, async () => {
+  stopOnSignal(log, config.DRAIN_MS + BOUNDS.hardDeadlineMs + BOUNDS.gatewayCloseTimeoutMs, async () => {
     lifecycle.advance('draining')
     await sleep(config.DRAIN_MS)
     lifecycle.advance('refusing')
-    await Promise.all([lifecycle.idle(BOUNDS.hardDeadlineMs), sleep(REFUSING_MIN_MS)])
+    await Promise.all([lifecycle.idle(BOUNDS.hardDeadlineMs), sleep(BOUNDS.refusingMinMs)])
     await Promise.all([closeServer(app), closeServer(internal)])
     await Promise.all([ledger.close(), access.close()])
     searchTier.close()
@@ -88,7 +82,7 @@ await startOrExplain('The service could not start', async () => {
  * closing.
  */
 async function closeServer(server: FastifyInstance): Promise<void> {
-  const rest = setTimeout(() => server.server.closeAllConnections(), LAST_BYTES_MS)
+  const rest = setTimeout(() => server.server.closeAllConnections(), BOUNDS.lastRepliesMs)
   await server.close()
   clearTimeout(rest)
 }

@@ -7,8 +7,6 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 
-const COOL_DOWN_MS = 1_000
-
 /** All search nodes as one: replicas of the same immutable projections. */
 export interface SearchTier {
   /** Asks the least busy node; another one when it lacks the version, is full, or cannot be reached in time. */
@@ -37,7 +35,7 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
     const now = Date.now()
     turn = (turn + 1) % nodes.length
     const rotated = [...nodes.slice(turn), ...nodes.slice(0, turn)]
-    const cooling = (node: Node): number => (now - node.failedAtMs < COOL_DOWN_MS ? 1 : 0)
+    const cooling = (node: Node): number => (now - node.failedAtMs < BOUNDS.searchNodeCoolDownMs ? 1 : 0)
     return rotated.sort((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
@@ -28,7 +29,11 @@ export const JOBS_VARIABLES = {
     schema: optional(z.string().min(1)),
     help: 'path of a file whose time is set every five seconds while the worker is well',
   },
-  BUILD_CONCURRENCY: { schema: wholeNumber(1, 16, 1), help: 'builds that one worker runs side by side', fallback: '1' },
+  BUILD_CONCURRENCY: {
+    schema: wholeNumber(1, BOUNDS.buildConcurrencyMax, 1),
+    help: 'builds that one worker runs side by side',
+    fallback: '1',
+  },
 } as const satisfies Record<string, Variable<unknown>>
 
 /** The operator's command line. */

@@ -21,7 +21,7 @@ await startOrExplain('The job worker cannot start', async () => {
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
-  const database = openDatabase(config.DATABASE_URL, log, 8)
+  const database = openDatabase(config.DATABASE_URL, log, BOUNDS.jobsDatabaseConnectionsMax)
   await assertSchemaCurrent(database)
   const redis = openQueueRedis(config.REDIS_URL, log)
   await assertNothingEvicted(redis)

@@ -10,17 +10,30 @@ export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as cons
 export type QueueName = (typeof QUEUES)[number]
 
 const kept = {
-  removeOnComplete: { count: 200, age: 86_400 },
-  removeOnFail: { count: 200, age: 7 * 86_400 },
+  removeOnComplete: { count: BOUNDS.finishedJobsMax, age: BOUNDS.succeededJobsKeptSeconds },
+  removeOnFail: { count: BOUNDS.finishedJobsMax, age: BOUNDS.failedJobsKeptSeconds },
   stackTraceLimit: 3,
 }
 
 /** Attempts, backoff and how many finished jobs are remembered. A job id is the id of its row, so a row has one job. */
 const JOB_OPTIONS = {
-  build: { attempts: BOUNDS.buildAttemptsMax, backoff: { type: 'exponential', delay: 1_000 }, ...kept },
-  activate: { attempts: BOUNDS.jobAttemptsMax, backoff: { type: 'exponential', delay: 500 }, ...kept },
+  build: {
+    attempts: BOUNDS.buildAttemptsMax,
+    backoff: { type: 'exponential', delay: BOUNDS.buildRetryFirstMs },
+    ...kept,
+  },
+  activate: {
+    attempts: BOUNDS.jobAttemptsMax,
+    backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
+    ...kept,
+  },
   ledger: LEDGER_JOB_OPTIONS,
-  maintenance: { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 }, stackTraceLimit: 3 },
+  maintenance: {
+    attempts: 1,
+    removeOnComplete: true,
+    removeOnFail: { count: BOUNDS.failedMaintenanceJobsMax },
+    stackTraceLimit: 3,
+  },
 } as const
 
 /**
@@ -35,7 +48,7 @@ export function openQueueRedis(
   const redis = new Redis(url, {
     maxRetriesPerRequest: failFast ? 0 : null,
     connectTimeout: BOUNDS.redisCommandTimeoutMs * 2,
-    retryStrategy: (times) => (failFast ? null : Math.min(times * 100, 2_000)),
+    retryStrategy: (times) => (failFast ? null : Math.min(times * 100, BOUNDS.redisReconnectMaxMs)),
   })
   redis.on('error', (error) => log.warn('queue connection', {}, error))
   return redis
@@ -60,7 +73,7 @@ export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
     defaultJobOptions: JOB_OPTIONS[name],
-    streams: { events: { maxLen: 1_000 } },
+    streams: { events: { maxLen: BOUNDS.queueEventsMax } },
   })
   queue.on('error', (error) => log.warn('queue', { queue: name }, error))
   return queue

@@ -32,8 +32,6 @@ export async function statusOf(node: SearchNodeClient): Promise<GetStatusReply |
   return node.status(BOUNDS.statusTimeoutMs).catch(() => undefined)
 }
 
-const PREPARE_ATTEMPTS_MAX = 3
-
 /**
  * Loads a projection on every live node side by side; idempotent. A node whose connection breaks meanwhile is asked
  * again: it is away only if its status is, and one that answers but does not load has failed.
@@ -53,7 +51,7 @@ export async function prepareOnLiveNodes(
         await prepareOn(node, projection, signal)
         return void loaded.push(node)
       } catch (error) {
-        if (isGrpcError(error) && error.code === status.UNAVAILABLE && attempt < PREPARE_ATTEMPTS_MAX) continue
+        if (isGrpcError(error) && error.code === status.UNAVAILABLE && attempt < BOUNDS.prepareAttemptsMax) continue
         return void failed.push({ address: node.address, reason: reasonOf(error) })
       }
     }
@@ -71,6 +69,7 @@ export async function prepareOn(node: SearchNodeClient, projection: Projection, 
 }
 
 export function reasonOf(error: unknown): string {
-  if (isGrpcError(error)) return `${status[error.code] ?? error.code}: ${error.details}`.slice(0, 300)
-  return error instanceof Error ? error.message.slice(0, 300) : 'unknown'
+  if (isGrpcError(error))
+    return `${status[error.code] ?? error.code}: ${error.details}`.slice(0, BOUNDS.nodeFaultCharactersMax)
+  return error instanceof Error ? error.message.slice(0, BOUNDS.nodeFaultCharactersMax) : 'unknown'
 }

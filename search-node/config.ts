@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
@@ -18,12 +19,12 @@ export const SEARCH_NODE_VARIABLES = {
     fallback: '127.0.0.1:7070',
   },
   SEARCH_THREADS: {
-    schema: wholeNumber(1, 256, availableParallelism()),
+    schema: wholeNumber(1, BOUNDS.searchThreadsMax, availableParallelism()),
     help: 'scoring threads',
     fallback: 'the number of cores',
   },
   DRAIN_MS: {
-    schema: wholeNumber(0, 120_000, 2_000),
+    schema: wholeNumber(0, BOUNDS.drainMaxMs, 2_000),
     help: 'how long calls are still answered after SIGTERM',
     fallback: '2000',
   },

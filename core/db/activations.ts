@@ -136,7 +136,7 @@ export async function finishActivation(
   state: 'done' | 'refused',
   message: string,
 ): Promise<boolean> {
-  const { rowCount } = await client.query(FINISH, [id, state, message.slice(0, 2_000)])
+  const { rowCount } = await client.query(FINISH, [id, state, message.slice(0, BOUNDS.failureMessageCharactersMax)])
   return rowCount === 1
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Queryable } from './pool.ts'
 
 export const BUILD_STATES = ['queued', 'running', 'succeeded', 'failed'] as const
@@ -99,7 +100,11 @@ where id = $1 and attempt = $2 and state = 'running'`
 
 /** Tells why a run failed that may be tried again. @returns false when another run has taken the build over. */
 export async function noteFailedRun(database: Queryable, fence: BuildFence, error: string): Promise<boolean> {
-  const { rowCount } = await database.query(NOTE_FAILED_RUN, [fence.buildId, fence.attempt, error.slice(0, 2_000)])
+  const { rowCount } = await database.query(NOTE_FAILED_RUN, [
+    fence.buildId,
+    fence.attempt,
+    error.slice(0, BOUNDS.failureMessageCharactersMax),
+  ])
   return rowCount === 1
 }
 
@@ -112,7 +117,11 @@ where id = $1 and state in ('queued', 'running') and ($3::integer is null or att
  * @param attempt of the run whose failure ends it: one that was overtaken ends nothing. Undefined: no run holds it.
  */
 export async function failBuild(database: Queryable, id: string, error: string, attempt?: number): Promise<boolean> {
-  const { rowCount } = await database.query(FAIL_BUILD, [id, error.slice(0, 2_000), attempt ?? null])
+  const { rowCount } = await database.query(FAIL_BUILD, [
+    id,
+    error.slice(0, BOUNDS.failureMessageCharactersMax),
+    attempt ?? null,
+  ])
   return rowCount === 1
 }
 

@@ -17,7 +17,7 @@ export function openDatabase(
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: statementTimeoutMs,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: BOUNDS.databaseConnectionIdleMs,
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: BOUNDS.transactionIdleMs,
     query_timeout: statementTimeoutMs + (BOUNDS.databaseQueryTimeoutMs - BOUNDS.databaseStatementTimeoutMs),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { BOUNDS } from '#core/platform/bounds.ts'
 
 /** What a role that may create databases and roles does once for an installation. */
 
@@ -65,7 +66,7 @@ export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
 }
 
 /** True when the server takes a connection and answers within `timeoutMs`. */
-export async function answers(url: string, timeoutMs = 2_000): Promise<boolean> {
+export async function answers(url: string, timeoutMs: number = BOUNDS.databaseProbeTimeoutMs): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs })
   client.on('error', () => undefined)
   try {
@@ -80,7 +81,7 @@ export async function answers(url: string, timeoutMs = 2_000): Promise<boolean> 
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: BOUNDS.provisionConnectTimeoutMs })
   await client.connect()
   try {
     return await work(client)

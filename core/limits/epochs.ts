@@ -1,15 +1,14 @@
 import { raiseEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { readRecentOrOpen, readServedInWindow, readUsed } from '#core/db/reservations.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { RebuiltCounters } from './install.ts'
 import type { Limiter } from './limiter.ts'
-
-const DAY_MS = 86_400_000
-const ORGANIZATIONS_REMEMBERED_MAX = 10_000
 
 /** Which epoch of an organization's counters is in force, and the rebuild of counters that were lost or are stale. */
 export interface LimitEpochs {
@@ -58,7 +57,7 @@ export function createLimitEpochs(deps: {
     )
     invalidated.delete(organizationId)
     log.info('limit counters rebuilt', { organization_id: organizationId, epoch: raised.epoch })
-    if (known.size >= ORGANIZATIONS_REMEMBERED_MAX) known.clear()
+    if (known.size >= BOUNDS.epochsRememberedMax) known.clear()
     known.set(organizationId, raised)
     return raised.epoch
   }

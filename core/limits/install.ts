@@ -1,12 +1,9 @@
 import type { Redis } from 'ioredis'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import { limitKeys, readyKey } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
-
-const INSTALL_CHUNK = 1_000
-const DAYS_COUNTS_ARE_KEPT = 40
-const DAY_MS = 86_400_000
 
 /** Counters of one organization as the reservations tell them; written under a new epoch, before it is ready. */
 export interface RebuiltCounters {
@@ -44,7 +41,7 @@ export async function install(
     const month = now.getUTCFullYear() * 12 + now.getUTCMonth() + 1
     commands.push(
       ['hset', keys.counts, `d${day}`, entitlement.dayUsed, `m${month}`, entitlement.monthUsed],
-      ['pexpire', keys.counts, DAYS_COUNTS_ARE_KEPT * DAY_MS],
+      ['pexpire', keys.counts, BOUNDS.countsKeptDays * DAY_MS],
     )
     for (const entry of entitlement.minute) commands.push(['zadd', keys.minute, entry.atMs, entry.requestId])
     commands.push(['pexpire', keys.minute, 61_000])
@@ -76,9 +73,9 @@ export async function install(
     }
     commands.push(['pexpire', keys.exposure, windowMs], ['pexpire', keys.flags, windowMs])
   }
-  for (let start = 0; start < commands.length; start += INSTALL_CHUNK) {
+  for (let start = 0; start < commands.length; start += BOUNDS.rebuildBatchCommands) {
     const results = await redis
-      .pipeline(commands.slice(start, start + INSTALL_CHUNK).map((command) => [...command]))
+      .pipeline(commands.slice(start, start + BOUNDS.rebuildBatchCommands).map((command) => [...command]))
       .exec()
     const failed = results?.find(([error]) => error !== null)?.[0]
     if (results === null || failed) throw failed ?? new Error('the limit store took no counters')

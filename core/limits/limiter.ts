@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { install } from './install.ts'
@@ -15,8 +16,6 @@ const RELEASE = script('./release.lua')
 const SETTLE = script('./settle.lua')
 
 const TIGHTENED_RATE_DIVISOR = 5
-const DAY_MS = 86_400_000
-const IDENTITY_RETRY_MS = 1_000
 
 export type AdmissionStatus = 'admitted' | 'epoch' | 'conflict' | 'quota' | 'exposure' | 'rate' | 'concurrency'
 
@@ -92,7 +91,7 @@ export function openLimiter(url: string, log: Log): Limiter {
       (identity) => (runId = identity),
       (error: unknown) => {
         log.warn('limit store not taken', {}, error)
-        const again = setTimeout(() => redis.disconnect(true), IDENTITY_RETRY_MS)
+        const again = setTimeout(() => redis.disconnect(true), BOUNDS.limitStoreRetryMs)
         redis.once('close', () => clearTimeout(again))
       },
     )

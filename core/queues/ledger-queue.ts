@@ -14,9 +14,9 @@ export interface JobPayload {
 
 export const LEDGER_JOB_OPTIONS = {
   attempts: BOUNDS.jobAttemptsMax,
-  backoff: { type: 'exponential', delay: 500 },
+  backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
   removeOnComplete: true,
-  removeOnFail: { count: 1_000 },
+  removeOnFail: { count: BOUNDS.failedLedgerJobsMax },
   stackTraceLimit: 1,
   keepLogs: 0,
 }
@@ -85,7 +85,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
     enableOfflineQueue: false,
     connectTimeout: BOUNDS.redisCommandTimeoutMs,
     socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
-    retryStrategy: (times) => Math.min(times * 100, 2_000),
+    retryStrategy: (times) => Math.min(times * 100, BOUNDS.redisReconnectMaxMs),
   })
   const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
     connection: redis,

@@ -1,6 +1,7 @@
 import { Client, Metadata } from '@grpc/grpc-js'
 import { service } from 'grpc-health-check'
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { clientCredentials } from './transport.ts'
 
 /**
@@ -9,7 +10,6 @@ import { clientCredentials } from './transport.ts'
  *
  *   node core/rpc/probe.ts host:port [ca.pem cert.pem key.pem]
  */
-const PROBE_TIMEOUT_MS = 3_000
 const replySchema = z.object({ status: z.string() })
 
 /** The status of the whole server, e.g. `SERVING`. */
@@ -33,7 +33,7 @@ function askHealth(address: string, tlsFiles: readonly string[]): Promise<string
       check.responseDeserialize,
       { service: '' },
       new Metadata(),
-      { deadline: Date.now() + PROBE_TIMEOUT_MS },
+      { deadline: Date.now() + BOUNDS.healthProbeTimeoutMs },
       (error, reply) => {
         client.close()
         if (error === null) resolve(replySchema.parse(reply).status)

@@ -35,10 +35,10 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
     'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
     // No bookkeeping of calls that nobody reads.
     'grpc.enable_channelz': 0,
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 2_000,
-    'grpc.keepalive_time_ms': 10_000,
-    'grpc.keepalive_timeout_ms': 5_000,
+    'grpc.initial_reconnect_backoff_ms': BOUNDS.grpcReconnectFirstMs,
+    'grpc.max_reconnect_backoff_ms': BOUNDS.grpcReconnectMaxMs,
+    'grpc.keepalive_time_ms': BOUNDS.grpcKeepaliveEveryMs,
+    'grpc.keepalive_timeout_ms': BOUNDS.grpcKeepaliveTimeoutMs,
     'grpc.use_local_subchannel_pool': 1,
   })
   return {

@@ -38,11 +38,6 @@ export interface Refused {
 
 export type Admission = Admitted | Refused
 
-const ATTEMPTS_MAX = 4
-const ATTEMPT_PAUSE_MS = 25
-/** Waits for a request that holds the Idempotency-Key and is not on record yet: 25, 50 and 75 ms. */
-const HOLDER_WAITS_MAX = 3
-
 /**
  * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before
  * the caller gets its refusal. Never rejects.
@@ -61,7 +56,7 @@ export async function admit(
   try {
     const digest = digestOf(deps, pinned, idempotencyKey)
     const fingerprint = fingerprintOf(deps, pinned)
-    for (let [attempt, waits] = [1, 0]; attempt <= ATTEMPTS_MAX;) {
+    for (let [attempt, waits] = [1, 0]; attempt <= BOUNDS.admissionAttemptsMax;) {
       const original =
         digest === undefined
           ? undefined
@@ -78,9 +73,9 @@ export async function admit(
       }
       // The request that holds the key may still give it back: it is named as the original once it is on record, or
       // after a while.
-      if (decision.status === 'conflict' && original === undefined && waits < HOLDER_WAITS_MAX) {
+      if (decision.status === 'conflict' && original === undefined && waits < BOUNDS.idempotencyWaitsMax) {
         waits += 1
-        await sleep(ATTEMPT_PAUSE_MS * waits, undefined, { signal: exchange.signal })
+        await sleep(BOUNDS.admissionPauseMs * waits, undefined, { signal: exchange.signal })
         continue
       }
       windows = { pinned, decision }
@@ -90,7 +85,7 @@ export async function admit(
       await takeBack(deps, exchange, scope, digest)
       if (reserved.status === 'conflict') return refused(alreadyProcessed(reserved.originalRequestId))
       deps.epochs.forget(pinned.organizationId)
-      await sleep(ATTEMPT_PAUSE_MS * attempt)
+      await sleep(BOUNDS.admissionPauseMs * attempt)
       attempt += 1
     }
     return refused(new Error('the epoch of the limit counters did not settle'))

@@ -14,7 +14,7 @@ export function createFailureBudget(now: () => number = Date.now): FailureBudget
   const failures = new Map<string, { sinceMs: number; count: number }>()
   const current = (address: string): { sinceMs: number; count: number } | undefined => {
     const entry = failures.get(address)
-    return entry !== undefined && now() - entry.sinceMs < 60_000 ? entry : undefined
+    return entry !== undefined && now() - entry.sinceMs < BOUNDS.failureWindowMs ? entry : undefined
   }
   return {
     isSpent: (address) => (current(address)?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,

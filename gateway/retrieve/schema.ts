@@ -55,7 +55,7 @@ export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
 /** Zod's issues as details: where and what, without a word that the caller sent (field names included). */
 export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
   return error.issues
-    .slice(0, 20)
+    .slice(0, BOUNDS.errorDetailsMax)
     .map((issue) => ({ path: issue.path.map(String).join('.') || '(body)', message: messageOf(issue) }))
 }
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
@@ -14,12 +15,6 @@ export interface ScoringWorker {
 }
 
 /**
- * What a search leaves behind is short-lived: collected this often it takes no longer, and a thread keeps 80 MB less of
- * it than by default.
- */
-const YOUNG_GENERATION_MB = 16
-
-/**
  * Each worker is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
  * others score. Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and
  * is replaced.
@@ -32,7 +27,7 @@ export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', 
     concurrentTasksPerWorker: 1,
     maxQueue: 1,
     recordTiming: false,
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    resourceLimits: { maxYoungGenerationSizeMb: BOUNDS.scoringYoungGenerationMb },
   })
   return {
     search: (task) => thread.run(task, { name: 'search' }),
@@ -48,17 +43,15 @@ export interface Verifier {
   end(): Promise<void>
 }
 
-const VERIFIER_IDLE_MS = 10_000
-
 export function startVerifier(): Verifier {
   const thread = new Piscina({
     filename: fileURLToPath(new URL('./verify-worker.ts', import.meta.url)),
     name: 'verify',
     minThreads: 0,
-    idleTimeout: VERIFIER_IDLE_MS,
+    idleTimeout: BOUNDS.verifierIdleMs,
     maxThreads: 1,
     concurrentTasksPerWorker: 1,
-    maxQueue: 64,
+    maxQueue: BOUNDS.verifyQueueMax,
     recordTiming: false,
   })
   return { verify: (task) => thread.run(task), end: () => thread.close() }
