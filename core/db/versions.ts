@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { facetsSchema } from '#core/index/format/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Facets } from '#core/index/format/layout.ts'
@@ -6,8 +7,6 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
-
-const ROWS_PER_STATEMENT = 1_000
 
 export interface DocumentRow {
   readonly id: string
@@ -40,8 +39,8 @@ export async function insertDocuments(
   knowledgeBaseId: string,
   documents: readonly DocumentRow[],
 ): Promise<void> {
-  for (let from = 0; from < documents.length; from += ROWS_PER_STATEMENT) {
-    const batch = documents.slice(from, from + ROWS_PER_STATEMENT)
+  for (let from = 0; from < documents.length; from += BOUNDS.insertRowsMax) {
+    const batch = documents.slice(from, from + BOUNDS.insertRowsMax)
     await database.query(INSERT_DOCUMENTS, [knowledgeBaseId, JSON.stringify(batch)])
   }
 }
@@ -61,8 +60,8 @@ from jsonb_to_recordset($1::jsonb) as r (id uuid, "documentId" uuid, "snapshotId
 on conflict (id) do nothing`
 
 export async function insertRevisions(database: Queryable, revisions: readonly RevisionRow[]): Promise<void> {
-  for (let from = 0; from < revisions.length; from += ROWS_PER_STATEMENT) {
-    await database.query(INSERT_REVISIONS, [JSON.stringify(revisions.slice(from, from + ROWS_PER_STATEMENT))])
+  for (let from = 0; from < revisions.length; from += BOUNDS.insertRowsMax) {
+    await database.query(INSERT_REVISIONS, [JSON.stringify(revisions.slice(from, from + BOUNDS.insertRowsMax))])
   }
 }
 

@@ -215,11 +215,12 @@ export const BOUNDS = {
   extractCharactersMax: 300,
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
-  /** Questions that one ranking is told from another by. */
+  /** Fewer judged questions do not tell one ranking from another; more than the maximum add little. */
   comparedQuestionsMin: 50,
   comparedQuestionsMax: 300,
+  /** Each is compared with exact search under eighteen filters. */
   filteredQuestionsMax: 15,
-  /** Questions asked before any time is measured. */
+  /** Asked before any time is measured, so that files are mapped and code is compiled. */
   warmUpQuestionsMax: 10,
   timedQuestionsMax: 100,
   /** Records of one ranking that the evaluation keeps for its report. */

@@ -26,7 +26,12 @@ async function main(): Promise<void> {
   const log = createLog('jobs', config.LOG_LEVEL)
   // Building uses every core; serving comes first.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
-  const database = openDatabase(config.DATABASE_URL, log, 2, BOUNDS.buildStatementTimeoutMs)
+  const database = openDatabase(
+    config.DATABASE_URL,
+    log,
+    BOUNDS.buildDatabaseConnectionsMax,
+    BOUNDS.buildStatementTimeoutMs,
+  )
   const message = await attempt(buildId, config, database, log).catch((error: unknown) => failed(error, log, buildId))
   await database.end()
   await tell(message)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Facets } from '#core/index/format/layout.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { sha256 } from '#core/index/format/manifest.ts'
@@ -14,8 +15,6 @@ import type { DraftPassage } from '#jobs/import/draft.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
 import type { BuildContext } from './context.ts'
-
-const SPILL_BUFFER_BYTES = 1024 * 1024
 
 /** Where one draft lies in the spill file, and all that its row's place in the artifact depends on. */
 export interface SpilledPassage extends PlacedPassage {
@@ -99,7 +98,7 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
   }
 }
 
-/** Writes drafts to a file, one a line, in blocks of SPOOL_BUFFER_BYTES. */
+/** Writes drafts to a file, one a line, in blocks of `spillBufferBytes`. */
 interface SpillFile {
   /** Returns where the draft lies in the file; it is on disk only after `flush`. */
   append(draft: DraftPassage): Promise<Pick<SpilledPassage, 'offset' | 'bytes'>>
@@ -122,7 +121,7 @@ async function openSpillFile(path: string): Promise<SpillFile> {
       const place = { offset: written + collected, bytes: line.length }
       waiting.push(line)
       collected += line.length
-      if (collected >= SPILL_BUFFER_BYTES) await flush()
+      if (collected >= BOUNDS.spillBufferBytes) await flush()
       return place
     },
     flush,

@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { facetsSchema } from '#core/index/format/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -12,8 +13,6 @@ import { renameDurably, writeDurably } from '#core/index/format/store.ts'
 import type { BuildContext } from './context.ts'
 import { readImportedCorpus } from './read-import.ts'
 import type { ImportedCorpus, SpilledPassage } from './read-import.ts'
-
-const YIELD_EVERY_ROWS = 500
 
 const corpusSchema = z.strictObject({
   passages: z.int().positive(),
@@ -85,7 +84,7 @@ async function writeSorted(context: BuildContext, imported: ImportedCorpus): Pro
     let lines: string[] = []
     for (const [row, passage] of ordered.entries()) {
       lines.push(`${JSON.stringify(recordOf(readDraft(spillFile, passage), passage, imported))}\n`)
-      if (lines.length < YIELD_EVERY_ROWS && row + 1 < ordered.length) continue
+      if (lines.length < BOUNDS.sortYieldEveryRows && row + 1 < ordered.length) continue
       await out.writeFile(lines.join(''))
       lines = []
       context.progress.at(row + 1, ordered.length)

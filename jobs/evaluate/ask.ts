@@ -9,9 +9,6 @@ import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Question } from './questions.ts'
 
-const ASK_CONCURRENCY = 4
-const ATTEMPTS_PER_QUESTION = 3
-
 /** What a question can be ranked by: its words, its vector, or both as the profile fuses them. */
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
 export type System = (typeof SYSTEMS)[number]
@@ -68,7 +65,7 @@ export async function askSystems<Q extends AskedFor>(
           take(from + at, system, await askOne(question, system, vector, from + at, context), question)
       }
     }
-    await Promise.all(Array.from({ length: ASK_CONCURRENCY }, askOnward))
+    await Promise.all(Array.from({ length: BOUNDS.evaluationConcurrency }, askOnward))
     context.onProgress(from + batch.length, questions.length)
   }
 }
@@ -146,7 +143,7 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
     try {
       return await node.search(request, BOUNDS.searchTimeoutMs, context.signal)
     } catch (error) {
-      if (attempt + 1 >= ATTEMPTS_PER_QUESTION) throw error
+      if (attempt + 1 >= BOUNDS.evaluationAttemptsMax) throw error
     }
   }
 }

@@ -1,11 +1,9 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { findRows } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { measureFilteredRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
-
-/** Each is compared with exact search under eighteen filters. */
-const QUESTIONS_MAX = 15
 
 /** Filtered recall with the vectors of some of the questions, spread evenly over them. */
 export async function filteredRecallOf(
@@ -13,7 +11,7 @@ export async function filteredRecallOf(
   questions: readonly { readonly text: string }[],
   context: AskContext,
 ): Promise<FilteredRecall> {
-  const count = Math.min(questions.length, QUESTIONS_MAX)
+  const count = Math.min(questions.length, BOUNDS.filteredQuestionsMax)
   const texts = Array.from(
     { length: count },
     (_, at) => questions[Math.floor((at * questions.length) / count)]?.text ?? '',

@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { AskContext } from './ask.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
@@ -7,8 +8,6 @@ import { rankingUnder, sampleWithQrels } from './ranking-under.ts'
 const WEIGHTS = [0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7] as const
 /** Passages of each list: as nDCG@10 looks at. */
 const LIMIT = 10
-/** Fewer judged questions say too little. */
-const QUESTIONS_MIN = 50
 
 /**
  * The profile with the share of the vectors that ranks a question set best, if that is better than the profile's own
@@ -18,7 +17,7 @@ const QUESTIONS_MIN = 50
 export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleWithQrels(questions)
-  if (sample.length < QUESTIONS_MIN) return profile
+  if (sample.length < BOUNDS.comparedQuestionsMin) return profile
   const own = await rankingUnder(profile, sample, LIMIT, context)
   let best = { profile, mean: -1, better: false }
   for (const weight of WEIGHTS) {
@@ -41,7 +40,7 @@ export async function tryReranker(
 ): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleWithQrels(questions)
-  if (reranker === null || sample.length < QUESTIONS_MIN) return profile
+  if (reranker === null || sample.length < BOUNDS.comparedQuestionsMin) return profile
   const tried = { ...profile, reranker }
   const own = await rankingUnder(profile, sample, LIMIT, context)
   const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, context), own)?.metrics['ndcg@10']

@@ -2,9 +2,6 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
-const EXTRACT_CHARACTERS_MIN = 40
-const EXTRACT_CHARACTERS_MAX = 300
-
 /**
  * Known-item questions for a version without a question set: a sample of at most 200 passages in force, each asked for
  * by its heading and the opening words of its own text. This tells whether the version finds what it holds, not how
@@ -85,8 +82,10 @@ function questionOf(heading: string, extract: string): string {
 /** Undefined where the text has too few words to say something. */
 function extractOf(text: string): string | undefined {
   const plain = text.replaceAll(/\s+/gu, ' ').trim()
-  if (plain.length < EXTRACT_CHARACTERS_MIN) return undefined
-  if (plain.length <= EXTRACT_CHARACTERS_MAX) return plain
-  const lastSpace = plain.lastIndexOf(' ', EXTRACT_CHARACTERS_MAX)
-  return plain.slice(0, lastSpace < EXTRACT_CHARACTERS_MIN ? EXTRACT_CHARACTERS_MAX : lastSpace).toWellFormed()
+  if (plain.length < BOUNDS.extractCharactersMin) return undefined
+  if (plain.length <= BOUNDS.extractCharactersMax) return plain
+  const lastSpace = plain.lastIndexOf(' ', BOUNDS.extractCharactersMax)
+  return plain
+    .slice(0, lastSpace < BOUNDS.extractCharactersMin ? BOUNDS.extractCharactersMax : lastSpace)
+    .toWellFormed()
 }

@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { SYSTEMS, askOne, askSystems } from './ask.ts'
 import type { AskContext, System } from './ask.ts'
@@ -5,10 +6,6 @@ import { rankingFigures } from './metrics/ranking.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
-const TOP_RECORDS_KEPT = 5
-/** Asked before the clock runs, so that files are mapped and code is compiled. */
-const WARM_UP_QUESTIONS = 10
-const TIMED_QUESTIONS_MAX = 100
 /** What a caller asks for. */
 const TIMED_LIMIT = 10
 
@@ -59,7 +56,7 @@ export function outcomeOf(
     scores.set(record, score)
   }
   const ranked = [...scores.keys()]
-  const top = ranked.slice(0, TOP_RECORDS_KEPT).map((record) => ({ record, score: scores.get(record) ?? 0 }))
+  const top = ranked.slice(0, BOUNDS.topRecordsKept).map((record) => ({ record, score: scores.get(record) ?? 0 }))
   return { figures: rankingFigures(ranked, qrels), top, predictors }
 }
 
@@ -76,22 +73,22 @@ export async function timeSystems(
   questions: readonly QueryWithQrels[],
   context: AskContext,
 ): Promise<Readonly<Record<System, Latency>>> {
-  const step = Math.max(1, questions.length / TIMED_QUESTIONS_MAX)
+  const step = Math.max(1, questions.length / BOUNDS.timedQuestionsMax)
   const sample = Array.from(
-    { length: Math.min(questions.length, TIMED_QUESTIONS_MAX) },
+    { length: Math.min(questions.length, BOUNDS.timedQuestionsMax) },
     (_, at) => questions[Math.floor(at * step)],
   ).filter((question) => question !== undefined)
   const timed: Record<System, number[]> = { lexical: [], dense: [], hybrid: [] }
-  for (const [done, question] of [...sample.slice(0, WARM_UP_QUESTIONS), ...sample].entries()) {
+  for (const [done, question] of [...sample.slice(0, BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
     for (const system of SYSTEMS) {
       const beganMs = performance.now()
       const { vectors } = await context.embedder.embed([question.text], context.signal)
       const [vector] = vectors
       if (vector === undefined) throw new Error('the embedder sent no vector')
       await askOne(question, system, vector, 0, { ...context, limit: TIMED_LIMIT })
-      if (done >= Math.min(WARM_UP_QUESTIONS, sample.length)) timed[system].push(performance.now() - beganMs)
+      if (done >= Math.min(BOUNDS.warmUpQuestionsMax, sample.length)) timed[system].push(performance.now() - beganMs)
     }
-    context.onProgress(done + 1, sample.length + Math.min(WARM_UP_QUESTIONS, sample.length))
+    context.onProgress(done + 1, sample.length + Math.min(BOUNDS.warmUpQuestionsMax, sample.length))
   }
   return { lexical: percentiles(timed.lexical), dense: percentiles(timed.dense), hybrid: percentiles(timed.hybrid) }
 }

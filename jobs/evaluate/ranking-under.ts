@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { askSystems } from './ask.ts'
 import type { AskContext } from './ask.ts'
@@ -5,15 +6,13 @@ import type { QueryWithQrels } from './query-with-qrels.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
-const QUESTIONS_MAX = 300
-
 /**
- * At most 300 of the questions that something is judged relevant to, spread evenly: enough to tell one ranking from
- * another.
+ * Questions that something is judged relevant to, at most `comparedQuestionsMax`, spread evenly: enough to tell one
+ * ranking from another.
  */
 export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
   const judged = questions.filter(({ qrels }) => qrels.size > 0)
-  const count = Math.min(judged.length, QUESTIONS_MAX)
+  const count = Math.min(judged.length, BOUNDS.comparedQuestionsMax)
   return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter(
     (question) => question !== undefined,
   )

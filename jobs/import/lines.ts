@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs'
+import { BOUNDS } from '#core/platform/bounds.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -32,7 +33,7 @@ export async function* linesOf(path: string, lineBytesMax: number, signal?: Abor
     else held = []
   }
   for await (const chunk of createReadStream(path, {
-    highWaterMark: 256 * 1024,
+    highWaterMark: BOUNDS.readBlockBytes,
     ...(signal === undefined ? {} : { signal }),
   })) {
     const block = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))

@@ -6,7 +6,7 @@ import { withoutFragment } from './anchor.ts'
 import { dayOf, instantOf } from './dates.ts'
 import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
-import { ALIASES_PER_ACT_MAX, ALIAS_CHARACTERS_MAX, actIdOf, aliasesOf } from './references.ts'
+import { actIdOf, aliasesOf } from './references.ts'
 import type { ResolvedRecord } from './resolve.ts'
 import { codePointsOf, unstorable } from './text.ts'
 
@@ -113,9 +113,9 @@ function lengthFault(value: (name: FieldName) => string): string | undefined {
     if (unstorable(value(name)) !== undefined) return `${name} ${unstorable(value(name))}`
   }
   const aliases = aliasesOf(value('aliases'))
-  if (aliases.length > ALIASES_PER_ACT_MAX) return `more than ${ALIASES_PER_ACT_MAX} aliases`
-  if (aliases.some((alias) => codePointsOf(alias) > ALIAS_CHARACTERS_MAX))
-    return `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`
+  if (aliases.length > BOUNDS.aliasesPerActMax) return `more than ${BOUNDS.aliasesPerActMax} aliases`
+  if (aliases.some((alias) => codePointsOf(alias) > BOUNDS.aliasCharactersMax))
+    return `aliases longer than ${BOUNDS.aliasCharactersMax} characters`
   if (unstorable(value('aliases')) !== undefined) return `aliases ${unstorable(value('aliases'))}`
   const subject = subjectsOf(value('subjects')).find((each) => codePointsOf(each) > BOUNDS.filterValueCharactersMax)
   return subject === undefined ? undefined : `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`

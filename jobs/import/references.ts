@@ -1,16 +1,8 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
 import type { ActAliases } from '#core/index/references/parser/parser.ts'
 import { codePointsOf } from './text.ts'
-
-/** What one alias of an act may be long, and how many one act may have. */
-export const ALIAS_CHARACTERS_MAX = 200
-export const ALIASES_PER_ACT_MAX = 50
-/** Acts that one version may hold. */
-export const ACTS_MAX = 20_000
-const ACT_CHARACTERS_MAX = 120
-const REFERENCE_CHARACTERS_MAX = 300
-const REFERENCES_PER_RECORD_MAX = 8
 
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
 const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
@@ -21,7 +13,7 @@ const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
  */
 export function actIdOf(written: string): string | undefined {
   const id = /^rulebook:/iu.test(written) ? written.toLowerCase().replaceAll(/\s+/g, '-') : written
-  return ACT_ID.test(id) && codePointsOf(id) <= ACT_CHARACTERS_MAX ? id : undefined
+  return ACT_ID.test(id) && codePointsOf(id) <= BOUNDS.actIdCharactersMax ? id : undefined
 }
 
 /** Aliases written as subjects are: one, or several separated by commas. */
@@ -46,9 +38,6 @@ export interface RecordReferences {
   readonly references: readonly string[]
 }
 
-/** Vocabularies kept at a time: sources come act by act, and each takes some 1.5 ms to make. */
-const VOCABULARIES_MAX = 64
-
 /**
  * Reads what records are cited as: by the mapping's `reference`, or by the citation label where the mapping has no such
  * field. What names no act is taken for the record's own; a provision of another act is not the record's.
@@ -63,7 +52,7 @@ export function createReferenceReader({
   return (placed) => {
     const act = placed.act === undefined ? undefined : { id: placed.act, aliases: [...placed.aliases] }
     const written = byLabel ? placed.label : placed.reference
-    const provisions = (written ?? '').split(';', REFERENCES_PER_RECORD_MAX).flatMap((one) => {
+    const provisions = (written ?? '').split(';', BOUNDS.referencesPerRecordMax).flatMap((one) => {
       const provision =
         provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
       return provision === undefined ? [] : [provision]
@@ -82,7 +71,7 @@ function createVocabularies(): (act: ActEntry) => ActAliases {
     kept.delete(key)
     kept.set(key, vocabulary)
     const oldest = kept.keys().next()
-    if (kept.size > VOCABULARIES_MAX && oldest.done !== true) kept.delete(oldest.value)
+    if (kept.size > BOUNDS.vocabulariesMax && oldest.done !== true) kept.delete(oldest.value)
     return vocabulary
   }
 }
@@ -93,5 +82,5 @@ function provisionOf(act: ActEntry | undefined, written: string, vocabulary: Act
   if (named === undefined || named.path.length === 0) return undefined
   if (named.act !== undefined && act !== undefined && named.act !== act.id) return undefined
   const canonical = canonicalReference({ act: named.act ?? act?.id, path: named.path })
-  return codePointsOf(canonical) <= REFERENCE_CHARACTERS_MAX ? canonical : undefined
+  return codePointsOf(canonical) <= BOUNDS.referenceCharactersMax ? canonical : undefined
 }

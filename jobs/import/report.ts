@@ -4,7 +4,6 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { CompactCounter } from './compact-counter.ts'
 import type { DraftPassage } from './draft.ts'
-import { ACTS_MAX, ALIASES_PER_ACT_MAX } from './references.ts'
 
 /** Where a record stands in its source. */
 export interface RecordPlace {
@@ -107,10 +106,12 @@ export class ReportAccumulator {
     const known = this.#acts.get(id) ?? new Set<string>()
     for (const alias of aliases) known.add(alias)
     this.#acts.set(id, known)
-    if (known.size > ALIASES_PER_ACT_MAX)
-      throw new OperatorError(`the mapping yields more than ${ALIASES_PER_ACT_MAX} aliases of ${id}: map them to fewer`)
-    if (this.#acts.size > ACTS_MAX)
-      throw new OperatorError(`the mapping yields more than ${ACTS_MAX} different acts: map them to fewer`)
+    if (known.size > BOUNDS.aliasesPerActMax)
+      throw new OperatorError(
+        `the mapping yields more than ${BOUNDS.aliasesPerActMax} aliases of ${id}: map them to fewer`,
+      )
+    if (this.#acts.size > BOUNDS.actsMax)
+      throw new OperatorError(`the mapping yields more than ${BOUNDS.actsMax} different acts: map them to fewer`)
   }
 
   #noteFacets(passage: DraftPassage): void {

@@ -81,7 +81,7 @@ async function readThrough(
   write?: (block: Uint8Array) => Promise<void>,
 ): Promise<{ readonly sha256Hex: string; readonly bytes: number }> {
   const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(256 * 1024)
+  const buffer = Buffer.allocUnsafe(BOUNDS.readBlockBytes)
   let bytes = 0
   for (;;) {
     const { bytesRead } = await source.read(buffer, 0, buffer.length, bytes)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ACTS_MAX, ALIASES_PER_ACT_MAX, ALIAS_CHARACTERS_MAX, actIdOf, aliasesOf } from '#jobs/import/references.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { actIdOf, aliasesOf } from '#jobs/import/references.ts'
 import { ReportAccumulator } from '#jobs/import/report.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
@@ -78,15 +79,15 @@ describe('the act of a record', () => {
     ['aliases alone', {}, { aliases: 'DR' }, 'aliases without an act'],
     [
       'a long alias',
-      { celex: 'x', short: 'a'.repeat(ALIAS_CHARACTERS_MAX + 1) },
+      { celex: 'x', short: 'a'.repeat(BOUNDS.aliasCharactersMax + 1) },
       GDPR,
-      `aliases longer than ${ALIAS_CHARACTERS_MAX} characters`,
+      `aliases longer than ${BOUNDS.aliasCharactersMax} characters`,
     ],
     [
       'many aliases',
-      { celex: 'x', short: Array.from({ length: ALIASES_PER_ACT_MAX + 1 }, (_, n) => `a${n}`) },
+      { celex: 'x', short: Array.from({ length: BOUNDS.aliasesPerActMax + 1 }, (_, n) => `a${n}`) },
       GDPR,
-      `more than ${ALIASES_PER_ACT_MAX} aliases`,
+      `more than ${BOUNDS.aliasesPerActMax} aliases`,
     ],
   ])('with %s is refused in one sentence', async (_what, metadata, fields, reason) => {
     const { passages, report } = await imported([line('a', TEXT, metadata)], fields)
@@ -95,19 +96,20 @@ describe('the act of a record', () => {
   })
 
   test('with ever new aliases stops the import: the mapping makes an alias of something that is none', async () => {
-    const records = Array.from({ length: ALIASES_PER_ACT_MAX + 1 }, (_, n) =>
+    const records = Array.from({ length: BOUNDS.aliasesPerActMax + 1 }, (_, n) =>
       line(`r${n}`, TEXT, { celex: 'x', short: `a${n}` }),
     )
     await expect(imported(records, GDPR)).rejects.toThrow(
-      `more than ${ALIASES_PER_ACT_MAX} aliases of celex:x: map them to fewer`,
+      `more than ${BOUNDS.aliasesPerActMax} aliases of celex:x: map them to fewer`,
     )
   })
 
   test('is counted: more acts than a version may hold stop the import', () => {
     const report = new ReportAccumulator()
-    for (let n = 0; n < ACTS_MAX; n += 1) report.drafted([], { id: `x:${n}`, aliases: [] }, { source: 'a', line: 1 })
+    for (let n = 0; n < BOUNDS.actsMax; n += 1)
+      report.drafted([], { id: `x:${n}`, aliases: [] }, { source: 'a', line: 1 })
     expect(() => report.drafted([], { id: 'x:more', aliases: [] }, { source: 'a', line: 1 })).toThrow(
-      `more than ${ACTS_MAX} different acts: map them to fewer`,
+      `more than ${BOUNDS.actsMax} different acts: map them to fewer`,
     )
   })
 
