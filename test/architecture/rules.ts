@@ -36,6 +36,10 @@ const SQL =
   /['"`]\s*(?:select\s[^'"`]*\bfrom\b|select\s+pg_|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b|truncate\s+\w|with\s+\w+\s+as\s*\(|(?:un)?listen\s+\w+\s*['"`]|notify\s+\w+\s*[,'"`]|begin['"`])/i
 const UNFINISHED =
   /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(|\/[/*]\s*(?:TODO|FIXME|XXX)\b/
+/** At module level, so not indented. */
+const OWN_BOUND = /^(?:export )?const [A-Z0-9_]*_(?:MS|MAX|MIN|BYTES|SECONDS|MB)\b[^=]*= *[\d.]/
+const BOUNDED_BY_BOUNDS =
+  /^(?:gateway\/|search-node\/(?:threads\/|[^/]+\.ts$)|core\/(?:rpc|limits|queues|db)\/|jobs\/[^/]+\.ts$)/
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function areaOf(path: string): string {
@@ -113,6 +117,20 @@ export const RULES: readonly Rule[] = [
       { path: 'gateway/app.ts', text: 'const port = process.env.PORT' },
       { path: 'core/platform/log.ts', text: "const level = process['env']['LOG_LEVEL']" },
       { path: 'jobs/build/config.ts', text: "import { env } from 'node:process'" },
+    ],
+  },
+  {
+    guarantee: 'the bounds of services, database, queues, limits and transport live in core/platform/bounds.ts',
+    breaches: (file) =>
+      BOUNDED_BY_BOUNDS.test(file.path)
+        ? matches(OWN_BOUND, file, 'declares a bound of its own: take it from BOUNDS')
+        : [],
+    bad: [
+      { path: 'gateway/retrieve/admit.ts', text: 'const ATTEMPT_PAUSE_MS = 25' },
+      { path: 'search-node/server.ts', text: 'export const CALLS_MAX = 1_000' },
+      { path: 'search-node/threads/workers.ts', text: 'const YOUNG_GENERATION_MB: number = 16' },
+      { path: 'core/queues/ledger-queue.ts', text: "import x from 'y'\n\nconst WAIT_SECONDS = 0.5" },
+      { path: 'jobs/queues.ts', text: 'const EVENT_BYTES = 4 * 1024' },
     ],
   },
   {
