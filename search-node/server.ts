@@ -7,7 +7,8 @@ import { searchNodeService } from '#core/rpc/messages.ts'
 import type { GetStatusReply, PrepareVersionReply, ReleaseVersionReply } from '#core/rpc/messages.ts'
 import { NodeError } from './node-error.ts'
 import type { NodeErrorCode } from './node-error.ts'
-import type { CallLimits, SearchPool } from './threads/pool.ts'
+import type { CallLimits } from './call-limits.ts'
+import type { SearchPool } from './threads/pool.ts'
 import { assertDimensions, parsePrepare, parseRelease, parseSearch } from './wire.ts'
 import type { Versions } from './versions.ts'
 
@@ -57,7 +58,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     const lease = versions.borrow(projectionId)
     try {
       if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.dimensions)
-      return await pool.search({ artifact: lease.artifact, input }, limits)
+      return await pool.search({ artifact: lease.artifact, input, deadlineMs: limits.deadlineMs }, limits)
     } finally {
       lease.release()
     }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { facetsSchema } from '#core/index/format/layout.ts'
+import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'

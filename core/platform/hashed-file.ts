@@ -69,13 +69,3 @@ export async function digestFile(path: string): Promise<FileDigest> {
   }
   return { bytes, sha256: hash.digest('hex') }
 }
-
-/** Makes what is in a file, or the names in a folder, durable. */
-export async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}

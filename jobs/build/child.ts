@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { beginAttempt, noteFailedRun, readBuild } from '#core/db/builds.ts'
 import type { BuildFence, BuildRow } from '#core/db/builds.ts'

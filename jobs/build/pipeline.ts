@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises'
-import { writeDurably } from '#core/index/format/store.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createReranker } from '#core/reranking/reranker.ts'

@@ -1,4 +1,4 @@
-import type { Facets } from '#core/index/format/layout.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'

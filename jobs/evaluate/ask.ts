@@ -1,4 +1,4 @@
-import type { Facets } from '#core/index/format/layout.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'

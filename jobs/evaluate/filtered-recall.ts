@@ -2,7 +2,7 @@ import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
-import { openSized, readFully } from '#core/index/format/file-reader.ts'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 
 /** Shares of the passages that a filter allows, in percent. */

@@ -5,7 +5,7 @@ import { dirname, sep } from 'node:path'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { renameDurably } from '#core/index/format/store.ts'
+import { renameDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { SourceFile } from './list.ts'
 

@@ -1,4 +1,4 @@
-import { tokenHash } from '#core/index/lexical/forward.ts'
+import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { Question } from './question.ts'
 
@@ -102,7 +102,7 @@ export function softCoverage(question: Question, passage: PassageText, row: RowW
   const language = primaryLanguage(passage.language)
   const there = new Set(row)
   const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
-  for (const term of question.terms.get(language) ?? []) {
+  for (const term of question.asked.terms.get(language) ?? []) {
     const hash = tokenHash(language, term)
     const place = question.position(hash)
     if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: there.has(hash) })

@@ -1,8 +1,9 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
+import { largest } from '#core/platform/top-k.ts'
 import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from './predictor-words.ts'
-import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from './question.ts'
+import type { TokenStatistics } from './token-statistics.ts'
 
 /** Candidates of one ranking, best first. */
 export interface RankedRows {
@@ -16,7 +17,7 @@ export interface PredictorInput {
   readonly questionWords: number
   /** Rows of the version. */
   readonly passages: number
-  readonly forward: ForwardReader
+  readonly forward: TokenStatistics
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
   /** Of each lexical candidate what each word of the question adds to its score: first all words of the first. */
@@ -136,7 +137,7 @@ function fusedTop({ lexical, dense }: PredictorInput): number {
     return (lexical.scores[at] ?? 0) + cosine
   })
   for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
-  return meanOf(greatest(sums, TOP).map((at) => sums[at] ?? 0))
+  return meanOf([...largest(sums, TOP)].map((at) => sums[at] ?? 0))
 }
 
 /** Webber, Moffat & Zobel 2010, cut at a depth and divided by what perfect agreement would give. */
@@ -165,21 +166,7 @@ function wordStability({ question, lexical, contributions }: PredictorInput): nu
   for (let place = 0; place < width; place++) {
     const without = scores.map((score, at) => score - (contributions[at * width + place] ?? 0))
     if (without.every((score, at) => score === scores[at])) continue
-    shares.push(greatest(without, size).filter((at) => at < size).length / size)
+    shares.push(largest(without, size).filter((at) => at < size).length / size)
   }
   return meanOf(shares)
-}
-
-/** Positions of the few greatest values, greatest first; of equal ones the first. */
-function greatest(values: ArrayLike<number>, count: number): readonly number[] {
-  const found: number[] = []
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at] ?? 0
-    if (found.length === count && value <= (values[found.at(-1) ?? 0] ?? 0)) continue
-    let place = found.length
-    while (place > 0 && (values[found[place - 1] ?? 0] ?? 0) < value) place -= 1
-    found.splice(place, 0, at)
-    if (found.length > count) found.pop()
-  }
-  return found
 }

@@ -1,8 +1,7 @@
-import { tokenHash } from '#core/index/lexical/forward.ts'
+import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
-import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
-import { inverseFrequency } from './candidates/words/query.ts'
-import type { LexicalQuery } from './candidates/words/query.ts'
+import { inverseFrequency } from './idf.ts'
+import type { TokenStatistics } from './token-statistics.ts'
 
 /** A word of a question, under the hashes that the forward index knows its terms by: one a language. */
 export interface QuestionWord {
@@ -23,8 +22,8 @@ export interface QuestionPair {
 /** A question as the closer look at candidates needs it. */
 export interface Question {
   readonly words: readonly QuestionWord[]
-  /** See `AnalyzedQuestion`. */
-  readonly terms: AnalyzedQuestion['terms']
+  /** The question in all languages of the version. */
+  readonly asked: AnalyzedQuestion
   readonly pairs: readonly QuestionPair[]
   /** The greatest sum of pair weights that one passage, being in one language, can hold. */
   readonly pairsWeight: number
@@ -32,17 +31,25 @@ export interface Question {
   readonly position: (hash: number) => number
 }
 
+/** A word of a question as a version knows it. */
+export interface WordStatistics {
+  readonly word: string
+  readonly idf: number
+  /** Rows of the version that hold it. */
+  readonly frequency: number
+}
+
 /**
- * @param asked the question in all languages of the version, from which `lexical` was prepared. @param languages
- * primary subtags, those that may be found.
+ * @param asked the question in all languages of the version. @param languages primary subtags, those that may be found.
+ * @param statistics of the words that are looked at; the others are left out.
  */
 export function questionOf(
   asked: AnalyzedQuestion,
   languages: readonly string[],
-  lexical: LexicalQuery,
-  forward: ForwardReader,
+  statistics: readonly WordStatistics[],
+  tokens: TokenStatistics,
 ): Question {
-  const groups = new Map(lexical.groups.map((group) => [group.word, group]))
+  const groups = new Map(statistics.map((word) => [word.word, word]))
   const words = asked.words.flatMap(({ word, terms }) => {
     const group = groups.get(word)
     return group === undefined
@@ -58,11 +65,11 @@ export function questionOf(
   const position = positions(words)
   const byLanguage = languages.map((language) => {
     const hashes = (asked.terms.get(language) ?? []).map((term) => tokenHash(language, term))
-    return pairsOf(hashes, words, position, forward)
+    return pairsOf(hashes, words, position, tokens)
   })
   return {
     words,
-    terms: asked.terms,
+    asked,
     pairs: byLanguage.flat(),
     pairsWeight: Math.max(0, ...byLanguage.map((pairs) => pairs.reduce((sum, { weight }) => sum + weight, 0))),
     position,
@@ -74,7 +81,7 @@ function pairsOf(
   hashes: readonly number[],
   words: readonly QuestionWord[],
   position: (hash: number) => number,
-  { description, pairFrequency }: ForwardReader,
+  { description, pairFrequency }: TokenStatistics,
 ): readonly QuestionPair[] {
   const pairs = new Map<string, QuestionPair>()
   for (let at = 1; at < hashes.length; at++) {

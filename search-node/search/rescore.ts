@@ -1,5 +1,5 @@
-import type { ForwardReader, RowsTokens } from '#core/index/lexical/forward-reader.ts'
 import type { Question, QuestionPair } from './question.ts'
+import type { TokenRange, TokenStatistics } from './token-statistics.ts'
 
 /**
  * What a closer look at a candidate counts; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage
@@ -29,7 +29,7 @@ export interface Rescored {
  */
 export function rescoreRows(
   question: Question,
-  forward: ForwardReader,
+  forward: TokenStatistics,
   contextWindow: ContextWindow,
   rows: Uint32Array,
 ): Rescored {
@@ -81,9 +81,9 @@ export function greatestScore({ words, pairsWeight }: Question): number {
 /** @param counts zeros; becomes what each word adds. @returns what the pairs add. */
 function scoreRow(
   question: Question,
-  { description }: ForwardReader,
+  { description }: TokenStatistics,
   { rows, sameRevisionAsPrevious, allowed }: ContextWindow,
-  { tokens, start, textStart, end }: RowsTokens,
+  { tokens, start, textStart, end }: TokenRange,
   row: number,
   counts: Float64Array,
 ): number {

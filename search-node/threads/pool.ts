@@ -1,14 +1,8 @@
 import type { ScoringWorker } from './workers.ts'
+import type { CallLimits } from '#search-node/call-limits.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from './scoring-worker.ts'
-
-export interface CallLimits {
-  /** Milliseconds since the epoch; Infinity for none. Checked before the task is handed to a thread. */
-  readonly deadlineMs: number
-  /** A task that waits is dropped when this fires; one that runs is not touched. */
-  readonly signal: AbortSignal
-}
 
 interface Waiting {
   readonly deadlineMs: number

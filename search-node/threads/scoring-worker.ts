@@ -4,6 +4,11 @@ import { runInNewContext } from 'node:vm'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
+import type { CallLimits } from '#search-node/call-limits.ts'
+import { NodeError } from '#search-node/node-error.ts'
+import type { NodeErrorCode } from '#search-node/node-error.ts'
+import { createIndexVersion } from '#search-node/search/index-version.ts'
+import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
@@ -13,26 +18,46 @@ import { encodeSearchReply } from '#search-node/wire.ts'
 export interface SearchTask {
   readonly artifact: ArtifactRef
   readonly input: SearchInput
+  /** Milliseconds since the epoch; Infinity for none. */
+  readonly deadlineMs: number
 }
 
-const mappings = new Map<string, IndexReader>()
+/** The class of an error is lost between threads, so a refusal is a value. */
+export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string }
+
+interface OpenVersion extends SearchableVersion {
+  readonly index: IndexReader
+}
+
+const versions = new Map<string, OpenVersion>()
+const UNLIMITED: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 /** Maps an artifact on this thread and searches it once, so that the first caller finds everything warm; idempotent. */
-export function open(artifact: ArtifactRef): void {
-  const mapping = mappingOf(artifact)
-  encodeSearchReply(runSearch(mapping, searchForFirstRow(mapping)))
+export async function open(artifact: ArtifactRef): Promise<void> {
+  const version = versionOf(artifact)
+  encodeSearchReply(await runSearch(version, searchForFirstRow(version.index), UNLIMITED))
 }
 
-/** @returns the reply as the wire carries it, so that the event loop only passes bytes on. */
-export function search({ artifact, input }: SearchTask): Uint8Array {
-  return encodeSearchReply(runSearch(mappingOf(artifact), input))
+/** @returns the reply as the wire carries it, so that the event loop only passes bytes on; or why there is none. */
+export async function search({ artifact, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
+  try {
+    return encodeSearchReply(await runSearch(versionOf(artifact), input, limitsUntil(deadlineMs)))
+  } catch (error) {
+    if (error instanceof NodeError) return { code: error.code, message: error.message }
+    throw error
+  }
 }
 
 /** Lets an artifact go; idempotent. The caller knows that no search of it is queued or running. */
 export async function close(artifact: ArtifactRef): Promise<void> {
-  mappings.get(artifact.projectionId)?.close()
-  mappings.delete(artifact.projectionId)
+  versions.get(artifact.projectionId)?.index.close()
+  versions.delete(artifact.projectionId)
   await collectGarbage()
+}
+
+function limitsUntil(deadlineMs: number): CallLimits {
+  if (deadlineMs === Infinity) return UNLIMITED
+  return { deadlineMs, signal: AbortSignal.timeout(Math.max(0, deadlineMs - Date.now())) }
 }
 
 function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: IndexReader): SearchInput {
@@ -67,11 +92,12 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
 }
 
 /** A thread that piscina had to replace has nothing open yet: it opens what it is asked to search. */
-function mappingOf(artifact: ArtifactRef): IndexReader {
-  const known = mappings.get(artifact.projectionId)
+function versionOf(artifact: ArtifactRef): OpenVersion {
+  const known = versions.get(artifact.projectionId)
   if (known !== undefined) return known
-  const opened = openIndex(artifact)
-  mappings.set(artifact.projectionId, opened)
+  const index = openIndex(artifact)
+  const opened = { index, ...createIndexVersion(index) }
+  versions.set(artifact.projectionId, opened)
   return opened
 }
 

@@ -1,4 +1,4 @@
-import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 

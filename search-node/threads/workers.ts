@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { SearchTask } from './scoring-worker.ts'
+import { NodeError } from '#search-node/node-error.ts'
+import type { SearchOutcome, SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
 
 /** One scoring thread. It is given one task at a time. */
@@ -30,7 +31,11 @@ export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', 
     resourceLimits: { maxYoungGenerationSizeMb: BOUNDS.scoringYoungGenerationMb },
   })
   return {
-    search: (task) => thread.run(task, { name: 'search' }),
+    async search(task) {
+      const outcome = (await thread.run(task, { name: 'search' })) as SearchOutcome
+      if (outcome instanceof Uint8Array) return outcome
+      throw new NodeError(outcome.code, outcome.message)
+    },
     open: (artifact) => thread.run(artifact, { name: 'open' }),
     close: (artifact) => thread.run(artifact, { name: 'close' }),
     end: () => thread.close(),

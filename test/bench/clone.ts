@@ -1,15 +1,9 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import {
-  ARTIFACT_FILES,
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  canonicalJson,
-  sha256,
-  signManifest,
-} from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, signManifest } from '#core/index/format/manifest.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import { renameDurably } from '#core/index/format/store.ts'
+import { renameDurably } from '#core/platform/durable-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import type { BenchArtifact } from './artifact.ts'
 

@@ -1,4 +1,4 @@
-import type { Facets } from '#core/index/format/layout.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'

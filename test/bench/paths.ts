@@ -74,7 +74,7 @@ export async function openRawSearch({ folder, manifest }: BenchArtifact): Promis
         withoutText: false,
         onlyRows: undefined,
       }
-      const reply = await pool.search({ artifact, input }, limits)
+      const reply = await pool.search({ artifact, input, deadlineMs: limits.deadlineMs }, limits)
       return () => decoded(reply)
     },
     close: () => pool.end(),

@@ -14,14 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  ARTIFACT_FILES,
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  canonicalJson,
-  sha256,
-  signManifest,
-} from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, signManifest } from '#core/index/format/manifest.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'

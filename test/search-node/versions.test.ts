@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import { sha256 } from '#core/index/format/manifest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { Versions } from '#search-node/versions.ts'

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
-import { OPEN_END_DAY, dayNumber } from '#core/index/format/layout.ts'
+import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'

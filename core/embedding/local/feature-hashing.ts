@@ -1,3 +1,5 @@
+import { fnv1a, fnvSeed } from '#core/platform/fnv.ts'
+
 const GOLDEN = 0x9e3779b9
 
 /** MurmurHash3's finaliser: every input bit reaches every output bit. Unsigned 32 bits. */
@@ -9,11 +11,9 @@ function mix(value: number): number {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** FNV-1a over the UTF-16 units in [start, end), mixed. Unsigned 32 bits; no part of the text is copied. */
+/** FNV-1a over the UTF-16 units in [start, end), mixed. Unsigned 32 bits. */
 export function hashUnits(text: string, start: number, end: number, seed: number): number {
-  let hash = 0x811c9dc5 ^ seed
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  return mix(hash)
+  return mix(fnv1a(text, fnvSeed(seed), start, end))
 }
 
 /**

@@ -1,4 +1,5 @@
-import { COMMON_WORDS, FUNCTION_WORDS, VERY_COMMON_WORDS } from '#core/index/analysis/common-words.ts'
+import { FUNCTION_WORDS } from '#core/index/analysis/function-words.ts'
+import { COMMON_WORDS, VERY_COMMON_WORDS } from './common-words.ts'
 import { lightStem } from './light-stemmer.ts'
 import { startsWithDigit, words } from '#core/index/analysis/words.ts'
 

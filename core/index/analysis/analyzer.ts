@@ -1,4 +1,4 @@
-import { FUNCTION_WORDS } from './common-words.ts'
+import { FUNCTION_WORDS } from './function-words.ts'
 import { snowballStemmer } from './snowball.ts'
 import { fold, words } from './words.ts'
 

@@ -1,5 +1,6 @@
-import { documentIdBytes } from './documents-writer.ts'
-import { DOCUMENT_ID_BYTES, documentsLayout } from '#core/index/format/layout.ts'
+import { join } from 'node:path'
+import { ownBytes } from '#core/platform/file-reader.ts'
+import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
 /** Which rows each document has. */
 export interface DocumentTable {
@@ -10,8 +11,9 @@ export interface DocumentTable {
   runsOf(documentId: string): Uint32Array
 }
 
-/** @param bytes the verified `documents.bin`, aligned. */
-export function readDocumentTable(bytes: ArrayBuffer, documents: number): DocumentTable {
+/** @param folder of an artifact that was verified. @param documents that the manifest counts. */
+export function readDocumentTable(folder: string, documents: number): DocumentTable {
+  const bytes = ownBytes(join(folder, 'documents.bin'))
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)
   const ids = Buffer.from(bytes, 0, firstRunsOffset)
   const firstRuns = new Uint32Array(bytes, firstRunsOffset, documents + 1)

@@ -1,6 +1,6 @@
-import { DOCUMENT_ID_BYTES, documentsLayout } from '#core/index/format/layout.ts'
+import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
-/** Collects which rows each document has, as they come, and gives `documents.bin`; see `layout.ts`. */
+/** Collects which rows each document has, as they come, and gives `documents.bin`; see `documents-layout.ts`. */
 export interface DocumentsWriter {
   readonly count: number
   add(row: number, documentId: string): void
@@ -37,9 +37,4 @@ export function createDocumentsWriter(): DocumentsWriter {
       return bytes
     },
   }
-}
-
-/** The 16 bytes of a UUID in its usual form. */
-export function documentIdBytes(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
 }

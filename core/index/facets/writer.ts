@@ -1,5 +1,6 @@
-import { OPEN_END_DAY, bitsetWords, dayNumber, facetsLayout } from '#core/index/format/layout.ts'
-import type { Facets } from '#core/index/format/layout.ts'
+import { addRow, bitsetWords } from './bitset.ts'
+import { OPEN_END_DAY, dayNumber, facetsLayout } from './layout.ts'
+import type { Facets } from './layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 
 /** Collects the facets of rows as they come and gives the two files' content; see `layout.ts`. */
@@ -22,7 +23,7 @@ export function createFacetsWriter(rows: number): FacetsWriter {
   function mark(bitsets: Bitsets, value: string, row: number): void {
     let bitset = bitsets.get(value)
     if (bitset === undefined) bitsets.set(value, (bitset = new Uint32Array(words)))
-    bitset[row >>> 5] = (bitset[row >>> 5] ?? 0) | (1 << (row & 31))
+    addRow(bitset, row)
   }
   return {
     add(row, record) {

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { z } from 'zod'
 
 export const ARTIFACT_FORMAT = 3
@@ -59,20 +59,6 @@ export const manifestSchema = z.strictObject({
   files: z.record(z.enum(ARTIFACT_FILES), fileSchema),
 })
 export type Manifest = z.infer<typeof manifestSchema>
-
-/** Canonical JSON (keys sorted at every level, no white space): the bytes that are hashed and signed. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (value !== null && typeof value === 'object') {
-    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
-  }
-  return JSON.stringify(value)
-}
-
-export function sha256(bytes: Uint8Array | string): Buffer {
-  return createHash('sha256').update(bytes).digest()
-}
 
 /** Ed25519 (RFC 8032) signature, 64 bytes. `privateKeyDer` is PKCS #8. */
 export function signManifest(manifestBytes: Uint8Array, privateKeyDer: Buffer): Buffer {

@@ -1,26 +1,22 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bitsetWords, facetsLayout, facetsSchema } from './layout.ts'
-import type { Facets, Reach } from './layout.ts'
-import type { Manifest } from './manifest.ts'
-import type { PassageRecord } from '#core/index/passages/record.ts'
-import { ownBytes, readFully } from './file-reader.ts'
-import { openReferencesReader } from '#core/index/references/reader.ts'
-import type { ReferencesReader } from '#core/index/references/reader.ts'
-import { readRowTable } from '#core/index/passages/row-table.ts'
-import type { RowTable } from '#core/index/passages/row-table.ts'
-import { createFilterCache } from '#search-node/search/filter-bitset.ts'
-import type { FilterCache } from '#search-node/search/filter-bitset.ts'
-import { readCells } from '#search-node/search/candidates/vectors/cells.ts'
-import type { Cells } from '#search-node/search/candidates/vectors/cells.ts'
-import { readDocumentTable } from '#core/index/facets/documents-reader.ts'
-import type { DocumentTable } from '#core/index/facets/documents-reader.ts'
+import { openFacetsReader } from '#core/index/facets/reader.ts'
+import type { FacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
+import { openPassagesReader } from '#core/index/passages/reader.ts'
+import type { PassagesReader } from '#core/index/passages/reader.ts'
+import { readRowTable } from '#core/index/passages/row-table.ts'
+import type { RowTable } from '#core/index/passages/row-table.ts'
+import { openReferencesReader } from '#core/index/references/reader.ts'
+import type { ReferencesReader } from '#core/index/references/reader.ts'
+import { readCells } from '#core/index/vectors/cells-reader.ts'
+import type { Cells } from '#core/index/vectors/cells-reader.ts'
+import type { Reach } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
+import type { Manifest } from './manifest.ts'
 
 /** A verified artifact as the event loop names it to a thread. */
 export interface ArtifactRef {
@@ -50,17 +46,7 @@ export function artifactRef(
   }
 }
 
-/** The facets of all rows; see `core/index/format/layout.ts`. */
-export interface FacetTable {
-  readonly facets: Facets
-  /** One bitset a value, in the order languages, jurisdictions, subjects, statuses; read when it is asked for. */
-  readonly bitset: (value: number) => Uint32Array
-  readonly documents: DocumentTable
-  readonly inForceFrom: Int32Array
-  readonly inForceTo: Int32Array
-}
-
-/** One thread's view of one artifact. */
+/** One thread's view of one artifact: a reader for each of its parts. */
 export interface IndexReader {
   readonly passages: number
   readonly dimensions: number
@@ -69,13 +55,12 @@ export interface IndexReader {
   readonly vectors: RowFile
   /** int8, by slot. */
   readonly heads: RowFile
-  readonly facets: FacetTable
+  readonly facets: FacetsReader
   readonly rows: RowTable
   readonly lexical: LexicalReader
   readonly forward: ForwardReader
   readonly references: ReferencesReader
-  readonly allowedCache: FilterCache
-  passage(row: number): PassageRecord
+  readonly passage: PassagesReader['passage']
   close(): void
 }
 
@@ -84,70 +69,25 @@ export function openIndex(ref: ArtifactRef): IndexReader {
   const { folder, passages, dimensions } = ref
   const vectors = openRowFile(join(folder, 'vectors.f32'), dimensions * 4)
   const heads = openRowFile(join(folder, 'vectors.i8'), ref.head)
-  const lines = openPassages(folder)
-  const facets = openFacets(ref)
+  const records = openPassagesReader(folder, passages)
+  const facets = openFacetsReader(folder, passages, ref.documents)
   const lexical = openLexicalReader(folder, passages)
   const forward = openForwardReader(folder, passages)
   const references = openReferencesReader(folder)
   return {
     passages,
     dimensions,
-    cells: readCells(ownBytes(join(folder, 'cells.bin')), passages, dimensions, ref),
+    cells: readCells(folder, passages, dimensions, ref),
     vectors,
     heads,
-    facets: facets.table,
-    rows: readRowTable(ownBytes(join(folder, 'rows.bin')), passages),
+    facets,
+    rows: readRowTable(folder, passages),
     lexical,
     forward,
     references,
-    allowedCache: createFilterCache(),
-    passage: lines.passage,
+    passage: (row) => records.passage(row),
     close() {
-      vectors.close()
-      heads.close()
-      lines.close()
-      facets.close()
-      lexical.close()
-      forward.close()
-      references.close()
+      for (const reader of [vectors, heads, records, facets, lexical, forward, references]) reader.close()
     },
   }
-}
-
-function openPassages(folder: string): Pick<IndexReader, 'passage' | 'close'> {
-  const offsets = new Float64Array(ownBytes(join(folder, 'passages.offsets')))
-  const file = openSync(join(folder, 'passages.jsonl'), 'r')
-  return {
-    passage(row) {
-      const from = offsets[row] ?? 0
-      const line = Buffer.allocUnsafe((offsets[row + 1] ?? 0) - from)
-      readFully(file, line, from)
-      // Hashed and signed by the build, which parsed every record: not parsed again.
-      return JSON.parse(line.toString('utf8')) as PassageRecord
-    },
-    close: () => closeSync(file),
-  }
-}
-
-function openFacets({ folder, passages, documents }: ArtifactRef): {
-  readonly table: FacetTable
-  readonly close: () => void
-} {
-  const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
-  const { fromOffset, toOffset } = facetsLayout(passages, facets)
-  const file = openSync(join(folder, 'facets.bin'), 'r')
-  const words = bitsetWords(passages)
-  const part = (position: number, words32: number): ArrayBuffer => {
-    const bytes = new Uint8Array(words32 * 4)
-    readFully(file, bytes, position)
-    return bytes.buffer
-  }
-  const table: FacetTable = {
-    facets,
-    bitset: (value) => new Uint32Array(part(value * words * 4, words)),
-    documents: readDocumentTable(ownBytes(join(folder, 'documents.bin')), documents),
-    inForceFrom: new Int32Array(part(fromOffset, passages)),
-    inForceTo: new Int32Array(part(toOffset, passages)),
-  }
-  return { table, close: () => closeSync(file) }
 }

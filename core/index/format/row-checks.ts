@@ -1,5 +1,5 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { ArtifactError } from './artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { rowOrder } from './row-order.ts'

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, open, rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
@@ -27,29 +25,5 @@ export function createArtifactStore(url: string): ArtifactStore {
     workFolder: (buildId) => join(root, 'work', buildId),
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
     figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),
-  }
-}
-
-/** Writes a whole file durably: temporary name that no other process uses, fsync, rename, fsync of the folder. */
-export async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const temporary = `${path}.${randomUUID()}.tmp`
-  const file = await open(temporary, 'wx')
-  try {
-    await file.writeFile(bytes)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await renameDurably(temporary, path)
-}
-
-export async function renameDurably(from: string, to: string): Promise<void> {
-  await rename(from, to)
-  const folder = await open(dirname(to), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

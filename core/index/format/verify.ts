@@ -1,23 +1,18 @@
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { ArtifactError } from './artifact-error.ts'
-import { forwardSchema } from '#core/index/lexical/forward.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import { documentsFault } from '#core/index/facets/documents-check.ts'
+import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
+import { passageOffsetsFault } from '#core/index/passages/layout.ts'
+import { cellsFault } from '#core/index/vectors/cells-check.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
 import { digestFiles } from './hash-threads.ts'
-import { facetsLayout, facetsSchema } from './layout.ts'
-import { cellsFault, documentsFault } from './layout-checks.ts'
-import {
-  ARTIFACT_FILES,
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  canonicalJson,
-  manifestSchema,
-  manifestSignatureHolds,
-  sha256,
-} from './manifest.ts'
+import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, manifestSchema, manifestSignatureHolds } from './manifest.ts'
 import type { ArtifactFile, Manifest } from './manifest.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
@@ -44,7 +39,6 @@ export async function verifyArtifact(
   for (const name of ARTIFACT_FILES) await verifySize(folder, name, manifest)
   await verifyHashes(folder, manifest)
   await verifyShapes(folder, manifest)
-  await verifyOffsets(folder, manifest)
   await verifyTables(folder, manifest)
   await verifyWords(folder, manifest)
   return manifest
@@ -132,26 +126,13 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
     throw new ArtifactError('facets.bin does not fit facets.json.')
 }
 
-async function verifyOffsets(folder: string, manifest: Manifest): Promise<void> {
-  const bytes = await readFile(join(folder, 'passages.offsets'))
-  if (bytes.length !== (manifest.passages + 1) * 8)
-    throw new ArtifactError('passages.offsets does not hold one offset a passage and the end.')
-  let previous = -1
-  for (let at = 0; at < bytes.length; at += 8) {
-    const offset = bytes.readDoubleLE(at)
-    if (!Number.isSafeInteger(offset) || offset <= previous)
-      throw new ArtifactError('passages.offsets does not increase.')
-    previous = offset
-  }
-  if (bytes.readDoubleLE(0) !== 0 || previous !== manifest.files['passages.jsonl'].bytes)
-    throw new ArtifactError('passages.offsets does not span passages.jsonl.')
-}
-
 /** The tables that a search trusts without looking: a row or slot out of range would read another's bytes. */
-async function verifyTables(folder: string, { passages, documents, embedding, index }: Manifest): Promise<void> {
+async function verifyTables(folder: string, { passages, documents, embedding, index, files }: Manifest): Promise<void> {
+  const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
-    cellsFault(await readFile(join(folder, 'cells.bin')), passages, embedding.dimensions, index) ??
-    documentsFault(await readFile(join(folder, 'documents.bin')), passages, documents)
+    passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
+    cellsFault(await read('cells.bin'), passages, embedding.dimensions, index) ??
+    documentsFault(await read('documents.bin'), passages, documents)
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 

@@ -4,38 +4,33 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
-import { ArtifactError } from './artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { buildCells } from '#core/index/vectors/cells-writer.ts'
 import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
 import type { FacetsWriter } from '#core/index/facets/writer.ts'
-import { openHashedFile, syncPath } from '#core/platform/hashed-file.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
+import { openHashedFile } from '#core/platform/hashed-file.ts'
 import type { FileDigest, HashedFile } from '#core/platform/hashed-file.ts'
-import {
-  ARTIFACT_FORMAT,
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  canonicalJson,
-  manifestSchema,
-  sha256,
-  signManifest,
-} from './manifest.ts'
+import { ARTIFACT_FORMAT, MANIFEST_FILE, SIGNATURE_FILE, manifestSchema, signManifest } from './manifest.ts'
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { QuantizedVectors } from '#core/index/vectors/nearest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { createForwardWriter } from '#core/index/lexical/forward.ts'
-import type { ForwardWriter } from '#core/index/lexical/forward.ts'
+import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
+import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import type { LexicalWriter } from '#core/index/lexical/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
 import type { ReferencesWriter } from '#core/index/references/writer.ts'
+import { createPassagesWriter } from '#core/index/passages/writer.ts'
+import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
 import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import { quantize } from '#core/index/vectors/quantize.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
-import { renameDurably } from './store.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
 export interface ArtifactRow {
@@ -129,12 +124,12 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
   const vectors = await openHashedFile(join(folder, 'vectors.f32'))
-  const passages = await openHashedFile(join(folder, 'passages.jsonl'))
+  const lines = await openHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
-    const { quantized, offsets, facets, documents, table, lexical, forward, references } = await writeRows(input, {
+    const { quantized, passages, facets, documents, table, lexical, forward, references } = await writeRows(input, {
       vectors,
-      passages,
+      lines,
       tokens,
     })
     const cells = await buildCells(quantized, input.dividedFrom)
@@ -146,8 +141,8 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'vectors.f32': await vectors.finish(),
       'vectors.i8': await writeWhole(join(folder, 'vectors.i8'), cells.slots()),
       'cells.bin': await writeWhole(join(folder, 'cells.bin'), [cells.table]),
-      'passages.jsonl': await passages.finish(),
-      'passages.offsets': await writeWhole(join(folder, 'passages.offsets'), [new Uint8Array(offsets.buffer)]),
+      'passages.jsonl': await lines.finish(),
+      'passages.offsets': await writeWhole(join(folder, 'passages.offsets'), [passages.finish()]),
       'facets.json': await writeWhole(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
       'facets.bin': await writeWhole(join(folder, 'facets.bin'), [bytes]),
       'documents.bin': await writeWhole(join(folder, 'documents.bin'), [documents.finish()]),
@@ -170,7 +165,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       files,
     })
   } finally {
-    for (const file of [vectors, passages, tokens]) await file.abandon()
+    for (const file of [vectors, lines, tokens]) await file.abandon()
   }
 }
 
@@ -214,13 +209,13 @@ async function writeManifest(
 
 interface RowFiles {
   readonly vectors: HashedFile
-  readonly passages: HashedFile
+  readonly lines: HashedFile
   readonly tokens: HashedFile
 }
 
 interface WrittenRows {
   readonly quantized: QuantizedVectors
-  readonly offsets: Float64Array
+  readonly passages: PassagesWriter
   readonly facets: FacetsWriter
   readonly documents: DocumentsWriter
   readonly table: RowTableWriter
@@ -233,7 +228,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   const { dimensions } = input.embedding
   const check = createRowChecks(input.passages, dimensions)
   const quantized = new Int8Array(input.passages * dimensions)
-  const offsets = new Float64Array(input.passages + 1)
+  const passages = createPassagesWriter(input.passages)
   const facets = createFacetsWriter(input.passages)
   const documents = createDocumentsWriter()
   const table = createRowTableWriter(input.passages)
@@ -260,9 +255,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   for await (const { record, vector } of input.rows) {
     check(record, done)
     copyUnit(vector, batch, batched * dimensions, dimensions)
-    const line = Buffer.from(`${JSON.stringify(record)}\n`)
-    await files.passages.write(line)
-    offsets[done + 1] = (offsets[done] ?? 0) + line.length
+    await files.lines.write(passages.add(done, record))
     facets.add(done, record)
     documents.add(done, record.document.id)
     const { language } = record.metadata
@@ -278,7 +271,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
   return {
     quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause },
-    offsets,
+    passages,
     facets,
     documents,
     table,

@@ -1,10 +1,10 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { forwardSchema, pairSlot } from './forward.ts'
-import type { ForwardDescription } from './forward.ts'
-import { openSized, ownBytes, readFully } from '#core/index/format/file-reader.ts'
+import { forwardSchema, pairSlot } from './forward-layout.ts'
+import type { ForwardDescription } from './forward-layout.ts'
+import { openSized, ownBytes, readFully } from '#core/platform/file-reader.ts'
 
-/** The words of rows; see `core/index/lexical/forward.ts`. */
+/** The words of rows; see `forward-layout.ts`. */
 export interface ForwardReader {
   readonly description: ForwardDescription
   /** In how many rows two words stand side by side, or more. */

@@ -1,4 +1,4 @@
-import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { CHUNK_ROWS, DIRECTORY_BYTES, ENTRY_BYTES, TERMS_PER_BLOCK, chunkBytes } from './layout.ts'
 import type { LexicalDescription } from './layout.ts'
 import type { Occurrences } from './occurrences.ts'

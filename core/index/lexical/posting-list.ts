@@ -1,5 +1,5 @@
 import { DIRECTORY_BYTES, chunkBytes } from './layout.ts'
-import { readFully } from '#core/index/format/file-reader.ts'
+import { readFully } from '#core/platform/file-reader.ts'
 
 /** Where the postings of a term lie; see `core/index/lexical/layout.ts`. */
 export interface TermEntry {

@@ -2,7 +2,7 @@ import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import type { LexicalDescription } from './layout.ts'
-import { openSized, readFully } from '#core/index/format/file-reader.ts'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
 import { PostingList } from './posting-list.ts'
 import type { TermEntry } from './posting-list.ts'
 

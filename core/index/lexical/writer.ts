@@ -1,5 +1,5 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
 import type { LexicalDescription, LexicalField } from './layout.ts'
 import { createOccurrences } from './occurrences.ts'

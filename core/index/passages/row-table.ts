@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { ownBytes } from '#core/platform/file-reader.ts'
 import type { PassageRecord } from './record.ts'
 
 /**
@@ -17,9 +19,12 @@ export function rowTableBytes(rows: number): number {
   return rows * (3 * Uint32Array.BYTES_PER_ELEMENT + 1)
 }
 
-/** @param bytes of `rows.bin`, aligned. @throws RangeError if it is not as long as the rows need. */
-export function readRowTable(bytes: ArrayBuffer, rows: number): RowTable {
-  if (bytes.byteLength !== rowTableBytes(rows)) throw new RangeError('rows.bin does not fit the number of passages')
+/** @param folder of an artifact that was verified. @throws Error if the file is not as long as the rows need. */
+export function readRowTable(folder: string, rows: number): RowTable {
+  return tableOf(ownBytes(join(folder, 'rows.bin'), rowTableBytes(rows)), rows)
+}
+
+function tableOf(bytes: ArrayBuffer, rows: number): RowTable {
   return {
     documents: new Uint32Array(bytes, 0, rows),
     provisions: new Uint32Array(bytes, rows * 4, rows),
@@ -36,7 +41,7 @@ export interface RowTableWriter {
 
 export function createRowTableWriter(rows: number): RowTableWriter {
   const bytes = new ArrayBuffer(rowTableBytes(rows))
-  const table = readRowTable(bytes, rows)
+  const table = tableOf(bytes, rows)
   const documents = new Map<string, number>()
   const provisions = new Map<string, number>()
   const chunkIds: string[] = []

@@ -1,4 +1,4 @@
-import { ArtifactError } from '#core/index/format/artifact-error.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 import type { ActEntry } from './layout.ts'

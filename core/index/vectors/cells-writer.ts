@@ -1,8 +1,9 @@
 import { MetricKind, exactSearch } from 'usearch'
+import type { CellTable } from './cell-table.ts'
 import { shortestHeads, wholeHeads } from './heads.ts'
 import type { Heads } from './heads.ts'
-import { cellsLayout } from '#core/index/format/layout.ts'
-import type { Reach } from '#core/index/format/layout.ts'
+import { cellsLayout } from './layout.ts'
+import type { Reach } from './layout.ts'
 import { lowWords, sumsByMember } from './nearest.ts'
 import type { QuantizedVectors } from './nearest.ts'
 import { gatherRows, partition, strided, units } from './partition.ts'
@@ -26,18 +27,6 @@ const PROBES = 64
 const PROBE_BATCH_ROWS = 2_000
 /** A small cell's spread is drawn towards that of all, as if so many more rows had it. */
 const PRIOR_ROWS = 4
-
-/** How rows lie in cells. Slots are the places of `vectors.i8`. */
-export interface CellTable {
-  readonly cells: number
-  /** First slot of each cell, and the end. */
-  readonly starts: Uint32Array
-  /** The row in each slot. */
-  readonly rows: Uint32Array
-  /** The mean of each cell's heads, one after the other. */
-  readonly means: Float64Array
-  readonly standardDeviations: Float32Array
-}
 
 export interface WrittenCells {
   readonly cells: number

@@ -1,5 +1,6 @@
 import { MetricKind, exactSearch } from 'usearch'
 import { covarianceOf, leadingDirections } from './basis.ts'
+import { createTopK } from '#core/platform/top-k.ts'
 import { inverseLengths, lowWords } from './nearest.ts'
 import type { QuantizedVectors } from './nearest.ts'
 import { gatherRows, strided } from './partition.ts'
@@ -172,7 +173,7 @@ interface Truth {
 async function nearestByVector(vectors: QuantizedVectors): Promise<Truth> {
   const sampledQueries = strided(vectors.values.length / vectors.dimensions, SAMPLED_QUERIES)
   const nearest = await nearestRows(vectors, gatherRows(vectors, sampledQueries), MetricKind.Cos, NEIGHBOURS)
-  return { sampledQueries, nearest: nearest.map((rows) => rows.map(({ row }) => row)) }
+  return { sampledQueries, nearest }
 }
 
 async function recallOf(
@@ -188,7 +189,7 @@ async function recallOf(
     candidatesOf(NEIGHBOURS),
   )
   const shares = nearest.map((rows, at) => {
-    const candidates = new Set(found[at]?.map(({ row }) => row))
+    const candidates = new Set(found[at])
     return rows.filter((row) => candidates.has(row)).length / rows.length
   })
   return shares.reduce((sum, share) => sum + share, 0) / shares.length
@@ -204,33 +205,25 @@ export function queriesOf({ values, length, mean }: Heads, rows: Uint32Array): I
   return queries
 }
 
-interface Near {
-  readonly row: number
-  readonly distance: number
-}
-
-/** Every row compared with every query. */
+/** Every row compared with every query. @returns of each query the rows nearest first. */
 async function nearestRows(
   vectors: QuantizedVectors,
   queries: Int8Array,
   metric: MetricKind,
   wanted: number,
-): Promise<Near[][]> {
+): Promise<number[][]> {
   const { values, dimensions, threads, pause } = vectors
-  const best: Near[][] = Array.from({ length: queries.length / dimensions }, () => [])
+  const best = Array.from({ length: queries.length / dimensions }, () => createTopK(wanted))
   const rows = values.length / dimensions
   for (let from = 0; from < rows; from += BATCH_ROWS) {
     const batch = values.slice(from * dimensions, (from + BATCH_ROWS) * dimensions)
     const taken = Math.min(wanted, batch.length / dimensions)
     const { keys, distances } = exactSearch(batch, queries, dimensions, taken, metric, threads)
     const low = lowWords(keys)
-    for (const [query, near] of best.entries()) {
-      const worst = near.length < wanted ? Infinity : (near.at(-1)?.distance ?? Infinity)
-      for (let at = query * taken; at < (query + 1) * taken && (distances[at] ?? 0) < worst; at++)
-        near.push({ row: from + (low[at] ?? 0), distance: distances[at] ?? 0 })
-      near.sort((a, b) => a.distance - b.distance || a.row - b.row).splice(wanted)
-    }
+    for (const [query, near] of best.entries())
+      for (let at = query * taken; at < (query + 1) * taken; at++)
+        near.offer(from + (low[at] ?? 0), -(distances[at] ?? 0))
     await pause()
   }
-  return best
+  return best.map((near) => [...near.sorted().ids])
 }

@@ -1,8 +1,9 @@
 import { MetricKind, exactSearch } from 'usearch'
-import type { CellTable } from './cells-writer.ts'
+import { largest } from '#core/platform/top-k.ts'
+import type { CellTable } from './cell-table.ts'
 import { queriesOf } from './heads.ts'
 import type { Heads } from './heads.ts'
-import type { Reach } from '#core/index/format/layout.ts'
+import type { Reach } from './layout.ts'
 import type { QuantizedVectors } from './nearest.ts'
 import { gatherRows, strided } from './partition.ts'
 
@@ -77,7 +78,7 @@ interface Case {
 }
 
 function caseOf(query: SampledQuery, cells: readonly number[]): Case {
-  return { query, cells, last: largest(cells.flatMap((cell) => [...(query.best[cell] ?? [])])).at(-1) ?? -Infinity }
+  return { query, cells, last: nearest(cells.flatMap((cell) => [...(query.best[cell] ?? [])])).at(-1) ?? -Infinity }
 }
 
 async function askAll(
@@ -140,11 +141,11 @@ function walk(
     if ((bounds[cell] ?? 0) <= worst) break
     visited.push(cell)
     const better = [...(best[cell] ?? [])].filter((product) => product > worst)
-    if (better.length > 0) found = largest([...found, ...better])
+    if (better.length > 0) found = nearest([...found, ...better])
   }
   return { recall: found.filter((product) => product >= last).length / NEIGHBOURS, visited }
 }
 
-function largest(values: readonly number[]): number[] {
-  return values.toSorted((a, b) => b - a).slice(0, NEIGHBOURS)
+function nearest(found: readonly number[]): number[] {
+  return Array.from(largest(found, NEIGHBOURS), (at) => found[at] ?? 0)
 }

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { readFully } from '#core/index/format/file-reader.ts'
+import { readFully } from '#core/platform/file-reader.ts'
 
 /**
  * A file of rows of one size, read into one buffer that the thread reuses. Reading copies from the page cache, which

@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { writeDurably } from '#core/index/format/store.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
 import { renderPage } from '#jobs/evaluate/page/page.ts'

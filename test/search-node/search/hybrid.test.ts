@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchResult => corpus.ask(change)
+const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
 const sources = ({ passages }: SearchResult): string[] => passages.map(({ sourceId }) => sourceId)
 const scoresOf = ({ passages }: SearchResult): Map<number, number> =>
@@ -52,9 +52,9 @@ function expectWellFormed(passages: readonly FoundPassage[]): void {
 }
 
 describe('words alone', () => {
-  test('serve only passages that hold a word of the question, the one that holds most of what it asks first', () => {
+  test('serve only passages that hold a word of the question, the one that holds most of what it asks first', async () => {
     for (const { text } of questions(CLUSTERS)) {
-      const reply = ask({ text, limit: 50 })
+      const reply = await ask({ text, limit: 50 })
       expect(reply.plan).toBe('none')
       expect(reply.passages.length).toBeGreaterThan(0)
       for (const passage of reply.passages)
@@ -62,19 +62,19 @@ describe('words alone', () => {
       expectWellFormed(reply.passages)
     }
     for (const n of [0, 77, ROWS - 1])
-      expect(sources(ask({ text: `and what of ${ownWord(n)}?` }))).toEqual([sourceOf(n)])
+      expect(sources(await ask({ text: `and what of ${ownWord(n)}?` }))).toEqual([sourceOf(n)])
   })
 
-  test('that no passage holds find nothing, and say so in every feature', () => {
-    const reply = ask({ text: 'zyzzyva qwertz' })
+  test('that no passage holds find nothing, and say so in every feature', async () => {
+    const reply = await ask({ text: 'zyzzyva qwertz' })
     expect(reply).toMatchObject({ passages: [], allowed: ROWS, unsupported: [] })
     expect(reply.predictors).toEqual(PREDICTORS.map(() => 0))
   })
 })
 
-test('a vector alone ranks as brute force does, and nothing is said of words', () => {
+test('a vector alone ranks as brute force does, and nothing is said of words', async () => {
   for (const { vector } of questions(10)) {
-    const reply = ask({ vector, limit: 20 })
+    const reply = await ask({ vector, limit: 20 })
     const best = bruteForce(rows, vector, EVERYTHING, 20)
     expect(reply.passages.map(({ chunkId }) => chunkId)).toEqual(best.map(({ chunk_id }) => chunk_id))
     expect(reply).toMatchObject({ predictors: [], unsupported: [] })
@@ -83,12 +83,12 @@ test('a vector alone ranks as brute force does, and nothing is said of words', (
 })
 
 describe('words and a vector together', () => {
-  test('rank by the weighted mean of what each gives every passage', () => {
+  test('rank by the weighted mean of what each gives every passage', async () => {
     for (const asked of questions(6)) {
-      const ofWords = scoresOf(ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0 } }))
-      const alone = ask({ text: asked.text, limit: ROWS }).passages
+      const ofWords = scoresOf(await ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0 } }))
+      const alone = (await ask({ text: asked.text, limit: ROWS })).passages
       for (const { row, score } of alone) expect(ofWords.get(row)).toBe(score)
-      const { passages } = ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0.3 } })
+      const { passages } = await ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0.3 } })
       expect(passages).toHaveLength(ROWS)
       for (const { row, score } of passages) {
         const cosine = (rows[row]?.vector ?? new Float32Array()).reduce(
@@ -101,11 +101,13 @@ describe('words and a vector together', () => {
     }
   })
 
-  test('ranked by reciprocal ranks come in the order of the one that has all the weight, the first with score 1', () => {
+  test('ranked by reciprocal ranks come in the order of the one that has all the weight, the first with score 1', async () => {
     for (const asked of questions(6)) {
       for (const denseWeight of [0, 1]) {
-        const [byScores, byRanks] = (['weighted', 'rrf'] as const).map((fusion) =>
-          ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, denseWeight } }),
+        const [byScores, byRanks] = await Promise.all(
+          (['weighted', 'rrf'] as const).map((fusion) =>
+            ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, denseWeight } }),
+          ),
         )
         if (byScores === undefined || byRanks === undefined) throw new Error('unreachable')
         const positive = byScores.passages.filter(({ score }) => score > 0).length
@@ -116,7 +118,7 @@ describe('words and a vector together', () => {
     }
   })
 
-  test.each(['weighted', 'rrf'] as const)('fused as %s find what only one of the two finds', (fusion) => {
+  test.each(['weighted', 'rrf'] as const)('fused as %s find what only one of the two finds', async (fusion) => {
     for (const near of [3, 60, 149]) {
       const vector = rows[near]?.vector.slice() ?? new Float32Array(16)
       const farthest = bruteForce(
@@ -127,22 +129,23 @@ describe('words and a vector together', () => {
       )[0]?.chunk_id
       const far = rows.findIndex(({ record }) => record.chunk_id === farthest)
       const [text = ''] = rows[far]?.record.text.split(' ') ?? []
-      const rowsOf = (denseWeight: number): number[] =>
-        ask({ text, vector, ranking: { ...RANKING, fusion, denseWeight } }).passages.map(({ row }) => row)
-      expect(rowsOf(0.1)).toContain(far)
-      expect(rowsOf(0.9)).toContain(near)
+      const rowsOf = async (denseWeight: number): Promise<number[]> =>
+        (await ask({ text, vector, ranking: { ...RANKING, fusion, denseWeight } })).passages.map(({ row }) => row)
+      expect(await rowsOf(0.1)).toContain(far)
+      expect(await rowsOf(0.9)).toContain(near)
     }
   })
 
-  test('always give as many passages as were asked for, whatever the words', () => {
+  test('always give as many passages as were asked for, whatever the words', async () => {
     const [first] = questions(1)
     for (const text of ['', 'zyzzyva', 'the of and', first?.text ?? '', '§ 1 Article 2 Rule 3.4.5'])
-      for (const limit of [1, 5, 100]) expect(ask({ text, vector: first?.vector, limit }).passages).toHaveLength(limit)
+      for (const limit of [1, 5, 100])
+        expect((await ask({ text, vector: first?.vector, limit })).passages).toHaveLength(limit)
   })
 })
 
 describe('what speaks for the list', () => {
-  test('is one finite number a feature whenever there are words, also when nothing is allowed', () => {
+  test('is one finite number a feature whenever there are words, also when nothing is allowed', async () => {
     const nothing = { ...EVERYTHING, languages: ['fr'] }
     for (const { text, vector } of questions(CLUSTERS)) {
       for (const change of [
@@ -152,28 +155,28 @@ describe('what speaks for the list', () => {
         { text, vector, filters: nothing },
         { text, filters: nothing },
       ]) {
-        const { predictors } = ask(change)
+        const { predictors } = await ask(change)
         expect(predictors).toHaveLength(PREDICTORS.length)
         expect(predictors.filter((value) => !Number.isFinite(value))).toEqual([])
       }
     }
   })
 
-  test('does not depend on how many passages are asked for', () => {
+  test('does not depend on how many passages are asked for', async () => {
     // Words of more passages than are looked at closely.
     const text = Array.from({ length: 120 }, (_, n) => ownWord(n)).join(' ')
     for (const asked of [...questions(5), ...questions(2).map(({ vector }) => ({ text, vector }))])
       for (const limit of [10, 75])
-        expect(ask({ ...asked, limit }).predictors).toEqual(ask({ ...asked, limit: 1 }).predictors)
+        expect((await ask({ ...asked, limit })).predictors).toEqual((await ask({ ...asked, limit: 1 })).predictors)
   })
 })
 
 describe('narrowing', () => {
-  test('filters hold for words as for vectors: exactly the allowed passages are served', () => {
+  test('filters hold for words as for vectors: exactly the allowed passages are served', async () => {
     const filters = { ...EVERYTHING, languages: ['de'] }
     for (const asked of questions(10)) {
       for (const change of [{ text: asked.text }, asked]) {
-        const reply = ask({ ...change, filters, limit: ROWS })
+        const reply = await ask({ ...change, filters, limit: ROWS })
         expect(reply.allowed).toBe(rows.filter(({ record }) => allows(filters, record)).length)
         expect(reply.passages.every(({ metadata }) => metadata.language === 'de')).toBe(true)
         expectWellFormed(reply.passages)
@@ -181,16 +184,16 @@ describe('narrowing', () => {
     }
   })
 
-  test('by document serves passages of those documents alone', () => {
+  test('by document serves passages of those documents alone', async () => {
     const documents = [...new Set(rows.map(({ record }) => record.document.id))].slice(0, 2)
     const [asked] = questions(1)
-    const reply = ask({ ...asked, filters: { ...EVERYTHING, documents }, limit: ROWS })
+    const reply = await ask({ ...asked, filters: { ...EVERYTHING, documents }, limit: ROWS })
     expect(reply.allowed).toBe(20)
     expect(reply.passages).toHaveLength(20)
     expect(new Set(reply.passages.map(({ document }) => document.id))).toEqual(new Set(documents))
   })
 
-  test('by rows leaves only those that the filters allow too', () => {
+  test('by rows leaves only those that the filters allow too', async () => {
     const random = seededRandom(seed + 3)
     const filters = { ...EVERYTHING, languages: ['en'] }
     for (const share of [0, 0.02, 0.5, 1]) {
@@ -201,24 +204,28 @@ describe('narrowing', () => {
       const left = rows.filter((_, row) => kept[row])
       for (const { vector, text } of questions(5)) {
         const best = bruteForce(left, vector, filters, 10).map(({ chunk_id }) => chunk_id)
-        const reply = ask({ vector, filters, onlyRows, limit: 10 })
+        const reply = await ask({ vector, filters, onlyRows, limit: 10 })
         expect(reply.passages.map(({ chunkId }) => chunkId)).toEqual(best)
         expect(reply.allowed).toBe(left.filter(({ record }) => allows(filters, record)).length)
-        expect(ask({ vector, text, filters, onlyRows, limit: 10 }).passages.every(({ row }) => kept[row])).toBe(true)
+        expect((await ask({ vector, text, filters, onlyRows, limit: 10 })).passages.every(({ row }) => kept[row])).toBe(
+          true,
+        )
       }
     }
   })
 
-  test('by fewer or more bits than there are rows is exact too', () => {
+  test('by fewer or more bits than there are rows is exact too', async () => {
     const [asked] = questions(1)
-    expect(ask({ ...asked, onlyRows: Uint8Array.of(0b101), limit: 10 })).toMatchObject({ allowed: 2 })
-    expect(ask({ ...asked, onlyRows: new Uint8Array(ROWS).fill(255), limit: 10 })).toMatchObject({ allowed: ROWS })
+    expect(await ask({ ...asked, onlyRows: Uint8Array.of(0b101), limit: 10 })).toMatchObject({ allowed: 2 })
+    expect(await ask({ ...asked, onlyRows: new Uint8Array(ROWS).fill(255), limit: 10 })).toMatchObject({
+      allowed: ROWS,
+    })
   })
 })
 
-test('without their texts the passages are the same in all else', () => {
+test('without their texts the passages are the same in all else', async () => {
   const [asked] = questions(1)
-  const [whole, bare] = [ask({ ...asked, limit: 10 }), ask({ ...asked, limit: 10, withoutText: true })]
+  const [whole, bare] = [await ask({ ...asked, limit: 10 }), await ask({ ...asked, limit: 10, withoutText: true })]
   expect(whole.passages.every(({ text }) => text !== '')).toBe(true)
   expect(bare).toEqual({ ...whole, passages: whole.passages.map((passage) => ({ ...passage, text: '' })) })
 })

@@ -6,8 +6,12 @@ import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
+import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
+import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
+import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
-import { EVERYTHING, RANKING, inputOf } from '#test/support/search-node/asked.ts'
+import type { SearchInput } from '#search-node/search/pipeline.ts'
+import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 import {
   allows,
   bruteForce,
@@ -29,6 +33,10 @@ function open({ folder, manifest }: TestArtifact): IndexReader {
   return openIndex(artifactRef(folder, manifest))
 }
 
+function ask(index: IndexReader, change: Partial<SearchInput>): Promise<SearchResult> {
+  return search(createIndexVersion(index), inputOf(change), UNLIMITED)
+}
+
 let store: string
 beforeAll(() => {
   store = mkdtempSync(join(tmpdir(), 'search-pipeline-'))
@@ -39,12 +47,12 @@ afterAll(() => rmSync(store, { recursive: true, force: true }))
  * Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply
  * promises.
  */
-function recallAt5(
+async function recallAt5(
   mapping: IndexReader,
   rows: readonly ArtifactRow[],
   filters: TestFilters,
   queries = 60,
-): { recall: number; plans: Set<string> } {
+): Promise<{ recall: number; plans: Set<string> }> {
   const random = seededRandom(seed + 1)
   const allowed = rows.filter(({ record }) => allows(filters, record)).length
   const plans = new Set<string>()
@@ -52,7 +60,7 @@ function recallAt5(
   for (let n = 0; n < queries; n++) {
     const query = queryNear(rows, Math.floor(random() * rows.length), random)
     const best = bruteForce(rows, query, filters, 5)
-    const reply = search(mapping, inputOf({ vector: query.map((value) => value * 3), filters }))
+    const reply = await ask(mapping, { vector: query.map((value) => value * 3), filters })
     plans.add(reply.plan)
     expect(reply.allowed).toBe(allowed)
     expect(reply.passages).toHaveLength(Math.min(5, allowed))
@@ -104,14 +112,14 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   })
   afterAll(() => mapping.close())
 
-  test.each(Object.keys(SHARES))('return the true best five for share %s', (subject) => {
-    const { recall } = recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: [subject] })
+  test.each(Object.keys(SHARES))('return the true best five for share %s', async (subject) => {
+    const { recall } = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: [subject] })
     expect(recall).toBeGreaterThanOrEqual(0.98)
   })
 
-  test('are searched cell by cell when wide and row by row when narrow', () => {
-    const wide = recallAt5(mapping, rows, EVERYTHING, 5)
-    const narrow = recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['s01'] }, 5)
+  test('are searched cell by cell when wide and row by row when narrow', async () => {
+    const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
+    const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['s01'] }, 5)
     expect([...wide.plans]).toEqual(['cells'])
     expect([...narrow.plans]).toEqual(['exact'])
   })
@@ -150,56 +158,56 @@ describe('a version with every kind of facet', () => {
     ['no subject at all', { anySubject: false, subjects: [] }],
     ['a value that the version does not hold', { languages: ['fr'] }],
     ['nothing, because a list is empty', { jurisdictions: [] }],
-  ])('%s: exactly the allowed passages are served', (_, filters) => {
-    expect(recallAt5(mapping, rows, { ...EVERYTHING, ...filters }, 15).recall).toBe(1)
+  ])('%s: exactly the allowed passages are served', async (_, filters) => {
+    expect((await recallAt5(mapping, rows, { ...EVERYTHING, ...filters }, 15)).recall).toBe(1)
   })
 
-  test('a limit above the number of allowed passages returns all of them', () => {
+  test('a limit above the number of allowed passages returns all of them', async () => {
     const filters = { ...EVERYTHING, languages: ['de'], anySubject: false, subjects: ['audit'] }
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
-    const reply = search(
-      mapping,
-      inputOf({ vector: queryNear(rows, 3, seededRandom(1)), limit: BOUNDS.searchLimitMax, filters }),
-    )
+    const reply = await ask(mapping, {
+      vector: queryNear(rows, 3, seededRandom(1)),
+      limit: BOUNDS.searchLimitMax,
+      filters,
+    })
     expect(allowed).toBeLessThan(BOUNDS.searchLimitMax)
     expect(reply.passages).toHaveLength(allowed)
   })
 
-  test('the largest limit is filled in full', () => {
+  test('the largest limit is filled in full', async () => {
     const query = queryNear(rows, 3, seededRandom(1))
-    const reply = search(
-      mapping,
-      inputOf({ vector: query, limit: BOUNDS.searchLimitMax, ranking: { ...RANKING, rowsScoredMin: 1 } }),
-    )
+    const reply = await ask(mapping, {
+      vector: query,
+      limit: BOUNDS.searchLimitMax,
+      ranking: { ...RANKING, rowsScoredMin: 1 },
+    })
     const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
     expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)
     expect(reply.passages.filter(({ chunkId }) => best.has(chunkId)).length).toBeGreaterThanOrEqual(98)
   })
 
-  test('a passage comes whole: text, document, citation, metadata, place, row and identifier in the source', () => {
+  test('a passage comes whole: text, document, citation, metadata, place, row and identifier in the source', async () => {
     const row = rows.findIndex(({ record }) => allows(EVERYTHING, record))
     const target = rows[row]
     if (target === undefined) throw new Error('no allowed row')
-    const [found] = search(mapping, inputOf({ vector: target.vector.slice(), limit: 1 })).passages
+    const [found] = (await ask(mapping, { vector: target.vector.slice(), limit: 1 })).passages
     expect(found).toEqual({ ...shownPassage(target.record), row, cited: false, score: expect.closeTo(1, 6) })
   })
 
-  test('more filters than are kept at once give the same results as before', () => {
+  test('more filters than are kept at once give the same results as before', async () => {
     const query = queryNear(rows, 8, seededRandom(2))
-    const onDay = (day: number): string =>
-      JSON.stringify(
-        search(
-          mapping,
-          inputOf({
-            vector: query,
-            filters: { ...EVERYTHING, inForceOn: new Date(Date.UTC(2024, 10, day)).toISOString().slice(0, 10) },
-          }),
-        ),
-      )
-    const days = Array.from({ length: BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => day + 1)
-    const before = days.map(onDay)
-    expect(days.map(onDay)).toEqual(before)
-    expect(mapping.allowedCache.size).toBe(BOUNDS.filterCacheEntriesMax)
+    const version = createIndexVersion(mapping)
+    const passagesOn = async (filters: TestFilters): Promise<readonly FoundPassage[]> =>
+      (await search(version, inputOf({ vector: query, filters }), UNLIMITED)).passages
+    const days = Array.from({ length: BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => ({
+      ...EVERYTHING,
+      inForceOn: new Date(Date.UTC(2024, 10, day + 1)).toISOString().slice(0, 10),
+    }))
+    const before = await Promise.all(days.map(passagesOn))
+    expect(await Promise.all(days.map(passagesOn))).toEqual(before)
+    const filter = createScopeFilter(mapping)
+    for (const filters of days) filter.of(filters)
+    expect(filter.remembered).toBe(BOUNDS.filterCacheEntriesMax)
   })
 })
 
@@ -207,7 +215,7 @@ test('passages with one vector are all equal in score and come in the order of t
   const vector = new Float32Array(16).fill(0.25)
   const rows = testRows({ rows: 40, dimensions: 16, seed }).map(({ record }) => ({ record, vector }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'ties' }))
-  const { passages } = search(mapping, inputOf({ vector: vector.slice(), limit: 40 }))
+  const { passages } = await ask(mapping, { vector: vector.slice(), limit: 40 })
   mapping.close()
   expect(passages.map(({ chunkId }) => chunkId)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
   expect(new Set(passages.map(({ score }) => score)).size).toBe(1)
@@ -219,7 +227,7 @@ test('a passage that points away from the query scores 0, never less', async () 
     vector: new Float32Array(16).fill(at === 0 ? 1 : -1),
   }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'opposite' }))
-  const { passages } = search(mapping, inputOf({ vector: new Float32Array(16).fill(1), limit: 3 }))
+  const { passages } = await ask(mapping, { vector: new Float32Array(16).fill(1), limit: 3 })
   mapping.close()
   expect(passages.map(({ score }) => score)).toEqual([expect.closeTo(1, 6), 0, 0])
 })
@@ -232,7 +240,7 @@ test('of passages that point away from the query the least far are served; as al
     vector: unit(query.map(() => -0.5 - random())),
   }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'away' }))
-  const { passages } = search(mapping, inputOf({ vector: query, limit: 10 }))
+  const { passages } = await ask(mapping, { vector: query, limit: 10 })
   mapping.close()
   expect(passages.map(({ chunkId, score }) => ({ chunk_id: chunkId, score }))).toEqual(
     bruteForce(rows, unit(query), EVERYTHING, 10),
@@ -254,7 +262,7 @@ test('vectors whose weight lies in few dimensions survive rounding to int8', asy
     vector: unit(spiky()),
   }))
   const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'spiky' }))
-  const { recall, plans } = recallAt5(mapping, rows, { ...EVERYTHING, languages: ['de'] })
+  const { recall, plans } = await recallAt5(mapping, rows, { ...EVERYTHING, languages: ['de'] })
   mapping.close()
   expect(recall).toBeGreaterThanOrEqual(0.98)
   expect([...plans]).toEqual(['exact'])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tokenHash } from '#core/index/lexical/forward.ts'
+import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import {
   adjacentPairs,
   firstFocus,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tokenHash } from '#core/index/lexical/forward.ts'
+import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'

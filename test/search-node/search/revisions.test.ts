@@ -41,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(() => corpus.close())
 
-const ask = (change: Partial<SearchInput>): SearchResult => corpus.ask(change)
+const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 const provisionsOf = ({ passages }: SearchResult): string[] =>
   passages.map(({ row }) => rows[row]?.record.provision ?? '')
 const on = (day: string): SearchInput['ranking'] => ({ ...RANKING, collapseRevisionsOn: day })
@@ -56,11 +56,11 @@ function queries(count: number): Float32Array[] {
 describe('where no day narrows the passages', () => {
   test.each(['2020-01-01', '2022-06-01', '2024-12-31'])(
     'each provision shows once, in the revision in force on %s, and every place is filled',
-    (day) => {
+    async (day) => {
       const inForce: Filters = { ...EVERYTHING, inForceOn: day }
       for (const vector of queries(5)) {
         for (const limit of [5, PROVISIONS]) {
-          const reply = ask({ vector, limit, ranking: on(day) })
+          const reply = await ask({ vector, limit, ranking: on(day) })
           expect(chunkIds(reply)).toEqual(bruteForce(rows, vector, inForce, limit).map(({ chunk_id }) => chunk_id))
           expect(new Set(provisionsOf(reply)).size).toBe(limit)
         }
@@ -68,49 +68,49 @@ describe('where no day narrows the passages', () => {
     },
   )
 
-  test('words collapse alike, alone and with a vector', () => {
+  test('words collapse alike, alone and with a vector', async () => {
     const [vector] = queries(1)
     for (const change of [{}, { vector }]) {
-      const reply = ask({ text: TEXT, limit: rows.length / 2, ranking: on('2023-06-01'), ...change })
+      const reply = await ask({ text: TEXT, limit: rows.length / 2, ranking: on('2023-06-01'), ...change })
       expect(new Set(provisionsOf(reply)).size).toBe(PROVISIONS)
       expect(reply.passages).toHaveLength(PROVISIONS)
       for (const { row } of reply.passages) expect(rows[row]?.record.in_force_from).toBe('2023-01-01')
     }
   })
 
-  test('a provision without a revision in force on the day shows once, in its best one', () => {
+  test('a provision without a revision in force on the day shows once, in its best one', async () => {
     for (const vector of queries(5)) {
       const firstOfEach = new Map<string, string>()
       for (const { chunk_id } of bruteForce(rows, vector, EVERYTHING, rows.length)) {
         const provision = rows.find(({ record }) => record.chunk_id === chunk_id)?.record.provision ?? ''
         if (!firstOfEach.has(provision)) firstOfEach.set(provision, chunk_id)
       }
-      expect(chunkIds(ask({ vector, limit: 12, ranking: on('2031-01-01') }))).toEqual(
+      expect(chunkIds(await ask({ vector, limit: 12, ranking: on('2031-01-01') }))).toEqual(
         [...firstOfEach.values()].slice(0, 12),
       )
     }
   })
 
-  test('more places than provisions are filled as far as there are provisions', () => {
-    expect(ask({ vector: queries(1)[0], limit: PROVISIONS + 20, ranking: on('2022-06-01') }).passages).toHaveLength(
-      PROVISIONS,
-    )
+  test('more places than provisions are filled as far as there are provisions', async () => {
+    expect(
+      (await ask({ vector: queries(1)[0], limit: PROVISIONS + 20, ranking: on('2022-06-01') })).passages,
+    ).toHaveLength(PROVISIONS)
   })
 
-  test('every revision shows if nothing is to be collapsed', () => {
+  test('every revision shows if nothing is to be collapsed', async () => {
     for (const vector of queries(5)) {
-      const reply = ask({ vector, limit: 10 })
+      const reply = await ask({ vector, limit: 10 })
       expect(chunkIds(reply)).toEqual(bruteForce(rows, vector, EVERYTHING, 10).map(({ chunk_id }) => chunk_id))
       expect(new Set(provisionsOf(reply)).size).toBeLessThan(10)
     }
   })
 })
 
-test('a day that narrows the passages and collapses them gives what narrowing alone gives', () => {
+test('a day that narrows the passages and collapses them gives what narrowing alone gives', async () => {
   const filters = { ...EVERYTHING, inForceOn: '2021-03-01' }
   for (const vector of queries(5)) {
-    const [narrowed, both] = [RANKING, on('2021-03-01')].map((ranking) =>
-      ask({ vector, text: TEXT, filters, limit: 20, ranking }),
+    const [narrowed, both] = await Promise.all(
+      [RANKING, on('2021-03-01')].map((ranking) => ask({ vector, text: TEXT, filters, limit: 20, ranking })),
     )
     expect(both).toEqual(narrowed)
   }
@@ -129,18 +129,18 @@ describe('of one document', () => {
 
   test.each([1, 2, 7])(
     'no more than %i passages are served, the best ones, and the places left go to other documents',
-    (most) => {
+    async (most) => {
       for (const vector of queries(4))
         for (const limit of [5, DOCUMENTS * most + 1])
           expect(
-            chunkIds(ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, perDocumentMax: most } })),
+            chunkIds(await ask({ vector, limit: Math.min(limit, 200), ranking: { ...RANKING, perDocumentMax: most } })),
           ).toEqual(capped(vector, most).slice(0, Math.min(limit, 200)))
     },
   )
 
-  test('the cap counts after revisions collapse', () => {
+  test('the cap counts after revisions collapse', async () => {
     for (const vector of queries(4)) {
-      const { passages } = ask({ vector, limit: PROVISIONS, ranking: { ...on('2022-06-01'), perDocumentMax: 2 } })
+      const { passages } = await ask({ vector, limit: PROVISIONS, ranking: { ...on('2022-06-01'), perDocumentMax: 2 } })
       expect(passages).toHaveLength(PROVISIONS)
     }
   })

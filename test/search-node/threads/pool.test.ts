@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import type { CallLimits } from '#search-node/threads/pool.ts'
+import type { CallLimits } from '#search-node/call-limits.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
 import { inputOf } from '#test/support/search-node/asked.ts'
@@ -19,7 +19,7 @@ const artifact: ArtifactRef = {
 const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 function task(limit: number): SearchTask {
-  return { artifact, input: inputOf({ vector: new Float32Array(1), limit }) }
+  return { artifact, input: inputOf({ vector: new Float32Array(1), limit }), deadlineMs: Infinity }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScoringWorker } from '#search-node/threads/workers.ts'
 import type { ScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import type { CallLimits } from '#search-node/threads/pool.ts'
+import type { CallLimits } from '#search-node/call-limits.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
@@ -45,6 +45,7 @@ function task(limit: number): SearchTask {
       text: 'Who keeps a record of rule 7?',
       limit,
     }),
+    deadlineMs: Infinity,
   }
 }
 

@@ -1,5 +1,9 @@
+import type { CallLimits } from '#search-node/call-limits.ts'
 import type { Filters, Ranking, SearchQuery } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
+
+/** A search that nobody waits for. */
+export const UNLIMITED: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 /** Everything that test corpora hold, whenever it is in force. */
 export const EVERYTHING: Filters = {

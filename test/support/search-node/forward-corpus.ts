@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { createForwardWriter } from '#core/index/lexical/forward.ts'
-import type { ForwardDescription } from '#core/index/lexical/forward.ts'
+import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
+import type { ForwardDescription } from '#core/index/lexical/forward-layout.ts'
 import type { LexicalTerms } from '#core/index/lexical/writer.ts'
-import { canonicalJson } from '#core/index/format/manifest.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
 import { analyze, analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
@@ -74,7 +74,7 @@ export function withForward<Result>(
     const ask: Opened['ask'] = (text, languages = held) => {
       lexical ??= lexicalOf(corpus, folder)
       const asked = analyzeQuestion(text, held)
-      return questionOf(asked, languages, prepareLexical(lexical, asked.words), forward)
+      return questionOf(asked, languages, prepareLexical(lexical, asked.words).groups, forward)
     }
     try {
       return use({ forward, ask }, folder)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
-import { facetsSchema } from '#core/index/format/layout.ts'
+import { facetsSchema } from '#core/index/facets/layout.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'

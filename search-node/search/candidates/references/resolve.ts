@@ -2,14 +2,9 @@ import type { ReferencesReader } from '#core/index/references/reader.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { ancestorsOf, canonicalReference, explicitReferences } from '#core/index/references/parser/parser.ts'
 import type { ExplicitReference, Reference } from '#core/index/references/parser/parser.ts'
+import { NEARNESS } from '#search-node/search/candidates/source.ts'
+import type { CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
 import { textsMarking } from './part-marks.ts'
-
-/**
- * How near a row is to what the query names: the provision itself, a part of it, or the provision around it whose text
- * holds the part that is named.
- */
-export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
-export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
 /** References of one query that are looked up; what comes after is as good as not written. */
 export const EXPLICIT_REFERENCES_MAX = 32
@@ -27,20 +22,13 @@ export interface Visibility {
   readonly text: (row: number) => string
 }
 
-export interface ResolvedReferences {
-  /** Allowed rows to raise above the rest, each with the least of its distances. */
-  readonly rows: ReadonlyMap<number, Nearness>
-  /** What cannot be served, in the order of the query, each provision once. */
-  readonly unsupported: readonly UnsupportedReference[]
-}
-
 /**
  * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of
  * a part of it; if the corpus does not cut so finely, also by passages of the nearest provision around it that mark the
  * part (see `textsMarking`). An act named without a provision is supported by any passage of it and raises none: it
  * says where to look, not what to read.
  */
-export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): ResolvedReferences {
+export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): CitedCandidates {
   const rows = new Map<number, Nearness>()
   const unsupported: UnsupportedReference[] = []
   for (const { text, reference } of distinct(explicitReferences(query, index.aliases))) {
@@ -56,7 +44,7 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
       reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
     })
   }
-  return { rows: nearestRows(rows), unsupported }
+  return { ids: nearestRows(rows), unsupported }
 }
 
 function distinct(named: readonly ExplicitReference[]): readonly ExplicitReference[] {

@@ -1,10 +1,6 @@
 import { MetricKind, exactSearch } from 'usearch'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
-
-interface Near {
-  readonly row: number
-  readonly distance: number
-}
+import { createTopK } from '#core/platform/top-k.ts'
 
 /** Scores slots of `vectors.i8` against one query and keeps the nearest. */
 export interface Scorer {
@@ -14,31 +10,30 @@ export interface Scorer {
    * The nearest rows so far, nearest first. A head alone does not put rows in their true order: ask for `candidatesOf`
    * and score those from float32.
    */
-  rows(): number[]
+  rows(): readonly number[]
   /** Inner product of the k-th nearest so far; -Infinity while there are fewer. */
   productOf(k: number): number
 }
 
 /** @param rowOf the row in each slot. @param head the query's. @param wanted rows to keep. */
 export function createScorer(heads: RowFile, rowOf: Uint32Array, head: Int8Array, wanted: number): Scorer {
-  let best: readonly Near[] = []
+  const best = createTopK(wanted)
 
   function scorePiece(slots: Uint32Array): void {
     const block = new Int8Array(heads.read(slots), 0, slots.length * head.length)
     const { keys, distances } = exactSearch(block, head, head.length, Math.min(wanted, slots.length), MetricKind.IP, 1)
-    const worst = best.length < wanted ? Infinity : (best.at(-1)?.distance ?? Infinity)
-    if ((distances[0] ?? Infinity) > worst) return
-    const merged = [...best]
-    for (let position = 0; position < distances.length && (distances[position] ?? 0) <= worst; position++)
-      merged.push({ row: rowOf[slots[Number(keys[position])] ?? 0] ?? 0, distance: distances[position] ?? 0 })
-    best = merged.sort((a, b) => a.distance - b.distance || a.row - b.row).slice(0, wanted)
+    for (let position = 0; position < distances.length; position++) {
+      const nearness = -(distances[position] ?? 0)
+      if (nearness < best.threshold()) return
+      best.offer(rowOf[slots[Number(keys[position])] ?? 0] ?? 0, nearness)
+    }
   }
   return {
     add(slots) {
       for (let at = 0; at < slots.length; at += heads.rowsMax) scorePiece(slots.subarray(at, at + heads.rowsMax))
     },
-    rows: () => best.map(({ row }) => row),
-    productOf: (k) => 1 - (best[k - 1]?.distance ?? Infinity),
+    rows: () => [...best.sorted().ids],
+    productOf: (k) => 1 + (best.sorted().scores[k - 1] ?? -Infinity),
   }
 }
 

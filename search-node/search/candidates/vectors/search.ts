@@ -1,22 +1,23 @@
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { candidatesOf } from '#core/index/vectors/heads.ts'
-import type { FilterBitset } from '#search-node/search/filter-bitset.ts'
-import { listRows } from '#search-node/search/filter-bitset.ts'
-import { headOf, scoreCells } from './cells.ts'
-import type { Cells } from './cells.ts'
+import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
+import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { headOf } from '#core/index/vectors/cells-reader.ts'
+import { scoreCells } from './cells.ts'
+import type { Cells } from '#core/index/vectors/cells-reader.ts'
 import { createScorer, scoreAll } from './exact.ts'
 import { planQuery } from './query-plan.ts'
 import type { QueryPlan } from './query-plan.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 
-export interface DenseIndex {
+export interface VectorIndex {
   readonly passages: number
   readonly cells: Cells
   /** int8, by slot. */
   readonly heads: RowFile
 }
 
-export interface DenseRows {
+export interface NearestRows {
   readonly plan: QueryPlan
   /** Nearest first, up to rounding; more than the limit where so many are allowed. */
   readonly rows: readonly number[]
@@ -25,15 +26,15 @@ export interface DenseRows {
 /**
  * Candidates for the `limit` allowed rows nearest to the query: to be scored again with `cosines`. The same input gives
  * the same rows on every replica.
- * @param query unit length. @param expansion rows to score at least.
+ * @param query unit length. @param rowsScoredMin the minimum of rows that are scored.
  */
-export function denseRows(
-  index: DenseIndex,
+export function nearestRows(
+  index: VectorIndex,
   query: Float32Array,
   allowed: FilterBitset,
   limit: number,
-  expansion: number,
-): DenseRows {
+  rowsScoredMin: number,
+): NearestRows {
   const { passages, cells, heads } = index
   const plan = planQuery({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
   if (allowed.count === 0) return { plan, rows: [] }
@@ -46,7 +47,7 @@ export function denseRows(
         head,
         allowed,
         needed: Math.min(limit, allowed.count),
-        least: Math.min(expansion, allowed.count),
+        least: Math.min(rowsScoredMin, allowed.count),
       })
     const undecided =
       cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * innerProductAt(head, 0, head)

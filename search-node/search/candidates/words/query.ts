@@ -1,3 +1,4 @@
+import { inverseFrequency } from '#search-node/search/idf.ts'
 import { IMPACT_MAX } from '#core/index/lexical/layout.ts'
 import type { QueryWord } from '#core/index/analysis/analyzer.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
@@ -32,14 +33,6 @@ export const SCORE_UNIT = 1 / (WEIGHT_STEPS * IMPACT_MAX)
 
 /** With these, no sum of scores reaches 2³¹: 64 words × 16 times × idf 22 (2³² rows) × 256 × 255. */
 export const LEXICAL_BOUNDS = { wordsMax: 64, timesMax: 16, listsMax: 192 } as const
-
-/**
- * As BM25 has it, natural logarithm. @param frequency rows that hold something; counts that are too high are as good as
- * all rows.
- */
-export function inverseFrequency(frequency: number, rows: number): number {
-  return Math.log(1 + (Math.max(0, rows - frequency) + 0.5) / (frequency + 0.5))
-}
 
 /** Looks a question's words up. Of more than `LEXICAL_BOUNDS` known ones the most informative are kept. */
 export function prepareLexical(index: LexicalReader, words: readonly QueryWord[]): LexicalQuery {

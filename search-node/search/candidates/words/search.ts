@@ -1,7 +1,7 @@
 import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
-import { countBits } from '#search-node/search/filter-bitset.ts'
-import { createBestRows } from './best-rows.ts'
-import type { BestRows } from './best-rows.ts'
+import { countBits } from '#core/index/facets/bitset.ts'
+import { createTopK } from '#core/platform/top-k.ts'
+import type { Ranked, TopK } from '#core/platform/top-k.ts'
 import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './chunk.ts'
 import type { LexicalGroup, LexicalQuery } from './query.ts'
 
@@ -17,14 +17,10 @@ const allowedCounts = new WeakMap<Uint32Array, Uint32Array>()
  * The best `wanted` of the allowed rows that hold any word of the question, best first, of equal scores the smaller row
  * first. Exact: a row is passed over only when the largest impacts of the words that it may hold cannot bring it among
  * the best (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
- * @param allowed bit row % 32 of word row / 32; not changed afterwards. @returns rows, and scores in SCORE_UNIT.
+ * @param allowed bit row % 32 of word row / 32; not changed afterwards. @returns rows as ids, and scores in SCORE_UNIT.
  */
-export function searchLexical(
-  query: LexicalQuery,
-  allowed: Uint32Array,
-  wanted: number,
-): { readonly rows: Uint32Array; readonly scores: Uint32Array } {
-  const best = createBestRows(wanted)
+export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted: number): Ranked {
+  const best = createTopK(wanted)
   const groups = knownGroups(query).toSorted((a, b) => b.maximum - a.maximum)
   if (wanted === 0 || groups.length === 0) return best.sorted()
   for (const [chunk, allowedRows] of countsByChunk(allowed).entries())
@@ -57,7 +53,7 @@ function searchChunk(
   chunk: number,
   allowed: Uint32Array,
   allowedRows: number,
-  best: BestRows,
+  best: TopK,
 ): void {
   const threshold = best.threshold()
   const bounds = groups.map((group) => boundIn(chunk, group))

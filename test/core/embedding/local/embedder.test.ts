@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from '#core/index/format/manifest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { digestFiles } from '#core/index/format/hash-threads.ts'
-import { sha256 } from '#core/index/format/manifest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 
 let folder: string
 beforeAll(() => {

@@ -17,13 +17,13 @@ import {
   ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
-  canonicalJson,
   manifestSchema,
-  sha256,
   signManifest,
 } from '#core/index/format/manifest.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
-import { cellsLayout, documentsLayout } from '#core/index/format/layout.ts'
+import { cellsLayout } from '#core/index/vectors/layout.ts'
+import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 

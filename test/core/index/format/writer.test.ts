@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/format/layout.ts'
+import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
@@ -119,7 +119,7 @@ test('words, provisions and acts are indexed under the row of their passage', as
   expect(json('forward.json')).toMatchObject({ rows: 45 })
   expect(json('references.json')).toMatchObject({ acts, terms: 30 })
   const references = openReferencesReader(artifactFolder)
-  const table = readRowTable(new Uint8Array(readFileSync(join(artifactFolder, 'rows.bin'))).buffer, 45)
+  const table = readRowTable(artifactFolder, 45)
   for (const [at, { record }] of rows.entries()) {
     for (const reference of record.references) expect([...references.rowsOf(reference)]).toEqual([at])
     expect(table.sameRevisionAsPrevious[at]).toBe(

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createForwardWriter, forwardSchema, pairSlot, tokenHash } from '#core/index/lexical/forward.ts'
-import type { ForwardDescription } from '#core/index/lexical/forward.ts'
+import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
+import { forwardSchema, pairSlot } from '#core/index/lexical/forward-layout.ts'
+import { tokenHash } from '#core/index/lexical/token-hash.ts'
+import type { ForwardDescription } from '#core/index/lexical/forward-layout.ts'
 
 interface Row {
   readonly heading: readonly string[]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { sha256 } from '#core/index/format/manifest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import {
   finishBuild,
   idsOf,

@@ -11,7 +11,7 @@ import {
   CITED_ROWS_MAX,
   resolveReferences,
 } from '#search-node/search/candidates/references/resolve.ts'
-import type { ResolvedReferences } from '#search-node/search/candidates/references/resolve.ts'
+import type { CitedCandidates } from '#search-node/search/candidates/source.ts'
 
 interface Passage {
   readonly references: readonly string[]
@@ -37,7 +37,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-function resolve(query: string, passages: readonly Passage[]): ResolvedReferences {
+function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
   const writer = createReferencesWriter(passages.length)
   for (const [row, { references }] of passages.entries()) writer.add(row, { references: [...references] })
   const { references, bytes } = writer.finish(ACTS)
@@ -58,13 +58,13 @@ const ART_6 = 'celex:32016R0679#6'
 
 describe('a provision that the query names', () => {
   test('raises its own passage, and then those of its parts, above all others', () => {
-    const { rows, unsupported } = resolve('What does Article 6(1) GDPR allow?', [
+    const { ids, unsupported } = resolve('What does Article 6(1) GDPR allow?', [
       own(`${ART_6}/1/f`),
       own(`${ART_6}/1`),
       own(`${ART_6}/2`),
       own('celex:32016R0679#61'),
     ])
-    expect(rows).toEqual(
+    expect(ids).toEqual(
       new Map([
         [0, 1],
         [1, 0],
@@ -74,17 +74,17 @@ describe('a provision that the query names', () => {
   })
 
   test('without its act is found in every act', () => {
-    const { rows } = resolve('Welche Pflichten nennt § 433?', [
+    const { ids } = resolve('Welche Pflichten nennt § 433?', [
       own('de:bgb#433'),
       own('de:hgb#433/1'),
       own('de:hgb#434'),
     ])
-    expect(new Set(rows.keys())).toEqual(new Set([0, 1]))
+    expect(new Set(ids.keys())).toEqual(new Set([0, 1]))
   })
 
   test('that the corpus does not hold is reported with its canonical form, and raises nothing', () => {
     expect(resolve('Is Article 99 GDPR met?', [own(`${ART_6}/1`)])).toEqual({
-      rows: new Map(),
+      ids: new Map(),
       unsupported: [{ text: 'Article 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }],
     })
   })
@@ -103,15 +103,15 @@ describe('a provision that the query names', () => {
       { reason: 'not_in_corpus' },
     ])
     expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }, own(`${ART_6}/2`)])).toEqual({
-      rows: new Map([[1, 1]]),
+      ids: new Map([[1, 1]]),
       unsupported: [],
     })
   })
 
   test('never raises a passage that the filters exclude', () => {
-    expect(
-      resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).rows,
-    ).toEqual(new Map([[1, 1]]))
+    expect(resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).ids).toEqual(
+      new Map([[1, 1]]),
+    )
   })
 
   test('named twice is reported once', () => {
@@ -119,11 +119,11 @@ describe('a provision that the query names', () => {
   })
 
   test('stands beside others: each is looked up for itself', () => {
-    const { rows, unsupported } = resolve('Compare Article 6 GDPR with Article 99 GDPR and BEE 1.2.', [
+    const { ids, unsupported } = resolve('Compare Article 6 GDPR with Article 99 GDPR and BEE 1.2.', [
       own(ART_6),
       own('rulebook:bee#1/2'),
     ])
-    expect([...rows]).toEqual([
+    expect([...ids]).toEqual([
       [0, 0],
       [1, 0],
     ])
@@ -138,12 +138,12 @@ describe('a provision finer than the corpus is cut', () => {
   }
 
   test('is supported by the passage around it that marks it', () => {
-    expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toEqual({ rows: new Map([[0, 2]]), unsupported: [] })
+    expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toEqual({ ids: new Map([[0, 2]]), unsupported: [] })
   })
 
   test('is not in the corpus where the passage around it does not mark it', () => {
     expect(resolve('Article 6(1)(z) GDPR?', [paragraph])).toMatchObject({
-      rows: new Map(),
+      ids: new Map(),
       unsupported: [{ reason: 'not_in_corpus' }],
     })
   })
@@ -157,7 +157,7 @@ describe('a provision finer than the corpus is cut', () => {
   })
 
   test('may leave a level out, as people do', () => {
-    expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).rows).toEqual(
+    expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).ids).toEqual(
       new Map([[0, 2]]),
     )
     expect(resolve('Article 6(3) GDPR?', [{ ...paragraph, text: '(3)\n(f)' }]).unsupported).toMatchObject([
@@ -175,27 +175,25 @@ describe('a provision finer than the corpus is cut', () => {
 
 describe('what is more than a provision', () => {
   test('a chapter of a rulebook is the rules that its number begins', () => {
-    const { rows, unsupported } = resolve('What does Chapter 9 of the BEE Rulebook ask for?', [
+    const { ids, unsupported } = resolve('What does Chapter 9 of the BEE Rulebook ask for?', [
       own('rulebook:bee#9/1/1'),
       own('rulebook:bee#1/9'),
     ])
-    expect([...rows.keys()]).toEqual([0])
+    expect([...ids.keys()]).toEqual([0])
     expect(unsupported).toEqual([])
   })
 
   test('an appendix of a rulebook is found by the number of its rules alone', () => {
-    expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).rows).toEqual(
-      new Map([[0, 0]]),
-    )
+    expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).ids).toEqual(new Map([[0, 0]]))
   })
 
   test('a chapter counts as its act where no passage says in which chapter it stands', () => {
     const query = 'What does Chapter III GDPR grant?'
-    expect(resolve(query, [own(`${ART_6}/1`)])).toEqual({ rows: new Map(), unsupported: [] })
+    expect(resolve(query, [own(`${ART_6}/1`)])).toEqual({ ids: new Map(), unsupported: [] })
     expect(resolve(query, [own(`${ART_6}/1`, 'celex:32016R0679#chapter-2')]).unsupported).toMatchObject([
       { reason: 'not_in_corpus' },
     ])
-    expect(resolve(query, [own('celex:32016R0679#12/1', 'celex:32016R0679#chapter-3')]).rows).toEqual(new Map([[0, 0]]))
+    expect(resolve(query, [own('celex:32016R0679#12/1', 'celex:32016R0679#chapter-3')]).ids).toEqual(new Map([[0, 0]]))
     expect(resolve('What does Annex III GDPR say?', [own(ART_6)]).unsupported).toMatchObject([
       { normalized: 'celex:32016R0679#annex-3' },
     ])
@@ -203,7 +201,7 @@ describe('what is more than a provision', () => {
 
   test('an act is supported by any passage of it, and raises none', () => {
     expect(resolve('What is the General Data Protection Regulation about?', [own(`${ART_6}/1`)])).toEqual({
-      rows: new Map(),
+      ids: new Map(),
       unsupported: [],
     })
     expect(
@@ -212,7 +210,7 @@ describe('what is more than a provision', () => {
   })
 
   test('a query without references changes nothing', () => {
-    expect(resolve('When must a keeper register a hive?', [own(ART_6)])).toEqual({ rows: new Map(), unsupported: [] })
+    expect(resolve('When must a keeper register a hive?', [own(ART_6)])).toEqual({ ids: new Map(), unsupported: [] })
   })
 })
 
@@ -224,10 +222,10 @@ describe('bounds', () => {
 
   test('the nearest rows are kept where a provision holds more than may be raised', () => {
     const many = Array.from({ length: CITED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
-    const { rows } = resolve('Article 6 GDPR?', [...many, own(ART_6)])
-    expect(rows.size).toBe(CITED_ROWS_MAX)
-    expect(rows.get(many.length)).toBe(0)
-    expect(rows.has(0)).toBe(true)
-    expect(rows.has(many.length - 1)).toBe(false)
+    const { ids } = resolve('Article 6 GDPR?', [...many, own(ART_6)])
+    expect(ids.size).toBe(CITED_ROWS_MAX)
+    expect(ids.get(many.length)).toBe(0)
+    expect(ids.has(0)).toBe(true)
+    expect(ids.has(many.length - 1)).toBe(false)
   })
 })

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { filterBitset } from '#search-node/search/filter-bitset.ts'
-import { cosines, denseRows } from '#search-node/search/candidates/vectors/search.ts'
+import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { cosines, nearestRows } from '#search-node/search/candidates/vectors/search.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import {
@@ -49,8 +49,8 @@ interface Found {
 }
 
 function nearest(mapping: IndexReader, query: Float32Array, filters: TestFilters, limit = LIMIT): Found {
-  const allowed = filterBitset(filters, mapping.passages, mapping.facets, mapping.allowedCache)
-  const { plan, rows } = denseRows(mapping, query, allowed, limit, EXPANSION)
+  const allowed = filterBitset(filters, mapping.passages, mapping.facets)
+  const { plan, rows } = nearestRows(mapping, query, allowed, limit, EXPANSION)
   const candidates = Uint32Array.from(rows).sort()
   const scores = cosines(mapping.vectors, candidates, query)
   const order = [...candidates.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
@@ -175,7 +175,7 @@ describe('a version that is divided into cells', () => {
       .filter((_, at) => at % 7 === 0)
       .slice(0, count)
     const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
-    const allowed = filterBitset(filters, mapping.passages, mapping.facets, mapping.allowedCache)
+    const allowed = filterBitset(filters, mapping.passages, mapping.facets)
     expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
     expect(recallOf(mapping, rows, () => filters, 10).recall).toBe(1)
   })
@@ -187,9 +187,7 @@ describe('a version that is divided into cells', () => {
       ['no id'],
       [''],
     ])
-      expect(
-        filterBitset({ ...EVERYTHING, documents }, mapping.passages, mapping.facets, mapping.allowedCache).count,
-      ).toBe(0)
+      expect(filterBitset({ ...EVERYTHING, documents }, mapping.passages, mapping.facets).count).toBe(0)
   })
 })
 

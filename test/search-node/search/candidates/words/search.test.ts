@@ -6,6 +6,7 @@ import { analyzeQuestion } from '#core/index/analysis/analyzer.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
+import type { Ranked } from '#core/platform/top-k.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 import { seededRandom } from '#test/support/artifact.ts'
 import { bestOf, bitsOf, naiveScores, naiveSums, withIndex } from '#test/support/search-node/lexical-corpus.ts'
@@ -33,8 +34,8 @@ const passage: fc.Arbitrary<Passage> = fc.record({
   text: phrase(12),
 })
 
-function pairs({ rows, scores }: { readonly rows: Uint32Array; readonly scores: Uint32Array }): [number, number][] {
-  return Array.from(rows, (row, at) => [row, scores[at] ?? 0])
+function pairs({ ids, scores }: Ranked): [number, number][] {
+  return Array.from(ids, (row, at) => [row, scores[at] ?? 0])
 }
 
 function everyRow(rows: number): Uint32Array {
@@ -45,7 +46,7 @@ function everyRow(rows: number): Uint32Array {
 function scoresOf(query: LexicalQuery, rows: number): Uint32Array {
   const found = searchLexical(query, everyRow(rows), rows)
   const scores = new Uint32Array(rows)
-  for (const [at, row] of found.rows.entries()) scores[row] = found.scores[at] ?? 0
+  for (const [at, row] of found.ids.entries()) scores[row] = found.scores[at] ?? 0
   return scores
 }
 
@@ -157,7 +158,7 @@ describe('the best rows', () => {
     withIndex([{ language: 'en', heading: '', text: 'client money' }], (index) => {
       for (const asked of ['', 'what is the', 'unknown', '§ … !'])
         expect(
-          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10).rows,
+          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10).ids,
         ).toHaveLength(0)
     })
   })

@@ -1,13 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 
 /**
- * Fills `bytes` from a file of a verified artifact, from `position` on. @throws Error when the file is shorter than it
- * was when it was verified.
+ * Fills `bytes` from an open file, from `position` on. @throws Error when the file ends before.
  */
 export function readFully(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length;) {
     const read = readSync(file, bytes, done, bytes.length - done, position + done)
-    if (read === 0) throw new Error('a file of the artifact is shorter than it was when it was verified')
+    if (read === 0) throw new Error('an open file is shorter than it was')
     done += read
   }
 }
@@ -20,7 +20,7 @@ export function openSized(path: string, bytes: number): number {
   const file = openSync(path, 'r')
   if (fstatSync(file).size === bytes) return file
   closeSync(file)
-  throw new Error('a file of the artifact is not as long as its description says')
+  throw new Error(`${basename(path)} is not as long as its description says`)
 }
 
 /**

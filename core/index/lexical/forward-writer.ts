@@ -1,53 +1,11 @@
-import { z } from 'zod'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { PAIR_BITS_MAX, PAIR_BITS_MIN, pairSlot } from './forward-layout.ts'
+import type { ForwardDescription } from './forward-layout.ts'
+import { tokenHash } from './token-hash.ts'
 import type { LexicalTerms } from './writer.ts'
 
-const PAIR_BITS_MIN = 12
-const PAIR_BITS_MAX = 24
 /** Slots for each row: passages hold some twenty pairs that no other passage holds. */
 const PAIR_SLOTS_PER_ROW = 16
-
-/**
- * The words of every passage in their order, for what looks at the best candidates more closely; all little-endian
- * uint32.
- *
- * - `forward.tokens`: for each row the number of words of its heading, then a hash of each word, heading first, then
- *   the text's.
- * - `forward.offsets`: (rows + 1) × where the row starts in the file before, counted in uint32.
- * - `forward.pairs`: in how many rows two words stand side by side, counted in 2^pair_bits slots by a hash of the two;
- *   words that share a slot share its count, which errs to the side of the commonplace.
- * - `forward.json`: the description.
- *
- * Words are terms of the lexical index: folded, stemmed, without function words.
- */
-export const forwardSchema = z.strictObject({
-  rows: z.int().positive(),
-  uint32s: z.int().nonnegative(),
-  /** Mean words of a row, heading included. */
-  mean_length: z.number().nonnegative(),
-  /** Mean words of the texts next to a row within its revision, both sides together; and of those one further. */
-  mean_beside: z.number().nonnegative(),
-  mean_near: z.number().nonnegative(),
-  pair_bits: z.int().min(PAIR_BITS_MIN).max(PAIR_BITS_MAX),
-})
-export type ForwardDescription = z.infer<typeof forwardSchema>
-
-/** FNV-1a (Fowler, Noll & Vo) over the UTF-16 units of `language:term`; 32 bits, never 0. */
-export function tokenHash(language: string, term: string): number {
-  let hash = 0x811c_9dc5
-  for (const text of [language, ':', term]) {
-    for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
-  }
-  return hash >>> 0 || 1
-}
-
-/** Slot of two neighbouring words in a table of 2^bits. */
-export function pairSlot(first: number, second: number, bits: number): number {
-  let mixed = Math.imul(first, 0x9e37_79b1) ^ Math.imul(second, 0x85eb_ca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b_3c6d)
-  mixed = Math.imul(mixed ^ (mixed >>> 12), 0x297a_2d39)
-  return (mixed ^ (mixed >>> 15)) >>> (32 - bits)
-}
 
 export interface ForwardWriter {
   /**

@@ -1,0 +1,46 @@
+/** Sets of rows as bits: bit row % 32 of word row / 32. */
+
+export function bitsetWords(rows: number): number {
+  return Math.ceil(rows / 32)
+}
+
+export function hasRow(bits: Uint32Array, row: number): boolean {
+  return (((bits[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1
+}
+
+export function addRow(bits: Uint32Array, row: number): void {
+  bits[row >>> 5] = (bits[row >>> 5] ?? 0) | (1 << (row & 31))
+}
+
+export function removeRow(bits: Uint32Array, row: number): void {
+  bits[row >>> 5] = (bits[row >>> 5] ?? 0) & ~(1 << (row & 31))
+}
+
+/** Adds the rows of another set, in place. */
+export function unite(bits: Uint32Array, other: Uint32Array): void {
+  for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) | (other[word] ?? 0)
+}
+
+/** Keeps the rows that another set holds too, in place. */
+export function intersect(bits: Uint32Array, other: Uint32Array): void {
+  for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) & (other[word] ?? 0)
+}
+
+/** Visits the rows of a set, ascending; the visit may remove the row. */
+export function forEachRow(bits: Uint32Array, visit: (row: number) => void): void {
+  for (let word = 0; word < bits.length; word++)
+    for (let left = bits[word] ?? 0; left !== 0; left &= left - 1) visit(word * 32 + 31 - Math.clz32(left & -left))
+}
+
+export function countRows(bits: Uint32Array): number {
+  let count = 0
+  for (const word of bits) count += countBits(word)
+  return count
+}
+
+/** Number of bits that are set in a word of 32. */
+export function countBits(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x5555_5555)
+  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+}

@@ -1,0 +1,27 @@
+import { closeSync } from 'node:fs'
+import { join } from 'node:path'
+import { openSized, ownBytes, readFully } from '#core/platform/file-reader.ts'
+import { passageOffsetsBytes } from './layout.ts'
+import type { PassageRecord } from './record.ts'
+
+export interface PassagesReader {
+  /** Reads one passage from the page cache, which all threads share. */
+  passage(row: number): PassageRecord
+  close(): void
+}
+
+/** @param folder of an artifact that was verified. @throws Error when a file is not as long as it was. */
+export function openPassagesReader(folder: string, rows: number): PassagesReader {
+  const offsets = new Float64Array(ownBytes(join(folder, 'passages.offsets'), passageOffsetsBytes(rows)))
+  const file = openSized(join(folder, 'passages.jsonl'), offsets[rows] ?? 0)
+  return {
+    passage(row) {
+      const from = offsets[row] ?? 0
+      const line = Buffer.allocUnsafe((offsets[row + 1] ?? 0) - from)
+      readFully(file, line, from)
+      // Hashed and signed by the build, which parsed every record: not parsed again.
+      return JSON.parse(line.toString('utf8')) as PassageRecord
+    },
+    close: () => closeSync(file),
+  }
+}

@@ -1,0 +1,15 @@
+import { createHash } from 'node:crypto'
+
+/** Canonical JSON (keys sorted at every level, no white space): the bytes that are hashed and signed. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value !== null && typeof value === 'object') {
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+  }
+  return JSON.stringify(value)
+}
+
+export function sha256(bytes: Uint8Array | string): Buffer {
+  return createHash('sha256').update(bytes).digest()
+}

@@ -1,0 +1,173 @@
+import { addRow, bitsetWords, countRows, forEachRow, intersect, removeRow, unite } from '#core/index/facets/bitset.ts'
+import { dayNumber } from '#core/index/facets/layout.ts'
+import { isInForce } from '#core/index/facets/reader.ts'
+import type { FacetsReader } from '#core/index/facets/reader.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
+import type { Filters } from '#core/domain/search.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { SearchScope } from './source.ts'
+
+/** The rows that a request's filters allow. */
+export interface FilterBitset {
+  /** Bit row % 32 of word row / 32. */
+  readonly bits: Uint32Array
+  readonly count: number
+}
+
+/** Turns filters into bitsets of one index. */
+export interface ScopeFilter {
+  /** Every list is exact: what it does not name is not allowed. The filters used last are remembered. */
+  of(filters: Filters): FilterBitset
+  within(scope: SearchScope): FilterBitset
+  /** Filters that are remembered. */
+  readonly remembered: number
+}
+
+/** Bounded, one a thread and version; the filter that was not used for longest is forgotten first. */
+export function createScopeFilter({
+  passages,
+  facets,
+  rows,
+}: Pick<IndexReader, 'passages' | 'facets' | 'rows'>): ScopeFilter {
+  const remembered = new Map<string, FilterBitset>()
+  function of(filters: Filters): FilterBitset {
+    const key = cacheKey(filters)
+    const known = remembered.get(key) ?? filterBitset(filters, passages, facets)
+    remembered.delete(key)
+    remembered.set(key, known)
+    if (remembered.size > BOUNDS.filterCacheEntriesMax) {
+      const oldest = remembered.keys().next()
+      if (oldest.done !== true) remembered.delete(oldest.value)
+    }
+    return known
+  }
+  function compute({ filters, onlyRows, collapseRevisionsOn }: SearchScope): FilterBitset {
+    const filtered = of(filters)
+    const allowed = onlyRows === undefined ? filtered : narrowedTo(filtered, onlyRows)
+    // Where everything allowed is in force on a day nothing is superseded.
+    if (collapseRevisionsOn === '' || filters.inForceOn !== '') return allowed
+    return withoutSuperseded(allowed, dayNumber(collapseRevisionsOn), rows.provisions, facets)
+  }
+  /** One search asks several times within one scope. */
+  const scopes = new WeakMap<SearchScope, FilterBitset>()
+  return {
+    of,
+    within(scope) {
+      const known = scopes.get(scope) ?? compute(scope)
+      scopes.set(scope, known)
+      return known
+    },
+    get remembered() {
+      return remembered.size
+    },
+  }
+}
+
+/**
+ * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So
+ * nothing that has been superseded can stand in a list for want of its successor among the candidates.
+ */
+function withoutSuperseded(
+  allowed: FilterBitset,
+  day: number,
+  provisions: Uint32Array,
+  facets: FacetsReader,
+): FilterBitset {
+  const known = collapsed.get(allowed)
+  if (known?.day === day) return known.allowed
+  const current = new Set<number>()
+  forEachRow(allowed.bits, (row) => {
+    if (isInForce(facets, row, day)) current.add(provisions[row] ?? 0)
+  })
+  const bits = allowed.bits.slice()
+  forEachRow(allowed.bits, (row) => {
+    if (!isInForce(facets, row, day) && current.has(provisions[row] ?? 0)) removeRow(bits, row)
+  })
+  const result = { bits, count: countRows(bits) }
+  collapsed.set(allowed, { day, allowed: result })
+  return result
+}
+
+/** By the filter's own bitset, which lives as long as it is remembered. */
+const collapsed = new WeakMap<FilterBitset, { readonly day: number; readonly allowed: FilterBitset }>()
+
+/** Of the allowed rows those that a bitset names too (bit row % 8 of byte row / 8). */
+function narrowedTo({ bits }: FilterBitset, rows: Uint8Array): FilterBitset {
+  const narrowed = bits.map((word, at) => {
+    let other = 0
+    for (let byte = 0; byte < 4; byte++) other |= (rows[at * 4 + byte] ?? 0) << (byte * 8)
+    return word & other
+  })
+  return { bits: narrowed, count: countRows(narrowed) }
+}
+
+function cacheKey(filters: Filters): string {
+  const lists = [
+    filters.languages,
+    filters.jurisdictions,
+    filters.anySubject ? [] : filters.subjects,
+    filters.verificationStatuses,
+  ]
+  return JSON.stringify([
+    ...lists.map((list) => list.toSorted()),
+    filters.anySubject,
+    filters.inForceOn,
+    filters.documents.toSorted(),
+  ])
+}
+
+/** @param filters every list is exact: what it does not name is not allowed. */
+export function filterBitset(filters: Filters, passages: number, reader: FacetsReader): FilterBitset {
+  const { languages, jurisdictions, subjects, statuses } = reader.facets
+  const bits = union(filters.languages, languages, 0, passages, reader)
+  intersect(bits, union(filters.jurisdictions, jurisdictions, languages.length, passages, reader))
+  const subjectsAt = languages.length + jurisdictions.length
+  if (!filters.anySubject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, reader))
+  intersect(bits, union(filters.verificationStatuses, statuses, subjectsAt + subjects.length, passages, reader))
+  if (filters.documents.length > 0) intersect(bits, ofDocuments(filters.documents, passages, reader))
+  if (filters.inForceOn !== '') keepInForce(bits, dayNumber(filters.inForceOn), reader)
+  return { bits, count: countRows(bits) }
+}
+
+/** Values that the version does not hold allow nothing. */
+function union(
+  wanted: readonly string[],
+  dictionary: readonly string[],
+  dictionaryAt: number,
+  passages: number,
+  reader: FacetsReader,
+): Uint32Array {
+  const bits = new Uint32Array(bitsetWords(passages))
+  for (const value of new Set(wanted)) {
+    const position = dictionary.indexOf(value)
+    if (position !== -1) unite(bits, reader.bitset(dictionaryAt + position))
+  }
+  return bits
+}
+
+/** Documents that the version does not hold allow nothing. */
+function ofDocuments(wanted: readonly string[], passages: number, { documents }: FacetsReader): Uint32Array {
+  const bits = new Uint32Array(bitsetWords(passages))
+  for (const id of new Set(wanted)) {
+    const runs = documents.runsOf(id)
+    for (let at = 0; at < runs.length; at += 2)
+      for (let row = runs[at] ?? 0; row < (runs[at + 1] ?? 0); row++) addRow(bits, row)
+  }
+  return bits
+}
+
+function keepInForce(bits: Uint32Array, day: number, reader: FacetsReader): void {
+  forEachRow(bits, (row) => {
+    if (!isInForce(reader, row, day)) removeRow(bits, row)
+  })
+}
+
+/** The rows of a filter, ascending. */
+export function listRows({ bits, count }: FilterBitset): Uint32Array {
+  const rows = new Uint32Array(count)
+  let at = 0
+  forEachRow(bits, (row) => {
+    rows[at++] = row
+  })
+  return rows
+}

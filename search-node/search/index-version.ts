@@ -1,0 +1,56 @@
+import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { dayNumber } from '#core/index/facets/layout.ts'
+import { hasRow } from '#core/index/facets/bitset.ts'
+import { isInForce } from '#core/index/facets/reader.ts'
+import type { IndexReader } from '#core/index/format/reader.ts'
+import { createScopeFilter } from './candidates/filter-bitset.ts'
+import { createIndexSource } from './candidates/index-source.ts'
+import type { CandidateSource } from './candidates/source.ts'
+import { cosines } from './candidates/vectors/search.ts'
+import { prepareLexical } from './candidates/words/query.ts'
+import type { LexicalQuery } from './candidates/words/query.ts'
+import { questionOf } from './question.ts'
+import type { Question } from './question.ts'
+import type { VersionStatistics } from './statistics.ts'
+
+/** A version that can be searched: where its candidates come from, and what ranks them. */
+export interface SearchableVersion {
+  readonly candidates: CandidateSource
+  readonly statistics: VersionStatistics
+}
+
+/** A version whose candidates and statistics both come from its index, as one scoring thread has it open. */
+export function createIndexVersion(index: IndexReader): SearchableVersion {
+  const filter = createScopeFilter(index)
+  /** Posting lists of questions that are being searched; a question is looked up in the dictionary once. */
+  const prepared = new WeakMap<Question, LexicalQuery>()
+  const lexicalQuery = (question: Question): LexicalQuery =>
+    prepared.get(question) ?? prepareLexical(index.lexical, question.asked.words)
+  return {
+    candidates: createIndexSource({ index, filter, lexicalQuery }),
+    statistics: {
+      passages: index.passages,
+      columns: index.rows,
+      tokens: index.forward,
+      question(text, languages) {
+        const held = languages.filter((language) => index.facets.facets.languages.includes(language))
+        // The version's languages, not the filter's: how rare a word is does not depend on who asks.
+        const asked = analyzeQuestion(text, index.lexical.description.languages)
+        const query = prepareLexical(index.lexical, asked.words)
+        const question = questionOf(asked, [...new Set(held.map(primaryLanguage))], query.groups, index.forward)
+        prepared.set(question, query)
+        return question
+      },
+      rowsWithin(scope) {
+        const { bits, count } = filter.within(scope)
+        return { count, has: (row) => hasRow(bits, row) }
+      },
+      inForceOn(day) {
+        const number = dayNumber(day)
+        return (row) => isInForce(index.facets, row, number)
+      },
+      cosines: (rows, vector) => cosines(index.vectors, rows, vector),
+      passage: (row) => index.passage(row),
+    },
+  }
+}
