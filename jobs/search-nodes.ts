@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
-import type { GetStatusReply } from '#core/rpc/messages.ts'
+import type { NodeStatus } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
@@ -28,7 +28,7 @@ export interface Prepared {
 }
 
 /** @returns undefined when the node does not answer. */
-export async function statusOf(node: SearchNodeClient): Promise<GetStatusReply | undefined> {
+export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | undefined> {
   return node.status(BOUNDS.statusTimeoutMs).catch(() => undefined)
 }
 

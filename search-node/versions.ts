@@ -1,6 +1,6 @@
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { GetStatusReply } from '#core/rpc/messages.ts'
+import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
@@ -113,7 +113,7 @@ export class Versions {
     return true
   }
 
-  status(): GetStatusReply['loaded'] {
+  status(): readonly LoadedVersion[] {
     return [...this.#versions].map(([projectionId, { digest, leases, state }]) => ({
       projectionId,
       manifestDigest: digest,

@@ -98,3 +98,21 @@ export interface SearchResult {
   readonly predictors: readonly number[]
   readonly unsupported: readonly UnsupportedReference[]
 }
+
+/** A version that a search node has loaded. */
+export interface LoadedVersion {
+  readonly projectionId: string
+  readonly manifestDigest: Buffer
+  /** Searches that use it now. */
+  readonly leases: number
+  readonly state: string
+}
+
+/** What a search node says of itself. */
+export interface NodeStatus {
+  readonly loaded: readonly LoadedVersion[]
+  readonly threads: number
+  /** Searches that wait for a thread, and how many may. */
+  readonly queued: number
+  readonly queueMax: number
+}

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { loadPackageDefinition } from '@grpc/grpc-js'
 import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import type { Filters, FoundPassage, Ranking, UnsupportedReference } from '#core/domain/search.ts'
+import type { Filters, FoundPassage, NodeStatus, Ranking, UnsupportedReference } from '#core/domain/search.ts'
 
 /**
- * The messages of `proto/search/v1/search.proto` as proto-loader gives them: its field names in camel case. Only the two edges use them: `search-client.ts` here and
- * `search-node/wire.ts`.
+ * The messages of `proto/search/v1/search.proto` as proto-loader gives them: its field names in camel case. Only the two edges
+ * use them: `search-client.ts` here, `server.ts` and `wire.ts` of the search node.
  */
 export interface RankingMessage extends Omit<Ranking, 'rowsScoredMin'> {
   readonly expansion: number
@@ -43,17 +43,7 @@ export interface PrepareVersionReply {
 export interface ReleaseVersionReply {
   readonly wasLoaded: boolean
 }
-export interface GetStatusReply {
-  readonly loaded: readonly {
-    readonly projectionId: string
-    readonly manifestDigest: Buffer
-    readonly leases: number
-    readonly state: string
-  }[]
-  readonly threads: number
-  readonly queued: number
-  readonly queueMax: number
-}
+export type GetStatusReply = NodeStatus
 
 const protoFile = fileURLToPath(new URL('../../proto/search/v1/search.proto', import.meta.url))
 

@@ -1,18 +1,15 @@
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, Client, ClientUnaryCall, ServiceError as GrpcError } from '@grpc/grpc-js'
-import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { NodeStatus, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { SearchNodeConstructor, searchNodeService } from './messages.ts'
 import type {
-  GetStatusReply,
   PrepareVersionReply,
   PrepareVersionRequest,
   ReleaseVersionReply,
   SearchReply,
   SearchRequest,
 } from './messages.ts'
-
-export type NodeStatus = GetStatusReply
 
 /** One channel to one search node. Every call takes a deadline; a call without one could hang for good. */
 export interface SearchNodeClient {

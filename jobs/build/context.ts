@@ -9,9 +9,6 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
 
-export const BUILD_STAGES = ['import', 'sort', 'embed', 'artifact', 'verify', 'evaluate', 'candidate'] as const
-export type BuildStage = (typeof BUILD_STAGES)[number]
-
 /** What the stages up to the verified artifact get. */
 export interface BuildContext {
   readonly fence: BuildFence

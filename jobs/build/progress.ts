@@ -2,7 +2,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { recordProgress } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
-import type { BuildStage } from './context.ts'
+import type { BuildStage } from './stages.ts'
 
 export interface ProgressMark {
   readonly stage: BuildStage

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { BUILD_STAGES } from './context.ts'
+import { BUILD_STAGES } from './stages.ts'
 
 const markSchema = z.strictObject({ stage: z.enum(BUILD_STAGES), done: z.number(), total: z.number() })
 const outcomeSchema = z.discriminatedUnion('outcome', [

@@ -1,19 +1,7 @@
-import { posix } from 'node:path'
-
-export interface SourceFile {
-  /** Relative to the root of the repository, with forward slashes. */
-  readonly path: string
-  readonly text: string
-}
-
-export interface Rule {
-  /** What holds for every file of the project. */
-  readonly guarantee: string
-  /** One sentence a breach; none when the file keeps the rule. */
-  readonly breaches: (file: SourceFile) => readonly string[]
-  /** Files that must break the rule. */
-  readonly bad: readonly SourceFile[]
-}
+import { NAME_RULES } from './retired-names.ts'
+import { ROOM_RULES } from './rooms.ts'
+import { importsOf } from './source-file.ts'
+import type { Rule, SourceFile } from './source-file.ts'
 
 const LINES_MAX = 320
 
@@ -29,7 +17,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   test: ['core', 'jobs', 'jobs/cli', 'gateway', 'search-node'],
 }
 
-const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g
 const ENVIRONMENT =
   /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
 const SQL =
@@ -45,15 +32,6 @@ const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 function areaOf(path: string): string {
   if (path.startsWith('jobs/cli/')) return 'jobs/cli'
   return path.split('/')[0] ?? path
-}
-
-/** The project files that a file imports, as paths from the root; packages are left out. */
-function importsOf(file: SourceFile): readonly string[] {
-  return [...file.text.matchAll(IMPORT)].flatMap(([, from, called]) => {
-    const specifier = from ?? called ?? ''
-    if (specifier.startsWith('#')) return [specifier.slice(1)]
-    return specifier.startsWith('.') ? [posix.join(posix.dirname(file.path), specifier)] : []
-  })
 }
 
 function boundaryBreaches(file: SourceFile): readonly string[] {
@@ -160,4 +138,6 @@ export const RULES: readonly Rule[] = [
       { path: 'jobs/helpers/wait.ts', text: '' },
     ],
   },
+  ...ROOM_RULES,
+  ...NAME_RULES,
 ]

@@ -12,7 +12,7 @@ import { setClientSuspended, setOrganizationSuspended } from '#jobs/cli/operator
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf } from '#test/support/contract/windows.ts'
 
 /** The contract's bound on how long a change may take to reach every gateway. */
@@ -34,14 +34,14 @@ const WITHIN = { timeout: EFFECT_MS, interval: 50 }
 
 describe('Keys: changes take effect within 5 s', () => {
   test('revocation', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await revokeKeyNow(operator, caller.keyId)
     await expect.poll(asked(caller), WITHIN).toEqual(REFUSED)
   })
 
   test('revocation, also of a request whose body is still on its way', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await sleep(SETTLING_MS)
     const body = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
@@ -64,7 +64,7 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('revocation, even when the notification of it is lost', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     // The first request of an organization is a change itself. Once that has been heard of, the next one is remembered.
     await sleep(SETTLING_MS)
@@ -81,7 +81,7 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('expiry of a key that was in use', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await owner.query("update api_keys set expires_at = now() + interval '300 milliseconds' where id = $1", [
       caller.keyId,
@@ -90,7 +90,7 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('deactivation of the entitlement, and its return', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await setEntitlementActive(operator, caller.entitlement, false)
     await expect.poll(asked(caller), WITHIN).toEqual(INACTIVE)
@@ -99,14 +99,14 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('narrowing of the entitlement', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await changeEntitlement(operator, caller.entitlement, { jurisdictions: ['HS-F'] })
     await expect.poll(async () => (await caller.ask({ filters: { jurisdiction: ['HS-M'] } })).status, WITHIN).toBe(403)
   })
 
   test('another plan', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await createPlan(operator, { name: `${caller.client} narrow`, limits: { max_top_k: 1 } })
     await changeEntitlement(operator, caller.entitlement, { plan: `${caller.client} narrow` })
@@ -114,7 +114,7 @@ describe('Keys: changes take effect within 5 s', () => {
   })
 
   test('suspension of the client and of the organization', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
     await setClientSuspended(operator, caller.client, true)
     await expect.poll(asked(caller), WITHIN).toEqual(INACTIVE)
@@ -129,7 +129,7 @@ describe('Keys: two peppers at once while rotating', () => {
   test('a gateway with a new pepper first knows the keys of the old one, and those of the new', async () => {
     const { secrets } = service.settings
     const next = `next:${randomBytes(32).toString('base64')}`
-    const caller = await newCaller()
+    const caller = await createCaller()
     const addresses = service.searchNodes.map(({ address }) => address)
     const rotating = await startGateway(
       { ...service.settings, secrets: { ...secrets, KEY_PEPPERS: `${next},${secrets.KEY_PEPPERS}` } },
@@ -153,7 +153,7 @@ describe('Keys: two peppers at once while rotating', () => {
 
 describe('Keys: the audit trail', () => {
   test('issue, rotation and revocation, and each entitlement or plan change, append to it', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const rotated = await rotateKey(operator, {
       key: caller.keyId,
       peppers: parsePeppers(service.settings.secrets.KEY_PEPPERS),

@@ -5,7 +5,7 @@ import { parsePeppers } from '#core/platform/settings.ts'
 import { revokeKeyNow } from '#jobs/cli/operator/actions/api-keys.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
 
 /** Every way in which a key can be no good; the refusals must be the same to the byte, apart from ids. */
@@ -32,8 +32,12 @@ const FAULTY: Readonly<Record<string, AskOptions>> = {
 let caller: Caller
 const refusals = new Map<string, Answer>()
 beforeAll(async () => {
-  caller = await newCaller()
-  const [revoked, expired, other] = [await newCaller(), await newCaller(), await newCaller({ environment: 'test' })]
+  caller = await createCaller()
+  const [revoked, expired, other] = [
+    await createCaller(),
+    await createCaller(),
+    await createCaller({ environment: 'test' }),
+  ]
   await revokeKeyNow(service.operator, revoked.keyId)
   await expireKey(service.operator.database, expired.keyId, 0)
   const { key } = caller
@@ -110,19 +114,19 @@ describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
   test.each([[['usage:read']], [['retrieval:write', 'usage:read']], [['retrieval:reads']]])(
     'a key without the scope retrieval:read, but with %j',
     async (scopes) => {
-      const narrow = await newCaller({ scopes })
+      const narrow = await createCaller({ scopes })
       const answer = await narrow.ask()
       expect([answer.status, answer.error().error.code]).toEqual([403, 'SCOPE_FORBIDDEN'])
     },
   )
 
   test('further scopes do no harm', async () => {
-    const wide = await newCaller({ scopes: ['usage:read', 'retrieval:read'] })
+    const wide = await createCaller({ scopes: ['usage:read', 'retrieval:read'] })
     expect((await wide.ask()).status).toBe(200)
   })
 
   test('a revoked key without the scope is a 401: nothing is told about it', async () => {
-    const narrow = await newCaller({ scopes: ['usage:read'] })
+    const narrow = await createCaller({ scopes: ['usage:read'] })
     await revokeKeyNow(service.operator, narrow.keyId)
     await expect.poll(async () => (await narrow.ask()).status, { timeout: 5_000 }).toBe(401)
   })
@@ -130,19 +134,19 @@ describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
 
 describe('Authentication: environments', () => {
   test('a key is scoped to one client and one environment', async () => {
-    const other = await newCaller({ environment: 'test' })
+    const other = await createCaller({ environment: 'test' })
     expect(other.key).toMatch(/^erk_test_/)
     expect((await other.ask()).status).toBe(401)
   })
 
   test('what a key is kept under counts, not only what it says of itself', async () => {
-    const mislabelled = await newCaller()
+    const mislabelled = await createCaller()
     await service.owner.query("update api_keys set environment = 'test' where id = $1", [mislabelled.keyId])
     await expect.poll(async () => (await mislabelled.ask()).status, { timeout: 5_000 }).toBe(401)
   })
 
   test('an entitlement of the test environment is none in the live one', async () => {
-    const other = await newCaller({ environment: 'test' })
+    const other = await createCaller({ environment: 'test' })
     const { rows } = await service.owner.query<{ client_id: string }>('select client_id from api_keys where id = $1', [
       other.keyId,
     ])

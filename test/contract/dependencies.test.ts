@@ -6,7 +6,7 @@ import { startGateway } from '#jobs/cli/local/stack.ts'
 import type { LocalGateway } from '#jobs/cli/local/stack.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 import type { FaultProxy } from '#test/support/proxy.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const PARTIES = ['postgres', 'redis', 'search'] as const
@@ -55,7 +55,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
   ] as const)(
     'without %s 503 %s, never an abstention or an empty 200; the day and the idempotency key are as before',
     async (party, code) => {
-      const caller = await newCaller({ limits: { requests_per_day: 10 } })
+      const caller = await createCaller({ limits: { requests_per_day: 10 } })
       expect((await caller.ask({}, here())).status).toBe(200)
       const once = { headers: { 'idempotency-key': randomUUID() } }
       lose(party)
@@ -67,16 +67,16 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
   )
 
   test('a key that cannot be looked up is a 503, not a 401: nobody is turned away for good by a fault of ours', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     lose('postgres')
     expect(outcomeOf(await caller.ask({}, here()))).toEqual([503, 'INTERNAL_UNAVAILABLE'])
   })
 
   test('a key with a wrong checksum is refused without touching the database', async () => {
-    const { key } = await newCaller()
+    const { key } = await createCaller()
     lose('postgres')
     const answer = await (
-      await newCaller()
+      await createCaller()
     ).ask({}, { ...here(), key: `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` })
     expect(outcomeOf(answer)).toEqual([401, 'INVALID_API_KEY'])
   })
@@ -85,7 +85,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     'past the budget of failures of its address an unknown key is refused without the database, ' +
       'whatever X-Forwarded-For says',
     async () => {
-      const caller = await newCaller()
+      const caller = await createCaller()
       const fromFlooding = async (n: number): Promise<number> => {
         const { secret: key } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
         return (

@@ -16,7 +16,7 @@ import {
   WITHDRAWN_QUERY,
 } from '#test/support/contract/corpus.ts'
 import { addProfile, showingProfile } from '#test/support/contract/profiles.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
 
 function outcome(answer: Answer): readonly [number, string] {
@@ -28,10 +28,10 @@ describe('Entitle: the knowledge base is active for this client', () => {
     'an unknown slug, an inactive one, one of somebody else and one with nothing to serve answer ' +
       'identically, to the byte apart from ids',
     async () => {
-      const [caller, inactive] = [await newCaller(), await newCaller({ active: false })]
+      const [caller, inactive] = [await createCaller(), await createCaller({ active: false })]
       const empty = `empty-${randomUUID().slice(0, 8)}`
       await createKnowledgeBase(service.operator, { slug: empty, title: 'Nothing yet' })
-      const [mayUseEmpty] = [await newCaller({ knowledgeBase: empty })]
+      const [mayUseEmpty] = [await createCaller({ knowledgeBase: empty })]
       const answers = [
         await inactive.ask(),
         await caller.ask({ knowledge_base: 'no-such-knowledge-base' }),
@@ -45,7 +45,7 @@ describe('Entitle: the knowledge base is active for this client', () => {
   )
 
   test('an inactive entitlement fails before anything is charged', async () => {
-    const inactive = await newCaller({ active: false })
+    const inactive = await createCaller({ active: false })
     await inactive.ask()
     const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [
       inactive.entitlementId,
@@ -58,7 +58,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   let caller: Caller
   let showing: string
   beforeAll(async () => {
-    caller = await newCaller({
+    caller = await createCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       languages: ['en', 'fr', 'pt-BR'],
       jurisdictions: ['XA', 'XB'],
@@ -86,7 +86,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   test('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {
-    const narrow = await newCaller({
+    const narrow = await createCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       languages: ['en'],
       jurisdictions: ['XA'],
@@ -100,7 +100,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   test('with every subject entitled, one that the knowledge base does not define is still forbidden, not "no evidence"', async () => {
-    const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
+    const every = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
     expect(outcome(await every.ask({ filters: { subject: ['alfa'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
     expect(outcome(await every.ask({ filters: { subject: ['alpha'] } }))[0]).toBe(200)
   })
@@ -141,7 +141,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   test('without filters the whole entitlement is searched and nothing else', async () => {
-    const french = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['fr'], jurisdictions: ['XA'] })
+    const french = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['fr'], jurisdictions: ['XA'] })
     const profile = await showingProfile(french)
     const reply = (await french.ask({ query: LONG_TOPIC })).retrieved()
     expect(reply.abstention.decision).toBe('abstain')
@@ -152,7 +152,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   test('an entitlement of named subjects leaves out passages without one; an entitlement of all has them', async () => {
-    const every = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
+    const every = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
     const titles = async (asking: Caller, profile: string): Promise<readonly string[]> =>
       (await asking.ask({ query: NO_SUBJECT_QUERY, profile })).retrieved().results.map(({ document }) => document.title)
     expect(await titles(every, await showingProfile(every))).toContain('Customs of the Tower')
@@ -173,7 +173,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
   })
 
   test('a forbidden filter is refused before anything is charged', async () => {
-    const fresh = await newCaller()
+    const fresh = await createCaller()
     await fresh.ask({ filters: { language: ['de'] } })
     const { rowCount } = await service.owner.query('select from reservations where entitlement_id = $1', [
       fresh.entitlementId,
@@ -184,7 +184,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
 
 describe('Narrow: profile', () => {
   test('the id of an explicitly entitled profile selects it, with its threshold, written in any case', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const id = await addProfile('hsfa-rulebook', {}, 1)
     await addEntitledProfile(service.operator, caller.entitlement, id)
     for (const written of [id, id.toUpperCase()]) {
@@ -198,7 +198,7 @@ describe('Narrow: profile', () => {
   })
 
   test('a profile that is not entitled, one of another knowledge base and one that does not exist are refused alike', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const ids = [
       await addProfile('hsfa-rulebook', {}, 0.5),
       await addProfile(MIXED_KNOWLEDGE_BASE, {}, 0.5),
@@ -210,7 +210,7 @@ describe('Narrow: profile', () => {
   })
 
   test('the id of the active profile is "active" and not a grant: by its id it must be entitled like any other', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const { retrieval_profile: id } = (await caller.ask()).retrieved()
     expect(outcome(await caller.ask({ profile: id }))).toEqual([403, 'FILTER_FORBIDDEN'])
   })
@@ -220,7 +220,7 @@ describe('Only verified passages in force are served', () => {
   const everything = { knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en'], jurisdictions: ['XA'] }
   /** What is found, whatever is decided; never nothing. */
   async function found(query: string): Promise<readonly Result[]> {
-    const caller = await newCaller(everything)
+    const caller = await createCaller(everything)
     const { results } = (await caller.ask({ query, profile: await showingProfile(caller), top_k: 5 })).retrieved()
     expect(results.length).toBeGreaterThan(0)
     return results
@@ -237,7 +237,7 @@ describe('Only verified passages in force are served', () => {
   })
 
   test("the demo's consultation draft is not served either", async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const query = 'Within how many minutes is a tokenised deposit redeemed at face value?'
     const { results } = (await caller.ask({ query, profile: await showingProfile(caller) })).retrieved()
     expect(results.length).toBeGreaterThan(0)
@@ -254,7 +254,7 @@ describe('Only verified passages in force are served', () => {
   })
 
   test('a profile that says otherwise serves provisional passages, marked so', async () => {
-    const caller = await newCaller(everything)
+    const caller = await createCaller(everything)
     const id = await addProfile(MIXED_KNOWLEDGE_BASE, { verification_statuses: ['verified', 'provisional'] }, 0)
     await addEntitledProfile(service.operator, caller.entitlement, id)
     const { results } = (await caller.ask({ query: PROVISIONAL_QUERY, profile: id })).retrieved()

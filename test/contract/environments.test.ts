@@ -7,7 +7,7 @@ import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf } from '#test/support/contract/windows.ts'
 
 let runtime: LocalGateway
@@ -19,7 +19,7 @@ afterAll(() => runtime.stop())
 
 /** A client with a key in either environment, one request a day in each. */
 async function inBoth(): Promise<{ readonly live: Caller; readonly testKey: string }> {
-  const live = await newCaller({ limits: { requests_per_day: 1 } })
+  const live = await createCaller({ limits: { requests_per_day: 1 } })
   const { client } = live
   await grantEntitlement(service.operator, {
     client,

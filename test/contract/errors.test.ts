@@ -5,7 +5,7 @@ import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 
@@ -29,63 +29,63 @@ const TABLE: readonly Row[] = [
     code: 'INVALID_REQUEST',
     condition: 'malformed JSON',
     retryable: false,
-    provoke: async () => (await newCaller()).send('{'),
+    provoke: async () => (await createCaller()).send('{'),
   },
   {
     status: 400,
     code: 'INVALID_REQUEST',
     condition: 'a request outside the schema',
     retryable: false,
-    provoke: async () => (await newCaller()).ask({ top_k: 101 }),
+    provoke: async () => (await createCaller()).ask({ top_k: 101 }),
   },
   {
     status: 400,
     code: 'INVALID_REQUEST',
     condition: 'an unknown field',
     retryable: false,
-    provoke: async () => (await newCaller()).ask({ answer: true }),
+    provoke: async () => (await createCaller()).ask({ answer: true }),
   },
   {
     status: 401,
     code: 'INVALID_API_KEY',
     condition: 'a missing key',
     retryable: false,
-    provoke: async () => (await newCaller()).ask({}, { key: undefined }),
+    provoke: async () => (await createCaller()).ask({}, { key: undefined }),
   },
   {
     status: 401,
     code: 'INVALID_API_KEY',
     condition: 'a wrong-environment key',
     retryable: false,
-    provoke: async () => (await newCaller({ environment: 'test' })).ask(),
+    provoke: async () => (await createCaller({ environment: 'test' })).ask(),
   },
   {
     status: 403,
     code: 'FILTER_FORBIDDEN',
     condition: 'a filter that would widen the entitlement',
     retryable: false,
-    provoke: async () => (await newCaller()).ask({ filters: { jurisdiction: ['XX'] } }),
+    provoke: async () => (await createCaller()).ask({ filters: { jurisdiction: ['XX'] } }),
   },
   {
     status: 403,
     code: 'FILTER_FORBIDDEN',
     condition: 'a profile that would widen the entitlement',
     retryable: false,
-    provoke: async () => (await newCaller()).ask({ profile: randomUUID() }),
+    provoke: async () => (await createCaller()).ask({ profile: randomUUID() }),
   },
   {
     status: 403,
     code: 'SCOPE_FORBIDDEN',
     condition: 'a key without the scope',
     retryable: false,
-    provoke: async () => (await newCaller({ scopes: ['usage:read'] })).ask(),
+    provoke: async () => (await createCaller({ scopes: ['usage:read'] })).ask(),
   },
   {
     status: 403,
     code: 'ENTITLEMENT_INACTIVE',
     condition: 'a knowledge base that is not active for this client',
     retryable: false,
-    provoke: async () => (await newCaller({ active: false })).ask(),
+    provoke: async () => (await createCaller({ active: false })).ask(),
   },
   {
     status: 409,
@@ -93,7 +93,7 @@ const TABLE: readonly Row[] = [
     condition: 'an idempotency key that already reached the service',
     retryable: false,
     provoke: async () => {
-      const caller = await newCaller()
+      const caller = await createCaller()
       const options = { headers: { 'idempotency-key': randomUUID() } }
       await caller.ask({}, options)
       return caller.ask({}, options)
@@ -104,28 +104,28 @@ const TABLE: readonly Row[] = [
     code: 'INVALID_REQUEST',
     condition: 'a body of more than 16,384 bytes',
     retryable: false,
-    provoke: async () => (await newCaller()).send(' '.repeat(16_385)),
+    provoke: async () => (await createCaller()).send(' '.repeat(16_385)),
   },
   {
     status: 429,
     code: 'RATE_LIMITED',
     condition: 'a rate throttle',
     retryable: true,
-    provoke: async () => second(await newCaller({ limits: { requests_per_minute: 1 } })),
+    provoke: async () => second(await createCaller({ limits: { requests_per_minute: 1 } })),
   },
   {
     status: 429,
     code: 'QUOTA_EXHAUSTED',
     condition: 'an exhausted daily allowance',
     retryable: false,
-    provoke: async () => second(await newCaller({ limits: { requests_per_day: 1 } })),
+    provoke: async () => second(await createCaller({ limits: { requests_per_day: 1 } })),
   },
   {
     status: 429,
     code: 'QUOTA_EXHAUSTED',
     condition: 'an exhausted monthly allowance',
     retryable: false,
-    provoke: async () => second(await newCaller({ limits: { requests_per_month: 1 } })),
+    provoke: async () => second(await createCaller({ limits: { requests_per_month: 1 } })),
   },
   {
     status: 503,
@@ -133,7 +133,7 @@ const TABLE: readonly Row[] = [
     condition: 'a required part that is missing: here the key under which usage is recorded',
     retryable: true,
     provoke: async () => {
-      const caller = await newCaller()
+      const caller = await createCaller()
       await service.owner.query(
         'delete from fingerprint_keys where organization_id = (select id from organizations where name = $1)',
         [caller.organization],
@@ -146,7 +146,7 @@ const TABLE: readonly Row[] = [
     code: 'RETRIEVAL_UNAVAILABLE',
     condition: 'retrieval that could not complete',
     retryable: true,
-    provoke: async () => (await newCaller(ofMixed)).ask({ query: asking('status-500', 'silt') }),
+    provoke: async () => (await createCaller(ofMixed)).ask({ query: asking('status-500', 'silt') }),
   },
 ]
 
@@ -165,7 +165,7 @@ describe('Errors: rules', () => {
   })
 
   test('the message is the same for the same code and says what to do, whatever was sent', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const messages = [
       (await caller.ask({ top_k: 0 })).error(),
       (await caller.ask({ query: '' })).error(),
@@ -176,7 +176,7 @@ describe('Errors: rules', () => {
   })
 
   test('details list every fault of a request, each with its path', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const { error } = (
       await caller.ask({ query: 5, top_k: 0, profile: 'x', filters: { language: [] }, more: 1 })
     ).error()
@@ -186,7 +186,7 @@ describe('Errors: rules', () => {
   })
 
   test('nothing of a cause is shown: no stack, no host, no provider, no SQL', async () => {
-    const caller = await newCaller(ofMixed)
+    const caller = await createCaller(ofMixed)
     for (const behaviour of ['status-401', 'reset', 'echo', 'short-vector'] as const) {
       const body = (await caller.ask({ query: asking(behaviour, 'silt') })).bytes.toString()
       expect(body).not.toMatch(/provider|127\.0\.0\.1|dimension|vector|\.ts|select|openai|status/i)
@@ -194,7 +194,7 @@ describe('Errors: rules', () => {
   })
 
   test('a failed request costs an id that is kept: the reservation and the log know it', async () => {
-    const caller = await newCaller(ofMixed)
+    const caller = await createCaller(ofMixed)
     const answer = await caller.ask({ query: asking('status-500', 'silt') })
     const { rows } = await service.owner.query<{ trace_id: string; state: string }>(
       'select trace_id, state from reservations where id = $1',

@@ -3,7 +3,7 @@ import { releaseExposure } from '#jobs/cli/operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const RATE_LIMITED = [429, 'RATE_LIMITED']
@@ -43,7 +43,7 @@ async function askUntilRefused(caller: Caller): Promise<readonly [number, string
 
 describe('Extraction exposure: distinct passages of a corpus', () => {
   test('past the hard mark serving stops with 429 RATE_LIMITED, though quotas remain', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
     const refused = await caller.ask()
     expect(windowsOf(refused).day.remaining).toBeGreaterThan(0)
@@ -52,12 +52,12 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test('the same passages again do not count again', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     for (let n = 0; n < 5; n++) expect((await caller.ask()).status).toBe(200)
   })
 
   test('an abstention serves nothing and so exposes nothing', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 1 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 1 }) })
     for (let n = 0; n < 3; n++)
       expect(outcomeOf(await caller.ask({ query: 'zebra crossing paint' }))).toEqual([200, 'abstain'])
   })
@@ -72,7 +72,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
       requests_per_minute: 10,
       exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY, run: MANY } },
     }
-    const caller = await newCaller({ limits })
+    const caller = await createCaller({ limits })
     const [first, second] = [await caller.ask(), await caller.ask()]
     expect([windowsOf(first).minute.quota, windowsOf(second).minute.quota]).toEqual([10, 2])
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
@@ -82,23 +82,23 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     const limits = {
       exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY, run: MANY } },
     }
-    const caller = await newCaller({ limits })
+    const caller = await createCaller({ limits })
     for (const query of QUERIES) expect((await caller.ask({ query })).status).toBe(200)
   })
 
   test('it counts per organization: another client of it is stopped too, another organization is not', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
-    const colleague = await newCaller({ organization: caller.organization, limits: exposure({ corpus: 6 }) })
-    const stranger = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
+    const colleague = await createCaller({ organization: caller.organization, limits: exposure({ corpus: 6 }) })
+    const stranger = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     expect(outcomeOf(await colleague.ask())).toEqual(RATE_LIMITED)
     expect((await stranger.ask()).status).toBe(200)
   })
 
   test('it counts per knowledge base', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    const elsewhere = await newCaller({
+    const elsewhere = await createCaller({
       organization: caller.organization,
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       jurisdictions: ['XA'],
@@ -108,7 +108,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test("an operator's decision opens it again within 5 s", async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await releaseExposure(service.operator, {
       organization: caller.organization,
@@ -119,7 +119,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test('it survives the loss of the counters: what was served is counted from the reservations', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await service.owner.query(
       'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
@@ -129,7 +129,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   })
 
   test('the window moves: passages served longer ago than it no longer count', async () => {
-    const caller = await newCaller({ limits: exposure({ corpus: 6 }) })
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await service.owner.query(
       "update reservations set admitted_at = admitted_at - interval '31 days', finished_at = " +
@@ -153,7 +153,7 @@ describe('Extraction exposure: one document', () => {
     ['a share of any one document', { document: 4 }],
     ['a run of neighbouring passages', { run: 3 }],
   ])('past %s serving stops', async (_, marks) => {
-    const caller = await newCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
+    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
     expect((await caller.ask({ query: LONG_TOPIC })).retrieved().results.length).toBe(5)
     expect(outcomeOf(await caller.ask({ query: LONG_TOPIC }))).toEqual(RATE_LIMITED)
     expect(outcomeOf(await caller.ask({ query: 'ravens in the customs tower' }))).toEqual(RATE_LIMITED)
@@ -163,7 +163,7 @@ describe('Extraction exposure: one document', () => {
     ['share', { document: 6 }],
     ['run', { run: 6 }],
   ])('below the %s it goes on', async (_, marks) => {
-    const caller = await newCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
+    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
     for (let n = 0; n < 3; n++) expect((await caller.ask({ query: LONG_TOPIC })).status).toBe(200)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
-import { newCaller } from '#test/support/contract/service.ts'
+import { createCaller } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
 
 /** An address of this file's own, so that no other test's failures count here, nor these there. */
@@ -14,7 +14,7 @@ function unknownKey(): string {
 
 describe('Keys: a budget of failures per address', () => {
   test('past it unknown keys are refused alike, while known ones keep passing', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const first = await caller.ask({}, { key: unknownKey(), from: FLOODING })
     for (let sent = 1; sent < BOUNDS.failedKeysPerAddressPerMinute + 10; sent++) {
       const refusal = await caller.ask({}, { key: unknownKey(), from: FLOODING })
@@ -25,7 +25,7 @@ describe('Keys: a budget of failures per address', () => {
   })
 
   test('a key issued while its address floods passes too', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     await expect.poll(async () => (await caller.ask({}, { from: FLOODING })).status, { timeout: 5_000 }).toBe(200)
   })
 })

@@ -11,7 +11,7 @@ import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller, providerUrl, service } from '#test/support/contract/service.ts'
+import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const under = (
@@ -29,7 +29,7 @@ describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
     ['of 128 characters', 'z'.repeat(128)],
     ['of every visible ASCII character', Array.from({ length: 94 }, (_, n) => String.fromCharCode(0x21 + n)).join('')],
   ])('accepted: %s', async (_, key) => {
-    expect((await (await newCaller()).ask({}, under(key))).status).toBe(200)
+    expect((await (await createCaller()).ask({}, under(key))).status).toBe(200)
   })
 
   test.each([
@@ -41,7 +41,7 @@ describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
     ['beyond ASCII', 'schlüssel-mit-umlaut'],
     ['sent twice', ['a'.repeat(16), 'b'.repeat(16)]],
   ])('refused with 400: %s', async (_, key) => {
-    const answer = await (await newCaller()).ask({}, under(key))
+    const answer = await (await createCaller()).ask({}, under(key))
     expect([...outcomeOf(answer), answer.error().error.details?.[0]?.path]).toEqual([
       400,
       'INVALID_REQUEST',
@@ -52,7 +52,7 @@ describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
 
 describe('Idempotency-Key: already received', () => {
   test('409 with the original request_id and x-should-retry: false', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     const first = await caller.ask({}, under(key))
     for (let n = 0; n < 3; n++) {
@@ -65,14 +65,14 @@ describe('Idempotency-Key: already received', () => {
   })
 
   test('also with another body, and after an abstention', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     await caller.ask({ query: ABSTAINED_QUERY }, under(key))
     expect(outcomeOf(await caller.ask({ top_k: 1 }, under(key)))).toEqual(ALREADY)
   })
 
   test('a 409 consumes nothing', async () => {
-    const caller = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10 } })
+    const caller = await createCaller({ limits: { requests_per_minute: 10, requests_per_day: 10 } })
     const key = randomUUID()
     const before = windowsOf(await caller.ask({}, under(key)))
     const after = windowsOf(await caller.ask({}, under(key)))
@@ -80,7 +80,7 @@ describe('Idempotency-Key: already received', () => {
   })
 
   test('a key survives the rotation of the API key', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
     const rotated = await rotateKey(service.operator, {
@@ -91,7 +91,7 @@ describe('Idempotency-Key: already received', () => {
   })
 
   test('a key survives the loss of the limit counters', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
     await service.owner.query(
@@ -102,7 +102,7 @@ describe('Idempotency-Key: already received', () => {
   })
 
   test('a key is held for at least 30 days', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
     await service.owner.query(
@@ -118,14 +118,14 @@ describe('Idempotency-Key: already received', () => {
   })
 
   test('a key is unique per client: another client, of the same organization even, may use it', async () => {
-    const caller = await newCaller()
-    const [colleague, stranger] = [await newCaller({ organization: caller.organization }), await newCaller()]
+    const caller = await createCaller()
+    const [colleague, stranger] = [await createCaller({ organization: caller.organization }), await createCaller()]
     const key = randomUUID()
     for (const one of [caller, colleague, stranger]) expect((await one.ask({}, under(key))).status).toBe(200)
   })
 
   test('keys are compared exactly: another case is another key', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = `key-${randomUUID()}`
     expect([
       (await caller.ask({}, under(key))).status,
@@ -134,7 +134,7 @@ describe('Idempotency-Key: already received', () => {
   })
 
   test('of concurrent duplicates exactly one is served; the others name it', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     const answers = await Promise.all(Array.from({ length: 12 }, () => caller.ask({}, under(key))))
     const served = answers.filter(({ status }) => status === 200)
@@ -168,7 +168,7 @@ async function holdKey(caller: Caller, key: string, requestId: string): Promise<
 
 describe('Idempotency-Key: received means admitted and not refunded', () => {
   test('a request that gives its key back before it is on record is never named: the one that waited is served', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     await caller.ask()
     const key = randomUUID()
     const giveBack = await holdKey(caller, key, randomUUID())
@@ -179,7 +179,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
   })
 
   test('a request that holds the key and never gets on record is named in the end', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     await caller.ask()
     const [key, holder] = [randomUUID(), randomUUID()]
     await holdKey(caller, key, holder)
@@ -189,7 +189,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
   })
 
   test('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {
-    const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     const [key, marker] = [randomUUID(), randomUUID()]
     const held = caller.ask({ query: asking('hang', marker) }, under(key))
     await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
@@ -206,7 +206,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
     ['a fault of the request', { top_k: 0 }],
     ['a forbidden filter', { filters: { language: ['de'] } }],
   ])('a request refused before admission for %s leaves it free', async (_, body) => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const key = randomUUID()
     expect((await caller.ask(body, under(key))).status).toBeGreaterThanOrEqual(400)
     expect((await caller.ask({}, under(key))).status).toBe(200)

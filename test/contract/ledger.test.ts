@@ -6,7 +6,7 @@ import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller, providerTokens, service } from '#test/support/contract/service.ts'
+import { createCaller, providerTokens, service } from '#test/support/contract/service.ts'
 
 const entrySchema = z.object({
   reservation_id: z.string(),
@@ -45,7 +45,7 @@ async function entries(caller: Caller, count: number): Promise<readonly Entry[]>
 
 describe('Ledger: one row per admitted request', () => {
   test('an answer: charged, with its decision, passages, bytes and the digest of the reply', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const reply = await caller.ask()
     const [entry] = await entries(caller, 1)
     const { request_id, trace_id, results, version } = reply.retrieved()
@@ -69,7 +69,7 @@ describe('Ledger: one row per admitted request', () => {
   })
 
   test('an abstention: charged, without passages', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const reply = await caller.ask({ query: ABSTAINED_QUERY })
     expect((await entries(caller, 1))[0]).toMatchObject({
       state: 'delivered',
@@ -79,7 +79,7 @@ describe('Ledger: one row per admitted request', () => {
   })
 
   test('a failure that was refunded: not charged, with its code', async () => {
-    const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     await caller.ask({ query: asking('status-400', 'silt') })
     expect((await entries(caller, 1))[0]).toMatchObject({
       state: 'refunded',
@@ -95,13 +95,13 @@ describe('Ledger: one row per admitted request', () => {
   })
 
   test('the tokens that the provider reported', async () => {
-    const caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     await caller.ask()
     expect((await entries(caller, 1))[0]?.outcome.query_embedding_tokens).toBe(providerTokens)
   })
 
   test('nothing for a request that was refused', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 1 } })
+    const caller = await createCaller({ limits: { requests_per_day: 1 } })
     await caller.ask()
     await caller.ask()
     await caller.ask({ top_k: 0 })
@@ -114,7 +114,7 @@ describe('Ledger: one row per admitted request', () => {
   })
 
   test('every delivered 200 is a charged entry, and every reservation has one', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => caller.ask(n % 3 === 0 ? { query: ABSTAINED_QUERY } : {})),
     )
@@ -128,7 +128,7 @@ describe('Ledger: one row per admitted request', () => {
 
 describe('Privacy: fingerprints in place of queries', () => {
   test('the same query has the same fingerprint within an organization, another query another', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     await caller.ask()
     await caller.ask({ query: ` ${ANSWERED_QUERY.replace(' ', '\n  ')} ` })
     await caller.ask({ query: ABSTAINED_QUERY })
@@ -138,7 +138,7 @@ describe('Privacy: fingerprints in place of queries', () => {
   })
 
   test('another organization has other fingerprints', async () => {
-    const [one, other] = [await newCaller(), await newCaller()]
+    const [one, other] = [await createCaller(), await createCaller()]
     await one.ask()
     await other.ask()
     expect(
@@ -147,7 +147,7 @@ describe('Privacy: fingerprints in place of queries', () => {
   })
 
   test('rotating makes a new epoch with other fingerprints', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     await caller.ask()
     await rotateFingerprints(service.operator, {
       organization: caller.organization,
@@ -174,7 +174,7 @@ describe('Privacy: fingerprints in place of queries', () => {
   })
 
   test('erasure deletes the wrapped key; requests go on under a new epoch', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     await caller.ask()
     await eraseFingerprints(service.operator, {
       organization: caller.organization,
@@ -194,7 +194,7 @@ describe('Privacy: fingerprints in place of queries', () => {
   })
 
   test('a fingerprint is keyed: it is no plain digest of the query', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const query = `What about ${randomUUID()}?`
     await caller.ask({ query })
     expect((await entries(caller, 1))[0]?.fingerprint.toString('hex')).not.toBe(

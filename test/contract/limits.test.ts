@@ -10,7 +10,7 @@ import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller, providerUrl, service } from '#test/support/contract/service.ts'
+import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
@@ -83,7 +83,7 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
 
 describe('Limits: rate', () => {
   test('the request after the last of a minute is 429 RATE_LIMITED; Retry-After and RateLimit say how it stands', async () => {
-    const caller = await newCaller({ limits: { requests_per_minute: 3 } })
+    const caller = await createCaller({ limits: { requests_per_minute: 3 } })
     await asked(caller, 3)
     const refused = await caller.ask()
     expect(outcomeOf(refused)).toEqual(RATE_LIMITED)
@@ -93,7 +93,7 @@ describe('Limits: rate', () => {
   })
 
   test('any sliding 60 s: one slot opens when its own request is a minute old, the others stay taken', async () => {
-    const caller = await newCaller({ limits: { requests_per_minute: 2 } })
+    const caller = await createCaller({ limits: { requests_per_minute: 2 } })
     await asked(caller, 2)
     await service.owner.query(
       "update reservations set admitted_at = admitted_at - interval '59 seconds' where id = (select " +
@@ -106,7 +106,7 @@ describe('Limits: rate', () => {
   })
 
   test('an abstention uses a slot too', async () => {
-    const caller = await newCaller({ limits: { requests_per_minute: 1 } })
+    const caller = await createCaller({ limits: { requests_per_minute: 1 } })
     expect(outcomeOf(await caller.ask({ query: ABSTAINED_QUERY }))).toEqual([200, 'abstain'])
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
@@ -114,7 +114,7 @@ describe('Limits: rate', () => {
 
 describe('Limits: concurrency', () => {
   test('with as many in flight as the plan allows the next is 429 RATE_LIMITED; when one has ended it is served', async () => {
-    const caller = await newCaller({ ...ofMixed, limits: { concurrency: 2 } })
+    const caller = await createCaller({ ...ofMixed, limits: { concurrency: 2 } })
     const marker = randomUUID()
     const held = [1, 2].map((n) => caller.ask({ query: asking('hang', `${marker} ${n}`) }))
     await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(2)
@@ -125,7 +125,7 @@ describe('Limits: concurrency', () => {
   })
 
   test('a caller who hangs up stays charged, and the lease ends with the work', async () => {
-    const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_day: 10 } })
+    const caller = await createCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_day: 10 } })
     const marker = randomUUID()
     const hangUp = new AbortController()
     const given = caller
@@ -146,7 +146,7 @@ describe('Limits: concurrency', () => {
 
 describe('Limits: day and month', () => {
   test('the daily allowance ends with 429 QUOTA_EXHAUSTED, which is not retryable', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 2 } })
+    const caller = await createCaller({ limits: { requests_per_day: 2 } })
     await asked(caller, 2)
     const refused = await caller.ask()
     expect(outcomeOf(refused)).toEqual(QUOTA_EXHAUSTED)
@@ -155,14 +155,14 @@ describe('Limits: day and month', () => {
   })
 
   test('the monthly allowance ends with 429 QUOTA_EXHAUSTED', async () => {
-    const caller = await newCaller({ limits: { requests_per_month: 2 } })
+    const caller = await createCaller({ limits: { requests_per_month: 2 } })
     await asked(caller, 2)
     expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
     expect(windowsOf(await caller.ask()).month.remaining).toBe(0)
   })
 
   test('a new UTC day brings a new daily allowance, a new month a new monthly one', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 1, requests_per_month: 1 } })
+    const caller = await createCaller({ limits: { requests_per_day: 1, requests_per_month: 1 } })
     await asked(caller, 1)
     await age(caller, '40 days')
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
@@ -170,7 +170,7 @@ describe('Limits: day and month', () => {
   })
 
   test('day and month are UTC calendar periods: RateLimit says when they end', async () => {
-    const windows = windowsOf(await (await newCaller()).ask())
+    const windows = windowsOf(await (await createCaller()).ask())
     const now = new Date()
     const secondsTo = (endMs: number): number => (endMs - now.getTime()) / 1_000
     expect(windows.day.reset).toBeCloseTo(
@@ -181,14 +181,14 @@ describe('Limits: day and month', () => {
   })
 
   test('answer and abstain are charged', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 10, requests_per_month: 20 } })
+    const caller = await createCaller({ limits: { requests_per_day: 10, requests_per_month: 20 } })
     await caller.ask()
     const windows = windowsOf(await caller.ask({ query: ABSTAINED_QUERY }))
     expect([windows.day.remaining, windows.month.remaining]).toEqual([8, 18])
   })
 
   test('there is no automatic overage: of many at once exactly the allowance is served', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 5 } })
+    const caller = await createCaller({ limits: { requests_per_day: 5 } })
     const outcomes = (await Promise.all(Array.from({ length: 20 }, () => caller.ask()))).map(outcomeOf)
     expect(outcomes.filter(([status]) => status === 200)).toHaveLength(5)
     expect(outcomes.filter(([, code]) => code === 'QUOTA_EXHAUSTED')).toHaveLength(15)
@@ -197,7 +197,7 @@ describe('Limits: day and month', () => {
 
 describe('Limits: what counts together', () => {
   test('all keys of an entitlement count together', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 2 } })
+    const caller = await createCaller({ limits: { requests_per_day: 2 } })
     const second = await issueKeyFor(service.operator, {
       client: caller.client,
       environment: 'live',
@@ -208,7 +208,7 @@ describe('Limits: what counts together', () => {
   })
 
   test('a change of plan gives no fresh allowance', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 3 } })
+    const caller = await createCaller({ limits: { requests_per_day: 3 } })
     await asked(caller, 2)
     const name = `${caller.client} other`
     await createPlan(service.operator, { name, limits: { requests_per_day: 2 } })
@@ -217,14 +217,14 @@ describe('Limits: what counts together', () => {
   })
 
   test('another client of the organization has its own', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 1 } })
-    const other = await newCaller({ organization: caller.organization, limits: { requests_per_day: 1 } })
+    const caller = await createCaller({ limits: { requests_per_day: 1 } })
+    const other = await createCaller({ organization: caller.organization, limits: { requests_per_day: 1 } })
     await asked(caller, 1)
     expect((await other.ask()).status).toBe(200)
   })
 
   test('counters that were lost are rebuilt from the reservations before anything is admitted', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 3, requests_per_month: 5 } })
+    const caller = await createCaller({ limits: { requests_per_day: 3, requests_per_month: 5 } })
     await asked(caller, 2)
     await recount(caller)
     const windows = windowsOf(await caller.ask())
@@ -238,7 +238,7 @@ describe('Limits: a refused request consumes nothing', () => {
     ['for its rate', { requests_per_minute: 1 }],
     ['for its allowance', { requests_per_day: 1 }],
   ])('%s', async (_, limits) => {
-    const caller = await newCaller({ limits: { requests_per_month: 50, ...limits } })
+    const caller = await createCaller({ limits: { requests_per_month: 50, ...limits } })
     const before = windowsOf(await caller.ask())
     for (let n = 0; n < 3; n++)
       expect((await caller.ask({}, { headers: { 'idempotency-key': randomUUID() } })).status).toBe(429)
@@ -255,7 +255,7 @@ describe('Limits: a refused request consumes nothing', () => {
   })
 
   test('a request refused for its concurrency takes no minute slot either', async () => {
-    const caller = await newCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_minute: 10 } })
+    const caller = await createCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_minute: 10 } })
     const marker = randomUUID()
     const held = caller.ask({ query: asking('hang', marker) })
     await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
@@ -265,7 +265,7 @@ describe('Limits: a refused request consumes nothing', () => {
   })
 
   test('requests outside the schema or the entitlement count nowhere', async () => {
-    const caller = await newCaller({ limits: { requests_per_day: 10 } })
+    const caller = await createCaller({ limits: { requests_per_day: 10 } })
     await caller.ask({ top_k: 0 })
     await caller.ask({ filters: { language: ['de'] } })
     await caller.ask({ knowledge_base: 'unknown' })
@@ -273,7 +273,7 @@ describe('Limits: a refused request consumes nothing', () => {
   })
 
   test('limits are enforced before paid work: the provider hears of no refused request', async () => {
-    const caller = await newCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+    const caller = await createCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
     await caller.ask()
     const marker = randomUUID()
     expect((await caller.ask({ query: marker })).status).toBe(429)

@@ -4,7 +4,7 @@ import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/c
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { internalUrl, newCaller } from '#test/support/contract/service.ts'
+import { internalUrl, createCaller } from '#test/support/contract/service.ts'
 
 const jsonSchema = z.record(z.string(), z.unknown())
 const mediaSchema = z.strictObject({ 'application/json': z.strictObject({ schema: jsonSchema }) })
@@ -51,7 +51,7 @@ let document: OpenApi
 const replies: Answer[] = []
 beforeAll(async () => {
   document = documentSchema.parse(await fetch(`${internalUrl}/openapi.json`).then((response) => response.json()))
-  const caller = await newCaller({
+  const caller = await createCaller({
     knowledgeBase: MIXED_KNOWLEDGE_BASE,
     jurisdictions: ['XA'],
     limits: { requests_per_minute: 3 },

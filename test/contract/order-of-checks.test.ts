@@ -5,7 +5,7 @@ import { ask } from '#test/support/http.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { baseUrl, newCaller } from '#test/support/contract/service.ts'
+import { baseUrl, createCaller } from '#test/support/contract/service.ts'
 
 interface Draft {
   key: string
@@ -30,10 +30,10 @@ let [caller, withoutScope, spent, fast]: (Caller | undefined)[] = []
 const keyOf = (of: Caller | undefined): string => of?.key ?? ''
 
 beforeAll(async () => {
-  caller = await newCaller(ofMixed)
-  withoutScope = await newCaller({ ...ofMixed, scopes: ['usage:read'] })
-  spent = await newCaller({ ...ofMixed, limits: { requests_per_day: 1, requests_per_minute: 1 } })
-  fast = await newCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
+  caller = await createCaller(ofMixed)
+  withoutScope = await createCaller({ ...ofMixed, scopes: ['usage:read'] })
+  spent = await createCaller({ ...ofMixed, limits: { requests_per_day: 1, requests_per_minute: 1 } })
+  fast = await createCaller({ ...ofMixed, limits: { requests_per_minute: 1 } })
   expect((await spent.ask({}, { headers: { 'idempotency-key': USED_IDEMPOTENCY_KEY } })).status).toBe(200)
   expect((await fast.ask()).status).toBe(200)
 })

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { readRaw, sendRaw } from '#test/support/http.ts'
-import { baseUrl, internalUrl, newCaller } from '#test/support/contract/service.ts'
+import { baseUrl, internalUrl, createCaller } from '#test/support/contract/service.ts'
 
 const BODY = JSON.stringify({ query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE })
 
 let caller: Caller
 beforeAll(async () => {
-  caller = await newCaller()
+  caller = await createCaller()
 })
 
 async function raw(...bytes: readonly string[]): Promise<ReturnType<typeof readRaw>> {

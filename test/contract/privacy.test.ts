@@ -8,7 +8,7 @@ import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { showingProfile } from '#test/support/contract/profiles.ts'
-import { baseUrl, internalUrl, newCaller, service } from '#test/support/contract/service.ts'
+import { baseUrl, internalUrl, createCaller, service } from '#test/support/contract/service.ts'
 
 /** Words that nothing else holds. They come in a query, in an Idempotency-Key and in an API key. */
 const MARKER = `quuxmarker${randomBytes(8).toString('hex')}`
@@ -111,10 +111,11 @@ function filesOf(folder: string): readonly (readonly [string, string])[] {
 let replies: readonly string[] = []
 let named: string
 beforeAll(async () => {
-  caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+  caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
   replies = await askEveryWay()
   named = JSON.stringify(
-    (await (await newCaller()).ask({ query: `What does COB-M ${PROVISION} say of ${MARKER}?` })).retrieved().abstention,
+    (await (await createCaller()).ask({ query: `What does COB-M ${PROVISION} say of ${MARKER}?` })).retrieved()
+      .abstention,
   )
   // The ledger's job has run once the answered request has its entry.
   await vi.waitFor(

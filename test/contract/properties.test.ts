@@ -4,7 +4,7 @@ import { retrievalRequestSchema } from '#gateway/retrieve/schema.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller } from '#test/support/contract/service.ts'
+import { createCaller } from '#test/support/contract/service.ts'
 
 // A failure prints its seed and path; FC_SEED=<seed> repeats the run.
 const RUNS = 60
@@ -13,8 +13,8 @@ const BODY_BYTES_MAX = 16_384
 let caller: Caller
 let ofMixed: Caller
 beforeAll(async () => {
-  caller = await newCaller({ limits: { max_top_k: 100, max_response_bytes: 2_000_000 } })
-  ofMixed = await newCaller({
+  caller = await createCaller({ limits: { max_top_k: 100, max_response_bytes: 2_000_000 } })
+  ofMixed = await createCaller({
     knowledgeBase: MIXED_KNOWLEDGE_BASE,
     languages: ['en', 'fr'],
     jurisdictions: ['XA'],

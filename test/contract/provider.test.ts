@@ -4,7 +4,7 @@ import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import type { ProviderBehaviour } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller, providerTokens, providerUrl, service } from '#test/support/contract/service.ts'
+import { createCaller, providerTokens, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
@@ -13,7 +13,7 @@ const UNAVAILABLE = [503, 'RETRIEVAL_UNAVAILABLE']
 
 let caller: Caller
 beforeAll(async () => {
-  caller = await newCaller(ofMixed)
+  caller = await createCaller(ofMixed)
 })
 
 /** The query as the provider sees it, different every time. */
@@ -85,14 +85,14 @@ describe('Errors that are not the caller’s: the embedding provider', () => {
   })
 
   test('a failing provider does not touch a knowledge base that is embedded locally', async () => {
-    const local = await newCaller()
+    const local = await createCaller()
     expect((await local.ask(treated('status-500'))).status).toBe(200)
   })
 })
 
 describe('Limits: a 503 after admission is refunded', () => {
   test('day, month and the idempotency key are restored, the minute slot is not', async () => {
-    const one = await newCaller({
+    const one = await createCaller({
       ...ofMixed,
       limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 },
     })
@@ -105,7 +105,7 @@ describe('Limits: a 503 after admission is refunded', () => {
   })
 
   test('refunds per day are capped at the daily allowance: what fails beyond it stays charged', async () => {
-    const one = await newCaller({ ...ofMixed, limits: { requests_per_day: 3 } })
+    const one = await createCaller({ ...ofMixed, limits: { requests_per_day: 3 } })
     for (let n = 0; n < 3; n++) expect(outcomeOf(await one.ask(treated('status-400')))).toEqual(UNAVAILABLE)
     expect(windowsOf(await one.ask(treated('status-400'))).day.remaining).toBe(2)
     expect(windowsOf(await one.ask()).day.remaining).toBe(1)
@@ -121,7 +121,7 @@ describe('Limits: a 503 after admission is refunded', () => {
   })
 
   test('the refund stands when the counters are counted anew', async () => {
-    const one = await newCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
+    const one = await createCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
     await service.owner.query(
       'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',

@@ -3,7 +3,7 @@ import type { Abstention } from '#gateway/retrieve/schema.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { showingProfile } from '#test/support/contract/profiles.ts'
-import { newCaller } from '#test/support/contract/service.ts'
+import { createCaller } from '#test/support/contract/service.ts'
 
 // The demo rulebook has COB-M 2.1 (cooling-off, HS-M, conduct) and DPR-F 2.1 (breaches, HS-F, data-protection), and no
 // rule 99.9 anywhere.
@@ -14,8 +14,8 @@ const NOT_HELD = { text: 'COB-M 99.9', normalized: 'rulebook:cob-m#99/9', reason
 let caller: Caller
 let ofHarbour: Caller
 beforeAll(async () => {
-  caller = await newCaller()
-  ofHarbour = await newCaller({ jurisdictions: ['HS-F'] })
+  caller = await createCaller()
+  ofHarbour = await createCaller({ jurisdictions: ['HS-F'] })
 })
 
 async function abstentionOf(asking: Caller, query: string, further: object = {}): Promise<Abstention> {
@@ -127,7 +127,7 @@ describe('unsupported_explicit_references', () => {
   })
 
   test('not even a threshold of 0 makes an answer of it', async () => {
-    const other = await newCaller()
+    const other = await createCaller()
     const profile = await showingProfile(other)
     expect(await abstentionOf(other, 'COB-M 99.9', { profile })).toMatchObject({ decision: 'abstain', threshold: 0 })
     expect(await abstentionOf(other, 'Any rule on anything?', { profile })).toMatchObject({ decision: 'answer' })

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { newCaller } from '#test/support/contract/service.ts'
+import { createCaller } from '#test/support/contract/service.ts'
 
 let caller: Caller
 beforeAll(async () => {
-  caller = await newCaller()
+  caller = await createCaller()
 })
 
 function pathsRefused(answer: Answer): readonly string[] {
@@ -88,7 +88,7 @@ describe('Retrieval request: query', () => {
   })
 
   test('is held to the shorter length of a plan, counted in code points', async () => {
-    const brief = await newCaller({ limits: { max_query_characters: 10 } })
+    const brief = await createCaller({ limits: { max_query_characters: 10 } })
     expect((await brief.ask({ query: ASTRAL.repeat(10) })).status).toBe(200)
     expect(pathsRefused(await brief.ask({ query: ASTRAL.repeat(11) }))).toEqual(['query'])
   })

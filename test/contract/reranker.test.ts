@@ -7,7 +7,7 @@ import type { Caller } from '#test/support/caller.ts'
 import { BROKEN_RERANKERS, REVERSING, rerankCalls } from '#test/support/reranker.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { showingProfile } from '#test/support/contract/profiles.ts'
-import { newCaller, rerankerTimeoutMs, rerankerUrl, service } from '#test/support/contract/service.ts'
+import { createCaller, rerankerTimeoutMs, rerankerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
 const TOP_K = 20
@@ -20,7 +20,7 @@ let alike: string
 let few: string
 const broken = new Map<string, string>()
 beforeAll(async () => {
-  caller = await newCaller(roomy)
+  caller = await createCaller(roomy)
   const reranking = (model: string, candidates: number): Promise<string> =>
     showingProfile(caller, { reranker: { model, candidates } })
   plain = await showingProfile(caller)
@@ -99,7 +99,7 @@ describe('A profile with a re-ranker', () => {
   )
 
   test('keeps the rules of every reply where many passages have one score', async () => {
-    const mixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
+    const mixed = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
     const profile = await showingProfile(mixed, { reranker: { model: REVERSING, candidates: TOP_K } })
     for (const query of [LONG_TOPIC, 'Of what does no passage speak?'])
       expect((await mixed.ask({ query, profile })).retrieved().results.length).toBeGreaterThan(3)
@@ -122,7 +122,9 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
   )
 
   test('day, month and the idempotency key are restored, the minute slot is not', async () => {
-    const one = await newCaller({ limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 } })
+    const one = await createCaller({
+      limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 },
+    })
     const failing = await showingProfile(one, { reranker: { model: 'status-500', candidates: 5 } })
     const key = { headers: { 'idempotency-key': randomUUID() } }
     expect(outcomeOf(await one.ask({ profile: failing }, key))).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])

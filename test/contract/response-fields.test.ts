@@ -3,7 +3,7 @@ import { ABSTAINED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from '#test/support/contract/corpus.ts'
-import { newCaller, service } from '#test/support/contract/service.ts'
+import { createCaller, service } from '#test/support/contract/service.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
@@ -12,7 +12,7 @@ let caller: Caller
 let answer: Answer
 let abstention: Answer
 beforeAll(async () => {
-  caller = await newCaller()
+  caller = await createCaller()
   answer = await caller.ask()
   abstention = await caller.ask({ query: ABSTAINED_QUERY })
 })
@@ -147,7 +147,7 @@ describe('Retrieval response: result.citation', () => {
   })
 
   test("the fragment is the publisher's own where it has one, else a text fragment", async () => {
-    const ofMixed = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    const ofMixed = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     const { results } = (await ofMixed.ask({ query: NO_SUBJECT_QUERY })).retrieved()
     expect(results[0]?.citation.source_anchor).toBe(
       'https://mixed.example/ravens#:~:text=Seven%20ravens%20live%20in%20the%20keep%20of%20the%20customs%20tower%2C',
@@ -216,7 +216,7 @@ describe('Retrieval response: abstention', () => {
 
   test('the same question has the same value, whoever asks and whichever node answers', async () => {
     const asked = await Promise.all(
-      Array.from({ length: 6 }, async (_, n) => (n % 2 === 0 ? caller : await newCaller()).ask()),
+      Array.from({ length: 6 }, async (_, n) => (n % 2 === 0 ? caller : await createCaller()).ask()),
     )
     expect(new Set(asked.map((reply) => JSON.stringify(reply.retrieved().abstention)))).toEqual(
       new Set([JSON.stringify(answer.retrieved().abstention)]),
@@ -240,7 +240,7 @@ describe('Retrieval response: abstention', () => {
   )
 
   test('observed_value is 0 when no passage remains', async () => {
-    const nowhere = await newCaller({ languages: ['de'] })
+    const nowhere = await createCaller({ languages: ['de'] })
     expect((await nowhere.ask()).retrieved()).toMatchObject({
       results: [],
       abstention: { decision: 'abstain', observed_value: 0 },

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { newCaller } from '#test/support/contract/service.ts'
+import { createCaller } from '#test/support/contract/service.ts'
 
 const RESPONSE_BYTES_MAX = 50_000
 
 describe('Limits: top_k', () => {
   const unbounded = { max_response_bytes: 2_000_000 }
   async function countOf(limits: object, topK: number | undefined): Promise<number> {
-    const caller = await newCaller({ limits: { ...unbounded, ...limits } })
+    const caller = await createCaller({ limits: { ...unbounded, ...limits } })
     return (await caller.ask({ top_k: topK })).retrieved().usage.result_count
   }
 
@@ -33,7 +33,7 @@ describe('Limits: top_k', () => {
   })
 
   test('it does not touch the decision', async () => {
-    const caller = await newCaller()
+    const caller = await createCaller()
     const [one, five] = [(await caller.ask({ top_k: 1 })).retrieved(), (await caller.ask({ top_k: 5 })).retrieved()]
     expect(one.abstention).toEqual(five.abstention)
     expect(one.results).toEqual(five.results.slice(0, 1))
@@ -43,11 +43,11 @@ describe('Limits: top_k', () => {
 describe('Limits: response size', () => {
   let caller: Caller
   beforeAll(async () => {
-    caller = await newCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
   })
 
   test('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
-    const roomy = await newCaller({
+    const roomy = await createCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       jurisdictions: ['XA'],
       limits: { max_response_bytes: 2_000_000 },
@@ -69,7 +69,7 @@ describe('Limits: response size', () => {
   })
 
   test('the bound of the plan is authoritative', async () => {
-    const narrow = await newCaller({
+    const narrow = await createCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       jurisdictions: ['XA'],
       limits: { max_response_bytes: 42_000 },

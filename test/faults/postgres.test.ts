@@ -31,11 +31,11 @@ afterAll(async () => {
 })
 afterEach(() => proxy.set('pass'))
 
-async function newCaller(): Promise<{
+async function createCaller(): Promise<{
   readonly caller: Caller
   readonly send: (options?: AskOptions) => Promise<Answer>
 }> {
-  const caller = await service.newCaller({
+  const caller = await service.createCaller({
     limits: { requests_per_minute: 1_000, requests_per_day: DAY_ALLOWANCE, requests_per_month: 1_000 },
   })
   return { caller, send: (options = {}) => caller.ask({}, { baseUrl: gateway.baseUrl, ...options }) }
@@ -72,7 +72,7 @@ const FAULTS = ['cut', 'stall'] as const
 test.each(FAULTS)(
   'Postgres lost before admission (%s): 503 within the deadline, nothing is charged, and service returns by itself',
   async (fault) => {
-    const { caller, send } = await newCaller()
+    const { caller, send } = await createCaller()
     await served(send)
     proxy.set(fault)
     await assertRefusedInTime(send)
@@ -91,7 +91,7 @@ test.each(FAULTS)(
 test.each(FAULTS)(
   'Postgres lost between the charge in Redis and the reservation (%s): 503, and the whole charge is undone',
   async (fault) => {
-    const { caller, send } = await newCaller()
+    const { caller, send } = await createCaller()
     const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
     await served(send)
     const tripped = proxy.trip(fault, 'insert-reservation')
@@ -112,7 +112,7 @@ test(
   'a reservation whose confirmation was lost on the way is refunded by the sweeper, and the ' +
     'Idempotency-Key is free again',
   async () => {
-    const { caller, send } = await newCaller()
+    const { caller, send } = await createCaller()
     const headers = { 'idempotency-key': `postgres-${randomUUID()}` }
     await served(send)
     const tripped = proxy.trip('cut', 'insert-reservation', 'delivery')
@@ -135,7 +135,7 @@ test.each(FAULTS)(
   'Postgres lost when the outcome is to be recorded (%s): 503 and no reply; the request is refunded, ' +
     'by the sweeper if need be',
   async (fault) => {
-    const { caller, send } = await newCaller()
+    const { caller, send } = await createCaller()
     await served(send)
     const tripped = proxy.trip(fault, 'record-delivered')
     await assertRefusedInTime(send)
@@ -150,7 +150,7 @@ test.each(FAULTS)(
 )
 
 test('an outcome that was committed though its confirmation was lost on the way is delivered, charged once', async () => {
-  const { caller, send } = await newCaller()
+  const { caller, send } = await createCaller()
   await served(send)
   const tripped = proxy.trip('cut', 'record-delivered', 'delivery')
   const sending = send()
@@ -164,7 +164,7 @@ test('an outcome that was committed though its confirmation was lost on the way 
 })
 
 test('a cached refusal is not given again once it has expired and cannot be read anew: 503 instead of the old answer', async () => {
-  const caller = await service.newCaller({ scopes: ['usage:read'] })
+  const caller = await service.createCaller({ scopes: ['usage:read'] })
   const send = (): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl })
   const beganMs = performance.now()
   expect((await send()).error().error.code).toBe('SCOPE_FORBIDDEN')
@@ -183,7 +183,7 @@ test(
   'under load with Postgres cut off again and again, every delivered 200 is one charged ledger row, ' +
     'and nothing stays open',
   async () => {
-    const { caller, send } = await newCaller()
+    const { caller, send } = await createCaller()
     await service.owner.query(
       "update plans set limits = jsonb_set(limits, '{requests_per_day}', '100000') where name = $1",
       [caller.client],

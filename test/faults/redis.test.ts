@@ -71,11 +71,11 @@ const ALL_SEEN = {
 }
 
 async function useUp(afterFirst: () => void): Promise<Used> {
-  const caller = await service.newCaller({
+  const caller = await service.createCaller({
     limits: { concurrency: 1, requests_per_minute: 50, requests_per_day: DAY_ALLOWANCE, requests_per_month: 100 },
   })
-  const exposed = await service.newCaller({ limits: ALL_SEEN })
-  const late = await service.newCaller({ limits: ALL_SEEN })
+  const exposed = await service.createCaller({ limits: ALL_SEEN })
+  const late = await service.createCaller({ limits: ALL_SEEN })
   const idempotencyKey = `faults-${randomUUID()}`
   const original = (await caller.ask({}, { headers: { 'idempotency-key': idempotencyKey } })).retrieved().request_id
   afterFirst()
@@ -173,7 +173,7 @@ test(
   'what is served by a request that was in flight while an operator released the exposure counts anew, ' +
     'and its lease ends',
   async () => {
-    const caller = await service.newCaller({ limits: { concurrency: 1, ...ALL_SEEN } })
+    const caller = await service.createCaller({ limits: { concurrency: 1, ...ALL_SEEN } })
     expect((await caller.ask()).status).toBe(200)
     expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
     const release = (): Promise<unknown> =>
@@ -203,7 +203,7 @@ test(
   'while Redis is down every request gets a 503 well before its deadline and is not charged; when it ' +
     'is back, so is the service',
   async () => {
-    const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
+    const caller = await service.createCaller({ limits: { requests_per_day: 3 } })
     expect((await caller.ask()).status).toBe(200)
     await redis.kill()
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -246,7 +246,7 @@ test.each(['cut', 'stall'] as const)(
       `gateway-lost-${fault}`,
     )
     try {
-      const caller = await service.newCaller({ limits: { requests_per_day: 3 } })
+      const caller = await service.createCaller({ limits: { requests_per_day: 3 } })
       const send = (headers: Record<string, string> = {}): Promise<Answer> =>
         caller.ask({}, { baseUrl: gateway.baseUrl, headers })
       expect((await send()).status).toBe(200)
@@ -291,7 +291,7 @@ test(
   'losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs would have',
   { timeout: 45_000 },
   async () => {
-    const caller = await service.newCaller()
+    const caller = await service.createCaller()
     service.jobs.signal('SIGSTOP')
     const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
     await ledgerJobsQueued(redis.url, answers)

@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 test('a search node that hangs is passed over: every request is answered by the other within the deadline', async () => {
-  const caller = await service.newCaller()
+  const caller = await service.createCaller()
   nodes[0].signal('SIGSTOP')
   for (let request = 0; request < 6; request++) {
     const beganMs = performance.now()
@@ -40,7 +40,7 @@ test(
   'when every search node hangs the answer is 503 RETRIEVAL_UNAVAILABLE within the deadline, day and ' +
     'month are refunded, and service returns by itself',
   async () => {
-    const caller = await service.newCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
+    const caller = await service.createCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
     expect((await caller.ask()).status).toBe(200)
     for (const node of nodes) node.signal('SIGSTOP')
     const beganMs = performance.now()
@@ -64,7 +64,7 @@ test(
 )
 
 test('a search node that lacks the version is passed over, and gets it again by itself', async () => {
-  const caller = await service.newCaller()
+  const caller = await service.createCaller()
   service.jobs.signal('SIGSTOP')
   const [projectionId] = await loadedOn(nodes[0].address)
   if (projectionId === undefined) throw new Error('the node holds nothing')
@@ -81,7 +81,7 @@ test('a search node that lacks the version is passed over, and gets it again by 
 
 test('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends all the same', async () => {
   const allowance = 3
-  const caller = await service.newCaller({
+  const caller = await service.createCaller({
     limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 },
   })
   service.jobs.signal('SIGSTOP')
@@ -106,7 +106,7 @@ test('refunds of a day end at the daily allowance: the next failure stays charge
 })
 
 test('a search node that was killed and starts empty is loaded by itself, and answers alone when the other goes', async () => {
-  const caller = await service.newCaller()
+  const caller = await service.createCaller()
   const [killed, other] = nodes
   killed.signal('SIGKILL')
   await killed.ended.catch(() => undefined)

@@ -33,7 +33,7 @@ beforeAll(async () => {
     embedding: 'openai',
     environment: { ...provider.environment, BUILD_CONCURRENCY: '2' },
   })
-  caller = await service.newCaller()
+  caller = await service.createCaller()
   load = startLoad(
     caller,
     service.gateways.map(({ baseUrl }) => baseUrl),

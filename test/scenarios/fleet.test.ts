@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 /** Two keys of one entitlement at two gateways: request `n` takes one of the four paths. */
-async function fourRoads(caller: Caller): Promise<(n: number, headers?: Record<string, string>) => Promise<Answer>> {
+async function fourPaths(caller: Caller): Promise<(n: number, headers?: Record<string, string>) => Promise<Answer>> {
   const second = await issueKeyFor(service.operator, {
     client: caller.client,
     environment: 'live',
@@ -44,7 +44,7 @@ async function fourRoads(caller: Caller): Promise<(n: number, headers?: Record<s
 }
 
 /** Every 200 is one charged entry with the bytes and passages that were sent, and nothing else was charged. */
-function assertBooksMatch(ledger: readonly LedgerRow[], delivered: readonly Answer[]): void {
+function assertLedgerMatches(ledger: readonly LedgerRow[], delivered: readonly Answer[]): void {
   const replies = delivered.map((answer) => answer.retrieved())
   expect(ledger.map(({ request_id }) => request_id).toSorted()).toEqual(
     replies.map(({ request_id }) => request_id).toSorted(),
@@ -60,8 +60,8 @@ test(
   '200 requests at once under a concurrency of 2, over two gateways and two keys, never have 3 in ' +
     'flight, and each 200 is one charged ledger row',
   async () => {
-    const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: 1_000 } })
-    const send = await fourRoads(caller)
+    const caller = await service.createCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: 1_000 } })
+    const send = await fourPaths(caller)
     provider.resetOverlap()
     provider.delayMs = 250
     const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => send(n)))
@@ -72,7 +72,7 @@ test(
     expect(delivered.length).toBeGreaterThanOrEqual(CONCURRENCY)
     expect(refused.map((answer) => answer.error().error.code)).toEqual(refused.map(() => 'RATE_LIMITED'))
     const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
-    assertBooksMatch(ledger, delivered)
+    assertLedgerMatches(ledger, delivered)
     expect(new Set(ledger.map(({ api_key_id }) => api_key_id)).size).toBeLessThanOrEqual(2)
   },
 )
@@ -82,8 +82,8 @@ test(
     'both keys, never more than 2 at once',
   async () => {
     const rate = 24
-    const caller = await service.newCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: rate } })
-    const send = await fourRoads(caller)
+    const caller = await service.createCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: rate } })
+    const send = await fourPaths(caller)
     provider.resetOverlap()
     provider.delayMs = 15
     const beganMs = performance.now()
@@ -102,7 +102,7 @@ test(
     const delivered = answers.filter((answer) => answer !== undefined)
     expect(delivered.length).toBe(rate)
     expect(provider.overlap).toEqual({ most: CONCURRENCY, calls: rate })
-    assertBooksMatch(await settledLedgerRows(service.owner, caller.entitlementId), delivered)
+    assertLedgerMatches(await settledLedgerRows(service.owner, caller.entitlementId), delivered)
   },
 )
 
@@ -110,8 +110,8 @@ test(
   'one Idempotency-Key sent to both gateways under both keys at once is answered once; every other ' +
     'reply is a 409 that names the answer',
   async () => {
-    const caller = await service.newCaller()
-    const send = await fourRoads(caller)
+    const caller = await service.createCaller()
+    const send = await fourPaths(caller)
     const headers = { 'idempotency-key': `fleet-${randomUUID()}` }
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(n, headers)))
     const delivered = answers.filter(({ status }) => status === 200)
@@ -121,7 +121,7 @@ test(
     expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 409))
     expect(new Set(refused.map((answer) => answer.error().error.original_request_id))).toEqual(new Set([original]))
     const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
-    assertBooksMatch(ledger, delivered)
+    assertLedgerMatches(ledger, delivered)
     expect(remaining((await send(1)).headers).day).toBe(1_000_000 - 2)
   },
 )
@@ -130,7 +130,7 @@ test(
   'a caller who hangs up during the embedding has the provider call aborted and stays charged, and the ' +
     'lease ends with the work',
   async () => {
-    const caller = await service.newCaller({ limits: { concurrency: 1 } })
+    const caller = await service.createCaller({ limits: { concurrency: 1 } })
     const query = `${ANSWERED_QUERY} `
     const held = provider.hold(query)
     const hangUp = new AbortController()

@@ -45,7 +45,7 @@ describe('SIGTERM', () => {
     'to a gateway under load fails readiness at once, serves with Connection: close, then refuses with ' +
       '503, and finishes what is in flight',
     async () => {
-      const caller = await service.newCaller()
+      const caller = await service.createCaller()
       const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-stopped'))
       const query = `${ANSWERED_QUERY} `
       const held = provider.hold(query)
@@ -111,7 +111,7 @@ describe('SIGTERM', () => {
     'to one of two search nodes under load fails no request, and the node has its versions again by ' +
       'itself when it is back',
     async () => {
-      const caller = await service.newCaller()
+      const caller = await service.createCaller()
       const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
       await until('the load runs', 5_000, async () => load.sent.length >= 40)
       const [node] = service.searchNodes
@@ -129,7 +129,7 @@ describe('SIGTERM', () => {
   )
 
   test('to the job worker under load ends it cleanly, and its successor completes the ledger', async () => {
-    const caller = await service.newCaller()
+    const caller = await service.createCaller()
     const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
     await until('the load runs', 5_000, async () => load.sent.length >= 20)
     expect(await jobs.stop()).toBe(0)
@@ -149,7 +149,7 @@ describe.concurrent('SIGKILL', () => {
       'day and month are restored',
     { timeout: 45_000 },
     async ({ expect: expectHere }) => {
-      const caller = await service.newCaller({ limits: { concurrency: 1 } })
+      const caller = await service.createCaller({ limits: { concurrency: 1 } })
       const gateway = service.add(await startGateway(service.settings, addresses, 'gateway-killed'))
       const query = `${ANSWERED_QUERY}  `
       const held = provider.hold(query)
@@ -187,7 +187,7 @@ describe.concurrent('SIGKILL', () => {
       'the sweeper appends them',
     { timeout: 45_000 },
     async ({ expect: expectHere }) => {
-      const caller = await service.newCaller()
+      const caller = await service.createCaller()
       jobs.signal('SIGKILL')
       await gone(jobs)
       const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))

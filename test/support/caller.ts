@@ -57,7 +57,7 @@ export interface ServiceConnection extends ServiceAccess {
   /** Owns the schema: for what a test arranges or inspects beyond the operator's rights. */
   readonly owner: Database
   readonly operator: Operator
-  newCaller(options?: CallerOptions): Promise<Caller>
+  createCaller(options?: CallerOptions): Promise<Caller>
   close(): Promise<void>
 }
 
@@ -90,14 +90,14 @@ export function connectToService(access: ServiceAccess): ServiceConnection {
     ...access,
     owner,
     operator,
-    newCaller: (options) => newCaller(operator, access.settings, baseUrl, options),
+    createCaller: (options) => createCaller(operator, access.settings, baseUrl, options),
     close: async () => {
       await Promise.all([owner.end(), operator.database.end()])
     },
   }
 }
 
-async function newCaller(
+async function createCaller(
   operator: Operator,
   settings: StackSettings,
   baseUrl: string,

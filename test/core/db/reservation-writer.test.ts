@@ -38,7 +38,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-function newReservation(fields: Partial<NewReservation> = {}): NewReservation {
+function reservationWith(fields: Partial<NewReservation> = {}): NewReservation {
   const id = randomUUID()
   const ids = {
     clientId: id,
@@ -70,7 +70,7 @@ function outcomeOf(id: string): Outcome {
 
 test('inserts every reservation as it was given, however many are under way together', async () => {
   const reservations = Array.from({ length: MANY }, (_, n) =>
-    newReservation(n % 2 === 0 ? {} : { idempotencyDigest: randomBytes(32) }),
+    reservationWith(n % 2 === 0 ? {} : { idempotencyDigest: randomBytes(32) }),
   )
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   expect(new Set(inserted.map(({ status }) => status))).toEqual(new Set(['inserted']))
@@ -94,7 +94,7 @@ test('inserts every reservation as it was given, however many are under way toge
 
 test('admits one of many requests with the same idempotency key and names it to the others', async () => {
   const same = { clientId: randomUUID(), idempotencyDigest: randomBytes(32) }
-  const reservations = Array.from({ length: MANY }, () => newReservation(same))
+  const reservations = Array.from({ length: MANY }, () => reservationWith(same))
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   const first = reservations.find((_, n) => inserted[n]?.status === 'inserted')
   expect(inserted.filter(({ status }) => status === 'inserted')).toHaveLength(1)
@@ -115,10 +115,10 @@ test(
       await client.query('begin')
       await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [rebuilding])
       const outcomes = await Promise.all([
-        writer.insert(newReservation(), EPOCH),
-        writer.insert(newReservation(), EPOCH - 1),
-        writer.insert(newReservation({ organizationId: rebuilding }), EPOCH),
-        writer.insert(newReservation(), EPOCH),
+        writer.insert(reservationWith(), EPOCH),
+        writer.insert(reservationWith(), EPOCH - 1),
+        writer.insert(reservationWith({ organizationId: rebuilding }), EPOCH),
+        writer.insert(reservationWith(), EPOCH),
       ])
       expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'inserted'])
     } finally {
@@ -129,7 +129,7 @@ test(
 )
 
 test('records every outcome with its own reservation, once: only while open, and again with the same outcome', async () => {
-  const reservations = Array.from({ length: MANY }, () => newReservation())
+  const reservations = Array.from({ length: MANY }, () => reservationWith())
   await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   const ids = reservations.map(({ id }) => id)
   const [refunded = ''] = ids

@@ -30,7 +30,7 @@ afterAll(async () => {
   await server.release()
 })
 
-async function newScope(): Promise<LimitScope> {
+async function createScope(): Promise<LimitScope> {
   const scope = {
     organizationId: randomUUID(),
     epoch: 1,
@@ -76,12 +76,12 @@ const statuses = async (scope: LimitScope, limits: PlanLimits, times: number): P
 
 describe('admission', () => {
   test('nothing is admitted under an epoch that is not ready', async () => {
-    const scope = { ...(await newScope()), epoch: 2 }
+    const scope = { ...(await createScope()), epoch: 2 }
     expect((await ask(scope, plan())).status).toBe('epoch')
   })
 
   test('the rate is a sliding window: exactly the plan is admitted, then a wait until the oldest leaves', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ requests_per_minute: 3 })
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'admitted'])
     const refused = await ask(scope, limits)
@@ -94,7 +94,7 @@ describe('admission', () => {
   })
 
   test('concurrency counts leases, and a lease that was never returned ends by itself', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ concurrency: 2 })
     const requestId = randomUUID()
     await ask(scope, limits, { requestId })
@@ -108,13 +108,13 @@ describe('admission', () => {
   })
 
   test('an exhausted allowance wins over an exhausted rate', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ requests_per_minute: 2, requests_per_day: 2 })
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'quota'])
   })
 
   test('the monthly allowance holds across days', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ requests_per_month: 2 })
     expect(await statuses(scope, limits, 3)).toEqual(['admitted', 'admitted', 'quota'])
     const counts = await redis.hgetall(limitKeys(scope).counts)
@@ -126,7 +126,7 @@ describe('admission', () => {
   })
 
   test('a refused request consumes nothing', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ concurrency: 1 })
     await ask(scope, limits)
     const before = await ask(scope, limits)
@@ -141,7 +141,7 @@ describe('admission', () => {
   })
 
   test('the same request id is charged once, however often the script runs', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const requestId = randomUUID()
     await ask(scope, plan(), { requestId })
     const again = await ask(scope, plan(), { requestId })
@@ -149,7 +149,7 @@ describe('admission', () => {
   })
 
   test('an idempotency key under way conflicts before any allowance is looked at, and names the original', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ requests_per_day: 1 })
     const requestId = randomUUID()
     const digest = digestOf('a')
@@ -160,7 +160,7 @@ describe('admission', () => {
 
 describe('taking back', () => {
   test('an undo restores everything, once', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const requestId = randomUUID()
     const digest = digestOf('b')
     await ask(scope, plan(), { requestId, digest })
@@ -175,7 +175,7 @@ describe('taking back', () => {
   })
 
   test('a refund restores day, month and the idempotency key, never the minute slot', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const requestId = randomUUID()
     const digest = digestOf('c')
     await ask(scope, plan(), { requestId, digest })
@@ -191,7 +191,7 @@ describe('taking back', () => {
 
 describe('extraction exposure', () => {
   test('past the soft mark the rate tightens, past the hard mark it stops, and both count distinct passages', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({
       requests_per_minute: 10,
       exposure: { soft_share: 0.1, hard_share: 0.2, floors: { corpus: 1, document: 1_000, run: 1_000 }, run: 1_000 },
@@ -208,14 +208,14 @@ describe('extraction exposure', () => {
   })
 
   test('the floor wins over a smaller share', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ exposure: { soft_share: 0.01, hard_share: 0.01 } })
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 30))
     expect(await ask(scope, limits, { corpusPassages: 100 })).toMatchObject({ status: 'admitted', rateInForce: 1_000 })
   })
 
   test('it is shared by all entitlements of an organization to the knowledge base', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ exposure: { floors: { corpus: 5 }, soft_share: 0.0001, hard_share: 0.0001 } })
     await limiter.settle(scope, randomUUID(), limits, passages('a', 0, 5))
     expect(
@@ -228,7 +228,7 @@ describe('extraction exposure', () => {
   })
 
   test('the share of one document stops it, until the window moves', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ exposure: { document_share: 0.5, floors: { document: 2 } } })
     await limiter.settle(scope, randomUUID(), limits, [
       ...passages('a', 0, 1, 20),
@@ -247,7 +247,7 @@ describe('extraction exposure', () => {
   })
 
   test('a run of neighbours stops it, wherever the run is closed', async () => {
-    const scope = await newScope()
+    const scope = await createScope()
     const limits = plan({ exposure: { run: 5, floors: { run: 5 } } })
     await limiter.settle(scope, randomUUID(), limits, [...passages('a', 10, 2), ...passages('a', 13, 2)])
     expect((await ask(scope, limits)).status).toBe('admitted')
@@ -258,7 +258,7 @@ describe('extraction exposure', () => {
 
 describe('installed counters', () => {
   test('stand for what the reservations said: used allowances, minute slots, leases, exposure', async () => {
-    const scope = { ...(await newScope()), epoch: 9 }
+    const scope = { ...(await createScope()), epoch: 9 }
     const requestId = randomUUID()
     const now = Date.now()
     await limiter.install(scope.organizationId, 9, {
@@ -294,7 +294,7 @@ test('the limiter answers nothing while the store is away, and says so at once',
     await sleep(50)
     expect(lost.runId()).toBeUndefined()
     await expect(
-      lost.admit(await newScope(), {
+      lost.admit(await createScope(), {
         requestId: randomUUID(),
         limits: plan(),
         corpusPassages: 1,

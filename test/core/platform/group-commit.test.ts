@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { groupCommit } from '#core/platform/group-commit.ts'
 
 /** Doubles numbers; each run ends when it is let go. */
-function newDoubling(): {
+function createDoubling(): {
   readonly runs: number[][]
   readonly release: () => void
   readonly run: (items: readonly number[]) => Promise<number[]>
@@ -22,7 +22,7 @@ function newDoubling(): {
 }
 
 test('runs a lone call at once, by itself', async () => {
-  const { runs, release, run } = newDoubling()
+  const { runs, release, run } = createDoubling()
   const double = groupCommit(run, { itemsMax: 10, runsMax: 2 })
   const doubled = double(1)
   await sleep(5)
@@ -32,7 +32,7 @@ test('runs a lone call at once, by itself', async () => {
 })
 
 test('runs what comes meanwhile together and in order, never more runs at a time and never more items a run than allowed', async () => {
-  const { runs, release, run } = newDoubling()
+  const { runs, release, run } = createDoubling()
   const double = groupCommit(run, { itemsMax: 3, runsMax: 1 })
   const first = double(1)
   await sleep(5)

@@ -21,10 +21,10 @@ afterAll(async () => {
   await harness.stop()
 })
 beforeEach(async () => {
-  await tidyUp()
+  await collect()
 })
 
-const tidyUp = (): Promise<number> => collectGarbage({ database: harness.service, store: harness.store, log: silent })
+const collect = (): Promise<number> => collectGarbage({ database: harness.service, store: harness.store, log: silent })
 
 /** What a build that was killed while it wrote its artifact leaves on disk. */
 interface Leftovers {
@@ -63,32 +63,32 @@ test.each(['queued', 'running'])(
   'nothing of a build that is %s is touched, however long it has been silent',
   async (state) => {
     const left = await buildIn(state, LONG_AGO_MS)
-    expect(await tidyUp()).toBe(0)
+    expect(await collect()).toBe(0)
     expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
   },
 )
 
 test('of a build that failed everything goes', async () => {
   const left = await buildIn('failed', LONG_AGO_MS)
-  expect(await tidyUp()).toBe(2)
+  expect(await collect()).toBe(2)
   expect(present(left)).toEqual({ work: false, unfinished: false, artifact: false })
 })
 
 test('of a build that succeeded the artifact stays, what its killed runs left goes', async () => {
   const left = await buildIn('succeeded', LONG_AGO_MS)
-  await tidyUp()
+  await collect()
   expect(present(left)).toEqual({ work: false, unfinished: false, artifact: true })
 })
 
 test('a build that ended a moment ago may still have a run that does not know it, so it waits', async () => {
   const left = await buildIn('failed', BOUNDS.garbageBuildsOlderThanMs / 2)
-  expect(await tidyUp()).toBe(0)
+  expect(await collect()).toBe(0)
   expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
 })
 
 test('what no build of this database explains stays: another installation may share the store', async () => {
   const left = leaveBehind(randomUUID())
-  expect(await tidyUp()).toBe(0)
+  expect(await collect()).toBe(0)
   expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
 })
 
@@ -99,6 +99,6 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
   for (const path of [snapshot, abandoned, written]) writeFileSync(path, 'bytes')
   const old = new Date(Date.now() - BOUNDS.garbageFilesOlderThanMs - 60_000)
   for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
-  expect(await tidyUp()).toBe(1)
+  expect(await collect()).toBe(1)
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])
 })

@@ -8,6 +8,6 @@ export const service = connectToService(shared)
 export const { providerUrl, providerTokens, rerankerUrl, rerankerTimeoutMs } = shared
 export const baseUrl = shared.gateways[0]?.baseUrl ?? ''
 export const internalUrl = shared.gateways[0]?.internalUrl ?? ''
-export const { newCaller } = service
+export const { createCaller } = service
 
 afterAll(() => service.close())

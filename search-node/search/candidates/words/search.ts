@@ -23,13 +23,13 @@ export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted:
   const best = createTopK(wanted)
   const groups = knownGroups(query).toSorted((a, b) => b.maximum - a.maximum)
   if (wanted === 0 || groups.length === 0) return best.sorted()
-  for (const [chunk, allowedRows] of countsByChunk(allowed).entries())
-    if (allowedRows > 0)
+  for (const [chunk, allowedCount] of countsByChunk(allowed).entries())
+    if (allowedCount > 0)
       searchChunk(
         groups,
         chunk,
         allowed.subarray(chunk * WORDS_PER_CHUNK, (chunk + 1) * WORDS_PER_CHUNK),
-        allowedRows,
+        allowedCount,
         best,
       )
   return best.sorted()
@@ -52,7 +52,7 @@ function searchChunk(
   groups: readonly LexicalGroup[],
   chunk: number,
   allowed: Uint32Array,
-  allowedRows: number,
+  allowedCount: number,
   best: TopK,
 ): void {
   const threshold = best.threshold()
@@ -74,7 +74,7 @@ function searchChunk(
     })
   }
   const { essential, postings } = essentialGroups(groups, rest, threshold)
-  if (allowedRows * groups.length * LOOK_UP_POSTINGS < postings) {
+  if (allowedCount * groups.length * LOOK_UP_POSTINGS < postings) {
     takeAllowed(allowed)
     return complete(0)
   }

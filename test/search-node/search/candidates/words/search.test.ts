@@ -111,10 +111,10 @@ describe('the best rows', () => {
         phrase(8),
         fc.nat(90),
         fc.array(fc.boolean(), { minLength: 80, maxLength: 80 }),
-        (corpus, asked, wanted, allowedRows) => {
+        (corpus, asked, wanted, allowedFlags) => {
           withIndex(corpus, (index) => {
             const query = prepareLexical(index, analyzeQuestion(asked, index.description.languages).words)
-            const allowed = (row: number): boolean => allowedRows[row] ?? false
+            const allowed = (row: number): boolean => allowedFlags[row] ?? false
             const sums = naiveSums(corpus, query)
             expect(pairs(searchLexical(query, bitsOf(corpus.length, allowed), wanted))).toEqual(
               bestOf(sums, allowed, wanted),

@@ -1,0 +1,3 @@
+/** Stages of a build, in their order. */
+export const BUILD_STAGES = ['import', 'sort', 'embed', 'artifact', 'verify', 'evaluate', 'candidate'] as const
+export type BuildStage = (typeof BUILD_STAGES)[number]

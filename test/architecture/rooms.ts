@@ -1,0 +1,113 @@
+import { importsOf } from './source-file.ts'
+import type { Rule, SourceFile } from './source-file.ts'
+
+/** What the rooms of core may import, besides themselves: the longest folder that begins a path counts. */
+const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'core/platform': [],
+  'core/index': ['core/platform'],
+  'core/index/vectors': ['core/platform', 'core/index/artifact-error.ts'],
+  'core/index/analysis': ['core/platform'],
+  'core/index/passages': ['core/platform', 'core/index/artifact-error.ts'],
+  'core/index/facets': ['core/platform', 'core/index/artifact-error.ts', 'core/index/passages'],
+  'core/index/lexical': ['core/platform', 'core/index/artifact-error.ts', 'core/index/analysis'],
+  'core/index/references': [
+    'core/platform',
+    'core/index/artifact-error.ts',
+    'core/index/passages',
+    'core/index/analysis',
+  ],
+  'core/index/format': ['core/platform', 'core/index'],
+  'core/domain': ['core/platform', 'core/index'],
+  'core/credentials': ['core/platform'],
+  'core/queues': ['core/platform'],
+  'core/rpc': ['core/platform', 'core/domain'],
+  'core/reranking': ['core/platform', 'core/domain'],
+  'core/embedding': ['core/platform', 'core/index'],
+  'core/db': ['core/platform', 'core/index', 'core/domain', 'core/credentials'],
+  'core/limits': ['core/platform', 'core/domain', 'core/db'],
+}
+
+/** What ranking may take from the index: how texts are cut into words, what a passage is, how a token is hashed. */
+const RANKING_MAY_IMPORT = [
+  'core/index/analysis/',
+  'core/index/passages/record.ts',
+  'core/index/lexical/token-hash.ts',
+] as const
+const JOINS_INDEX_AND_RANKING = 'search-node/search/index-version.ts'
+const CANDIDATE_INTERFACE = 'search-node/search/candidates/source.ts'
+
+const WIRE_MESSAGES = 'core/rpc/messages.ts'
+const MAY_SEE_MESSAGES = /^(?:core\/rpc\/|search-node\/(?:wire|server)\.ts$|test\/)/
+
+function roomOf(path: string): string {
+  const rooms = Object.keys(CORE_ROOMS).filter((room) => path.startsWith(`${room}/`))
+  return rooms.toSorted((a, b) => b.length - a.length)[0] ?? path
+}
+
+function climbs(file: SourceFile): readonly string[] {
+  if (!file.path.startsWith('core/')) return []
+  const room = roomOf(file.path)
+  const allowed = [room, ...(CORE_ROOMS[room] ?? [])]
+  return importsOf(file)
+    .filter((target) => !allowed.some((one) => target === one || target.startsWith(`${one}/`)))
+    .map((target) => `${file.path} imports ${target}: ${room} may import only ${allowed.join(', ')}`)
+}
+
+function readsIndexFiles(file: SourceFile): readonly string[] {
+  const ranks = /^search-node\/search\/[^/]+\.ts$/.test(file.path) && file.path !== JOINS_INDEX_AND_RANKING
+  if (!ranks && file.path !== CANDIDATE_INTERFACE) return []
+  return importsOf(file)
+    .filter((target) => target.startsWith('core/index/'))
+    .filter((target) => !RANKING_MAY_IMPORT.some((allowed) => target.startsWith(allowed)))
+    .map((target) => `${file.path} imports ${target}: ranking takes candidates and statistics, not files`)
+}
+
+export const ROOM_RULES: readonly Rule[] = [
+  {
+    guarantee: 'a room of core imports only the rooms below it',
+    breaches: climbs,
+    bad: [
+      { path: 'core/platform/log.ts', text: "import { sha256Hex } from '#core/index/format/manifest.ts'" },
+      { path: 'core/index/format/reader.ts', text: "import { search } from '#core/rpc/search-client.ts'" },
+      { path: 'core/index/vectors/reach.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
+      { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
+      { path: 'core/everything.ts', text: "import { BOUNDS } from '#core/platform/bounds.ts'" },
+    ],
+  },
+  {
+    guarantee: 'what ranks candidates reads no file of the index',
+    breaches: readsIndexFiles,
+    bad: [
+      { path: 'search-node/search/pipeline.ts', text: "import { hasRow } from '#core/index/facets/bitset.ts'" },
+      { path: 'search-node/search/rescore.ts', text: "import type { x } from '../../core/index/format/reader.ts'" },
+      { path: CANDIDATE_INTERFACE, text: "import type { RowFile } from '#core/index/vectors/row-file.ts'" },
+    ],
+  },
+  {
+    guarantee: 'messages of the proto stay at the two edges',
+    breaches: (file) =>
+      MAY_SEE_MESSAGES.test(file.path) || !importsOf(file).includes(WIRE_MESSAGES)
+        ? []
+        : [`${file.path} imports ${WIRE_MESSAGES}: take the project's own types from core/domain/search.ts`],
+    bad: [
+      { path: 'jobs/search-nodes.ts', text: "import type { GetStatusReply } from '#core/rpc/messages.ts'" },
+      { path: 'gateway/retrieve/ask.ts', text: "import type { SearchReply } from '../../core/rpc/messages.ts'" },
+    ],
+  },
+]
+
+/** Files that import each other in a circle; each circle once, from its first file. */
+export function importCircles(files: readonly SourceFile[]): readonly string[] {
+  const targets = new Map(files.map((file) => [file.path, importsOf(file)]))
+  const circles: string[] = []
+  const done = new Set<string>()
+  function visit(path: string, trail: readonly string[]): void {
+    const start = trail.indexOf(path)
+    if (start !== -1) circles.push([...trail.slice(start), path].join(' -> '))
+    if (start !== -1 || done.has(path)) return
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of files) visit(path, [])
+  return circles
+}
