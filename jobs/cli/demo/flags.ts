@@ -2,6 +2,8 @@ import { Command, InvalidArgumentError } from 'commander'
 
 export interface DemoFlags {
   readonly once: boolean
+  readonly watch: boolean
+  /** undefined: a free one. */
   readonly port: number | undefined
   /** A folder of one's own: `corpus.jsonl` or Markdown files. */
   readonly corpus: string | undefined
@@ -27,6 +29,7 @@ export function demoFlags(args: readonly string[]): DemoFlags {
         'with a corpus built, reviewed and activated.',
     )
     .option('--once', 'end after the exchanges were shown', false)
+    .option('--watch', 'restart gateway, search node and job worker whenever their code changes', false)
     .option('--port <port>', 'port of the public operation (default: a free one)', portNumber)
     .option(
       '--corpus <path>',
@@ -54,6 +57,7 @@ export function demoFlags(args: readonly string[]): DemoFlags {
     .parse([...args], { from: 'user' })
   const options = command.opts<{
     once: boolean
+    watch: boolean
     port?: number
     corpus?: string
     readyFile?: string
@@ -63,6 +67,7 @@ export function demoFlags(args: readonly string[]): DemoFlags {
   }>()
   return {
     once: options.once,
+    watch: options.watch,
     port: options.port,
     corpus: options.corpus,
     readyFile: options.readyFile,

@@ -6,6 +6,7 @@ import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/cli/local/stack.ts'
 import type { LocalGateway, StackSettings } from '#jobs/cli/local/stack.ts'
+import type { DemoFlags } from './flags.ts'
 import { writePrivately } from './state.ts'
 import type { DemoState } from './state.ts'
 import type { Steps } from './steps.ts'
@@ -23,8 +24,7 @@ export interface Installation {
 export interface InstallationOptions {
   readonly folder: string
   readonly secrets: DemoState['secrets']
-  /** undefined: a free one. */
-  readonly port: number | undefined
+  readonly flags: Pick<DemoFlags, 'port' | 'watch'>
   readonly actor: string
   /**
    * Files that tell of an earlier run: removed once the folder is this run's own, never while another still works on
@@ -38,7 +38,7 @@ export interface InstallationOptions {
  * each from its very start on.
  */
 export async function startInstallation(
-  { folder, secrets, port, actor, stale }: InstallationOptions,
+  { folder, secrets, flags, actor, stale }: InstallationOptions,
   steps: Steps,
 ): Promise<Installation> {
   const onLog = (line: string): void => steps.note(line)
@@ -59,13 +59,14 @@ export async function startInstallation(
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets,
+    restartOnChange: flags.watch,
     onSpawn,
   }
   writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   steps.watch(searchNode)
   steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
-  const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', port))
+  const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', flags.port))
   steps.watch(gateway)
   return { settings, operatorUrl: logins.operatorUrl, gateway }
 }

@@ -41,7 +41,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
-  const installed = { folder, secrets: state.secrets, port: flags.port, actor: ACTOR, stale: readyFiles }
+  const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles }
   const { settings, operatorUrl, gateway } = await startInstallation(installed, steps)
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())

@@ -9,7 +9,10 @@ export interface Steps {
   onStop(undo: () => Promise<unknown>): void
   /** Stops with the rest; if it ends by itself, everything stops with its last lines. */
   watch(service: LocalService): void
-  /** @param exitCode as things stand when the signal comes; 0 unless given. */
+  /**
+   * Stops on SIGINT, SIGTERM and SIGHUP, and when the parent is gone (its IPC channel closes).
+   * @param exitCode as things stand when the signal comes; 0 unless given.
+   */
   stopOnSignals(exitCode?: () => number): void
   isStopping(): boolean
   stop(exitCode: number): Promise<never>
@@ -56,6 +59,7 @@ export function createSteps(output: { write(text: string): unknown }): Steps {
       process.on('SIGINT', onSignal)
       process.on('SIGTERM', onSignal)
       process.on('SIGHUP', onSignal)
+      if (process.send !== undefined) process.on('disconnect', onSignal)
     },
     stop: (exitCode) => (stopping ??= stopAll(exitCode)),
   }

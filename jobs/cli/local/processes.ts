@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { killGroup, lastLines, LocalProcessError, untilReady, within } from './supervised-process.ts'
+import { killGroup, lastLines, LocalProcessError, startSupervised, untilReady, within } from './supervised-process.ts'
 import type { OnSpawn } from './supervised-process.ts'
 
 const START_TIMEOUT_MS = 30_000
@@ -20,6 +20,8 @@ export interface ServiceOptions {
   /** Asked again and again until it holds; a rejection counts as not yet. */
   readonly ready: () => Promise<boolean>
   readonly startTimeoutMs?: number
+  /** Folders, absolute or relative to the root: a change of any file below them restarts the service. */
+  readonly restartOn?: readonly string[] | undefined
   /** Called as soon as the process runs, before it is ready, with what stops it. */
   readonly onSpawn?: OnSpawn | undefined
 }
@@ -31,7 +33,10 @@ export interface LocalService {
   /** Rejects with the last lines of the log once the process has ended, for whatever reason; never resolves. */
   readonly ended: Promise<never>
   running(): boolean
-  /** SIGTERM, then SIGKILL after `timeoutMs`. Resolves with the exit code, or null when it had to be killed. */
+  /**
+   * SIGTERM, then SIGKILL after `timeoutMs`. Resolves with the exit code, or null when it had to be killed or was
+   * started with `restartOn`.
+   */
   stop(timeoutMs?: number): Promise<number | null>
   signal(name: NodeJS.Signals): void
 }
@@ -43,7 +48,7 @@ export interface LocalService {
  * @throws LocalProcessError with the last lines of its log when it ends early or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
-  const service = spawnService(options)
+  const service = options.restartOn === undefined ? spawnService(options) : spawnWatched(options, options.restartOn)
   options.onSpawn?.(() => service.stop())
   try {
     await untilReady(options.name, service, options.startTimeoutMs ?? START_TIMEOUT_MS, options.logFile, options.ready)
@@ -54,13 +59,15 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   }
 }
 
+const PATH = '/usr/local/bin:/usr/bin:/bin'
+
 function spawnService({ name, script, args = [], environment, logFile }: ServiceOptions): LocalService {
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size
   const child = spawn(process.execPath, [script, ...args], {
     cwd: ROOT,
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...environment },
+    env: { PATH, ...environment },
     stdio: ['ignore', log, log, 'ipc'],
     detached: true,
   })
@@ -88,6 +95,36 @@ function spawnService({ name, script, args = [], environment, logFile }: Service
       child.kill('SIGTERM')
       if ((await within(exited, timeoutMs)) === 'late') await killGroup(pid, exited)
       return child.exitCode
+    },
+  }
+}
+
+/** Runs the service under `node --watch-path`, which restarts it; Node's watcher has no IPC channel to its parent. */
+function spawnWatched(
+  { name, script, args = [], environment, logFile }: ServiceOptions,
+  folders: readonly string[],
+): LocalService {
+  mkdirSync(dirname(logFile), { recursive: true })
+  const watched = folders.map((folder) => `--watch-path=${folder}`)
+  const supervised = startSupervised({
+    name,
+    command: [process.execPath, ...watched, '--watch-preserve-output', script, ...args],
+    environment: { PATH, ...environment },
+    folder: ROOT,
+    logFile,
+    stopSignal: 'TERM',
+  })
+  const { pid, ended } = supervised
+  return {
+    name,
+    pid,
+    logFile,
+    ended,
+    running: () => supervised.running(),
+    signal: (signal) => void process.kill(-pid, signal),
+    stop: async (timeoutMs = STOP_TIMEOUT_MS) => {
+      await supervised.stop(timeoutMs)
+      return null
     },
   }
 }

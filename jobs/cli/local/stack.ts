@@ -23,6 +23,8 @@ export interface StackSettings {
   }
   /** Further variables, for every service. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Restarts each service whenever its code changes. */
+  readonly restartOnChange?: boolean
   /** Called for each service as soon as it runs, before it is ready. */
   readonly onSpawn?: OnSpawn
 }
@@ -40,6 +42,11 @@ const STATUS_TIMEOUT_MS = 1_000
 
 export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href
+}
+
+/** The folders that hold the code of a service. */
+function codeOf(settings: StackSettings, service: 'gateway' | 'search-node' | 'jobs'): readonly string[] | undefined {
+  return settings.restartOnChange === true ? ['core', 'proto', service] : undefined
 }
 
 function logFileOf(settings: StackSettings, name: string): string {
@@ -66,6 +73,7 @@ export async function startSearchNode(
         DRAIN_MS: '200',
       },
       logFile: logFileOf(settings, name),
+      restartOn: codeOf(settings, 'search-node'),
       onSpawn: settings.onSpawn,
       ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
     })
@@ -96,6 +104,7 @@ export async function startJobs(
       MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
     },
     logFile,
+    restartOn: codeOf(settings, 'jobs'),
     onSpawn: settings.onSpawn,
     ready: async () => readyLines(logFile) > linesBefore,
   })
@@ -134,6 +143,7 @@ export async function startGateway(
       GATEWAY_INTERNAL_LISTEN: internalListen,
     },
     logFile: logFileOf(settings, name),
+    restartOn: codeOf(settings, 'gateway'),
     onSpawn: settings.onSpawn,
     ready: async () =>
       (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status ===

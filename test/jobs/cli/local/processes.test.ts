@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -75,6 +75,24 @@ test('a running service that dies is noticed', async () => {
   await expect(service.ended).rejects.toThrow(/ended unexpectedly \(SIGKILL\)/)
 })
 
+test('a service with restartOn restarts when a file there changes, and no process of it survives stop', async () => {
+  const code = join(folder, 'code')
+  mkdirSync(code)
+  const pidFile = join(folder, 'witness')
+  const pidNow = (): number => Number(readFileSync(pidFile, 'utf8'))
+  const service = await start(
+    `writeFileSync(process.env['WITNESS'] ?? '', String(process.pid))\nsetInterval(() => {}, 1000)\n`,
+    { restartOn: [code] },
+  )
+  await expect.poll(pidNow).toBeGreaterThan(0)
+  const first = pidNow()
+  writeFileSync(join(code, 'stage.ts'), 'export {}')
+  await expect.poll(() => pidNow() !== first && alive(pidNow()), { timeout: 10_000 }).toBe(true)
+  expect(alive(first)).toBe(false)
+  await service.stop()
+  expect([service.pid, pidNow()].filter(alive)).toEqual([])
+})
+
 /** Starts everything in a parent of its own and kills that parent. */
 async function pidsAfterParentWasKilled(parentSource: string): Promise<readonly number[]> {
   writeFileSync(join(folder, 'parent.ts'), parentSource)
@@ -99,6 +117,7 @@ test('no service, Postgres or Redis outlives a parent that was killed', async ()
       `'${source('core/platform/log.ts')}'\nstopOnSignal(createLog('service', 'info'), 1000, () => ` +
       `Promise.resolve())\n${REPORT}`,
   )
+  mkdirSync(join(folder, 'code'))
   const pids = await pidsAfterParentWasKilled(`
     import { existsSync, readFileSync } from 'node:fs'
     import { startPostgres } from '${source('jobs/cli/local/postgres.ts')}'
@@ -107,9 +126,11 @@ test('no service, Postgres or Redis outlives a parent that was killed', async ()
     const folder = ${JSON.stringify(folder)}
     await startPostgres({ folder: folder + '/postgres' })
     await startRedis({ folder: folder + '/redis' })
-    const service = await startService({ name: 'service', script: folder + '/main.ts', environment: { WITNESS: folder + '/witness' }, logFile: folder + '/log', ready: async () => existsSync(folder + '/witness') })
+    const start = (witness, more) => startService({ name: 'service', script: folder + '/main.ts', environment: { WITNESS: witness }, logFile: folder + '/log', ready: async () => existsSync(witness), ...more })
+    const service = await start(folder + '/witness')
+    const watched = await start(folder + '/watched', { restartOn: [folder + '/code'] })
     const postmaster = Number.parseInt(readFileSync(folder + '/postgres/cluster/postmaster.pid', 'utf8'), 10)
-    console.log(JSON.stringify([service.pid, postmaster]))
+    console.log(JSON.stringify([service.pid, watched.pid, postmaster]))
   `)
   await expect.poll(() => pids.filter(alive), { timeout: 15_000 }).toEqual([])
 })
