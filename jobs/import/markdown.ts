@@ -23,7 +23,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * `citation_prefix`.
  */
 export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
-  const file = await openMarkdown(path)
+  const file = await readMarkdown(path)
   if ('kind' in file) {
     yield file
     return
@@ -39,7 +39,7 @@ interface MarkdownFile {
   readonly bodyLine: number
 }
 
-async function openMarkdown(path: string): Promise<MarkdownFile | SourceFault> {
+async function readMarkdown(path: string): Promise<MarkdownFile | SourceFault> {
   const { size } = await stat(path)
   if (size > BOUNDS.markdownFileBytesMax) return fault(1, `file larger than ${BOUNDS.markdownFileBytesMax} bytes`)
   const bytes = await readFile(path)
