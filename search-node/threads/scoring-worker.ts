@@ -4,7 +4,6 @@ import { runInNewContext } from 'node:vm'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
@@ -30,18 +29,22 @@ interface OpenVersion extends SearchableVersion {
 }
 
 const versions = new Map<string, OpenVersion>()
-const UNLIMITED: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
+/** A thread that computes receives no abort: the pool drops a search that was given up, and the deadline ends the rest. */
+const NEVER_ABORTED = new AbortController().signal
 
 /** Maps an artifact on this thread and searches it once, so that the first caller finds everything warm; idempotent. */
 export async function open(artifact: ArtifactRef): Promise<void> {
   const version = versionOf(artifact)
-  encodeSearchReply(await runSearch(version, searchForFirstRow(version.index), UNLIMITED))
+  encodeSearchReply(
+    await runSearch(version, searchForFirstRow(version.index), { deadlineMs: Infinity, signal: NEVER_ABORTED }),
+  )
 }
 
 /** @returns the reply as the wire carries it, so that the event loop only passes bytes on; or why there is none. */
 export async function search({ artifact, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
   try {
-    return encodeSearchReply(await runSearch(versionOf(artifact), input, limitsUntil(deadlineMs)))
+    const limits = { deadlineMs, signal: NEVER_ABORTED }
+    return encodeSearchReply(await runSearch(versionOf(artifact), input, limits))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
     throw error
@@ -53,11 +56,6 @@ export async function close(artifact: ArtifactRef): Promise<void> {
   versions.get(artifact.projectionId)?.index.close()
   versions.delete(artifact.projectionId)
   await collectGarbage()
-}
-
-function limitsUntil(deadlineMs: number): CallLimits {
-  if (deadlineMs === Infinity) return UNLIMITED
-  return { deadlineMs, signal: AbortSignal.timeout(Math.max(0, deadlineMs - Date.now())) }
 }
 
 function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: IndexReader): SearchInput {
