@@ -1,13 +1,13 @@
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 
-/** Not to be done, whoever tries again: `message` says what to do next. */
+/** Permanent failure; a retry cannot help. `message` says what to do next. */
 export class ActivationRefused extends Error {
   override readonly name = 'ActivationRefused'
 }
 
 /**
- * What must hold of a version before, and again while, it is made active.
+ * Checks that a version may become active. The check runs before the activation and again inside its transaction.
  * @throws ActivationRefused
  */
 export function assertActivatable(
@@ -52,8 +52,8 @@ export function assertActivatable(
     )
   if (version.compared_with !== null && version.compared_with !== activation.expected_version_id && !overridden)
     throw new ActivationRefused(
-      'The version was compared with another one than is active now: build it again, which compares ' +
-        'them, or activate it with --override and the reason, which the audit trail keeps.',
+      'The version was compared with a version that is no longer active: build it again to compare it with the ' +
+        'active one, or activate it with --override and the reason, which the audit trail keeps.',
     )
   if (version.verdict === null)
     throw new ActivationRefused('The version has not been reviewed: review it with "operator review" first.')

@@ -28,9 +28,9 @@ export interface ActivateDeps {
 export type ActivationOutcome = 'done' | 'refused' | 'finished before'
 
 /**
- * Check → load on every live search node → flip. Until the flip nothing has changed, and the flip is one transaction: a
- * run that dies, repeats or races another never does anything twice. A refusal is an outcome, recorded with what to do
- * next; only faults are thrown.
+ * Checks the version, loads it on every live search node and flips the pointer. Nothing changes before the flip, and
+ * the flip is one transaction. A run that dies, repeats or races another therefore has no effect twice. A refusal is an
+ * outcome and is recorded with the next step for the operator; only faults are thrown.
  */
 export async function activate(
   deps: ActivateDeps,
@@ -66,7 +66,7 @@ async function check(deps: ActivateDeps, activation: ActivationRow): Promise<Ver
   return version
 }
 
-/** @returns how many nodes have it. A node that does not answer is not live; one that answers must load it. */
+/** @returns the number of nodes that loaded it. A node that does not answer is not live; a live node must load it. */
 async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSignal): Promise<number> {
   const prepared = await prepareOnLiveNodes(
     deps.nodes,
@@ -91,7 +91,7 @@ async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSigna
   return prepared.loaded.length
 }
 
-/** Pointer, states, audit row and outcome together, or none of them; everything is checked again under the locks. */
+/** Writes pointer, states, audit row and outcome in one transaction. Every check is repeated under the locks. */
 async function flip(client: Queryable, activationId: string, loadedOn: number): Promise<ActivationOutcome> {
   const activation = await lockActivation(client, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
@@ -101,13 +101,13 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
   assertActivatable(activation, before)
   if (!(await movePointer(client, activation, before.profile_id))) {
     throw new ActivationRefused(
-      'Another version became active since this was asked for: look at "operator versions list" and ' +
+      'Another version became active since this was asked for: check "operator versions list" and ' +
         'activate again if it is still wanted.',
     )
   }
   if (!(await setVersionState(client, versionId, before.state, 'active')))
     throw new ActivationRefused(
-      'The version changed its state meanwhile: look at "operator versions show" and try again.',
+      'The version changed its state meanwhile: check "operator versions show" and try again.',
     )
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')
   const detail = {

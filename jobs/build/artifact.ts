@@ -17,7 +17,7 @@ export interface BuiltArtifact {
   readonly manifestDigest: Buffer
 }
 
-/** Writes the projection's artifact, or keeps the one that an earlier run of this build put in place. */
+/** Writes the projection's artifact, or keeps the complete one of an earlier run of this build. */
 export async function buildArtifact(
   context: BuildContext,
   corpus: Corpus,
@@ -45,13 +45,13 @@ export async function buildArtifact(
   return { projectionId, folder, ...written }
 }
 
-/** Removes the artifact of a build that failed, whole or not. */
+/** Removes the artifact of a failed build, complete or not. */
 export async function removeArtifact(folder: string): Promise<void> {
   await removeUnfinished(folder)
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Temporary folders that killed runs of this build left beside the artifact's place. */
+/** Removes temporary folders that killed runs of this build left beside the artifact's folder. */
 export async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(dirname(folder)).catch(() => [])
   for (const name of names)
@@ -59,7 +59,7 @@ export async function removeUnfinished(folder: string): Promise<void> {
       await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
-/** Reads back what was written: signature, sizes, hashes and that the files fit each other. */
+/** Reads the artifact back and verifies signature, sizes, hashes and the consistency of its files. */
 export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
   await context.progress.begin('verify', 0)
   await verifyArtifact(artifact.folder, context.publicKeyDer, artifact.manifestDigest)

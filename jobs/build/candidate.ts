@@ -11,8 +11,9 @@ import { StaleBuild } from './progress.ts'
 import type { Corpus } from './sort.ts'
 
 /**
- * Makes the version visible: documents, revisions, version, projection, profile, the build's success and the audit row
- * in one transaction. The first statement takes the build's row under the fence, so two runs can never both commit.
+ * Makes the version visible. One transaction writes documents, revisions, version, projection, profile, the build's
+ * success and the audit row. The first statement locks the build's row under the fence, so two runs can never both
+ * commit.
  * @throws StaleBuild
  */
 export async function publishCandidate(

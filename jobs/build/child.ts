@@ -18,13 +18,13 @@ import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
 import { StaleBuild, createProgress } from './progress.ts'
 
-/** One run of one build in a process of its own: `child.ts <build id>`. It may be killed at any point. */
+/** Runs a build once in its own process: `child.ts <build id>`. The process may be killed at any point. */
 async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1))
   const buildId = process.argv[2] ?? ''
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
-  // Building uses every core; serving comes first.
+  // A build uses every core; serving has priority.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const database = openDatabase(
     config.DATABASE_URL,
@@ -49,7 +49,7 @@ async function attempt(buildId: string, config: JobsConfig, database: Database, 
   } catch (error) {
     const outcome = failed(error, log, buildId)
     if (outcome.outcome === 'overtaken') return outcome
-    // A run that takes over removes what this one works on, which then fails for that reason alone.
+    // A run that takes over removes the files of this one, so this one then fails for that reason alone.
     return (await noteFailedRun(database, fence, outcome.message))
       ? { ...outcome, attempt: fence.attempt }
       : { outcome: 'overtaken' }
@@ -86,7 +86,7 @@ async function run(
   })
 }
 
-/** What cannot be mended by trying again fails the build at once; anything else is tried again. */
+/** An error that a retry cannot correct fails the build at once; any other error is retried. */
 function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)

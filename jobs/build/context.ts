@@ -9,14 +9,14 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
 
-/** What the stages up to the verified artifact get. */
+/** Input of the stages up to the verified artifact. */
 export interface BuildContext {
   readonly fence: BuildFence
   readonly knowledgeBaseId: string
   readonly parameters: BuildParameters
   readonly source: ImportRow
   readonly store: ArtifactStore
-  /** Stage outputs that a later run of the same build goes on from. */
+  /** Stage outputs from which a later run of the same build resumes. */
   readonly workFolder: string
   readonly privateKeyDer: Buffer
   readonly publicKeyDer: Buffer
@@ -25,7 +25,7 @@ export interface BuildContext {
   readonly signal: AbortSignal
 }
 
-/** What the stages that make a candidate of it get as well. */
+/** Additional input of the stages that publish the candidate. */
 export interface CandidateContext extends BuildContext {
   /** Slug. */
   readonly knowledgeBase: string

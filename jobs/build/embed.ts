@@ -10,7 +10,9 @@ import { passagesIn } from '#core/index/passages/records.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
 
-/** Vectors of one build in one space: files of `vectorFileRows` rows of float32, each renamed into place when whole. */
+/**
+ * Vectors of one build in one space: files of `vectorFileRows` rows of float32, each renamed into place when complete.
+ */
 export interface VectorFiles {
   readonly folder: string
   readonly rows: number
@@ -18,8 +20,8 @@ export interface VectorFiles {
 }
 
 /**
- * Embeds every passage, a file of rows at a time. A killed build goes on at the first file that is missing; a run that
- * was overtaken can only rename an equal file over an equal one.
+ * Embeds every passage, one file of rows at a time. A restarted build resumes at the first missing file. An overtaken
+ * run can only replace a file by an equal one.
  */
 export async function embedPassages(context: BuildContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
   const { provider, model, dimensions } = embedder.space
@@ -41,7 +43,7 @@ export async function embedPassages(context: BuildContext, rows: number, embedde
   return files
 }
 
-/** The text that a passage's vector stands for: title and headings, then its own. */
+/** Returns the text that is embedded for a passage: title and headings, then its own text. */
 function embeddedText({ heading, text }: PassageRecord): string {
   return heading === '' ? text : `${heading}\n${text}`
 }
@@ -61,7 +63,7 @@ async function vectorsOf(
   return new Uint8Array(vectors.buffer)
 }
 
-/** Passages with their vectors, in row order: what the artifact is written from. */
+/** Yields passages with their vectors in row order; the artifact is written from them. */
 export async function* embeddedRows(workFolder: string, files: VectorFiles): AsyncGenerator<ArtifactRow> {
   let row = 0
   for await (const passages of inGroups(passagesIn(passagesFile(workFolder)), BOUNDS.vectorFileRows)) {

@@ -1,6 +1,6 @@
 import { derivedUuid } from '#core/platform/ids.ts'
 
-/** Ids that follow from the build, so that a run that starts over makes the same version. */
+/** Ids are derived from the build's id, so that a repeated run makes the same version. */
 export function versionIdOf(buildId: string): string {
   return derivedUuid('version', buildId)
 }

@@ -20,9 +20,9 @@ import { preparePassages } from './sort.ts'
 import type { Corpus } from './sort.ts'
 
 /**
- * One run of a build, from its import to a candidate: import → sort → embed → artifact → verify → evaluate → candidate.
- * Each stage leaves its output whole or not at all, and what an earlier run left whole is used again; nothing is
- * visible before the last stage commits.
+ * Runs a build from its import to a candidate: import → sort → embed → artifact → verify → evaluate → candidate. Each
+ * stage leaves a complete output or none. A later run uses the complete outputs of an earlier one. Nothing is visible
+ * before the last stage commits.
  * @returns the id of the candidate.
  */
 export async function runBuild(context: CandidateContext): Promise<string> {
@@ -41,7 +41,7 @@ export interface BuiltProjection {
   readonly artifact: BuiltArtifact
 }
 
-/** The stages that need nothing but the artifact store: what they leave can be loaded by a search node. */
+/** Runs the stages that need only the artifact store; a search node can load their result. */
 export async function buildProjection(context: BuildContext, embedder: Embedder): Promise<BuiltProjection> {
   const corpus = await preparePassages(context)
   const vectors = await embedPassages(context, corpus.passages, embedder)
@@ -64,7 +64,7 @@ async function evaluateBuilt(context: CandidateContext, corpus: Corpus, artifact
     questionsSha256: context.parameters.questions_sha256,
     active: await activeVersion(context),
     store: context.store,
-    // An artifact kept from an earlier run may lie in another space than this run is configured for.
+    // An artifact kept from an earlier run may use another embedding space than this run's configuration.
     embedder: createEmbedder(artifact.manifest.embedding, context.embedding),
     reranker:
       context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
@@ -83,8 +83,8 @@ async function evaluateBuilt(context: CandidateContext, corpus: Corpus, artifact
 }
 
 /**
- * What the candidate would replace; undefined as well where this worker can no longer embed questions for it or re-rank
- * as it does.
+ * Returns the version that the candidate would replace. Returns undefined also where this worker can no longer embed
+ * questions for that version, or cannot apply its re-ranker.
  */
 async function activeVersion({
   database,

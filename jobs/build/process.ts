@@ -15,14 +15,14 @@ export interface BuildJobDeps {
   readonly database: Database
   readonly store: ArtifactStore
   readonly log: Log
-  /** Aborted when the worker stops: a running build is killed and its job goes back to the queue. */
+  /** Aborted when the worker stops. A running build is then killed and its job returns to the queue. */
   readonly stopping: AbortSignal
   readonly environment?: NodeJS.ProcessEnv
 }
 
 type BuildJob = Pick<Job<JobPayload>, 'data' | 'attemptsMade' | 'opts' | 'updateProgress' | 'moveToWait'>
 
-/** One job of the build queue: runs the build's process and turns its end into the job's end. */
+/** Processes one job of the build queue: runs the build's process and ends the job according to its outcome. */
 export async function processBuild(deps: BuildJobDeps, job: BuildJob, token: string | undefined): Promise<string> {
   const { id } = job.data
   const outcome = await runBuildChild(id, {
@@ -74,8 +74,7 @@ function triedTooOften(reason: string): string {
 }
 
 /**
- * Ends a build for good and removes what it left on disk; a build that somebody else finished, or holds by now, is left
- * alone.
+ * Fails a build permanently and removes its files. A build that another run finished or took over is left unchanged.
  */
 export async function abandonBuild(
   deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>,

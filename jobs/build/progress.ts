@@ -10,7 +10,7 @@ export interface ProgressMark {
   readonly total: number
 }
 
-/** Another run has taken the build over; this one must stop without a trace. */
+/** Another run has taken the build over; this run must stop without writing anything. */
 export class StaleBuild extends Error {
   override readonly name = 'StaleBuild'
 }
@@ -18,13 +18,13 @@ export class StaleBuild extends Error {
 export interface Progress {
   /** @throws StaleBuild when this run no longer holds the build. */
   begin(stage: BuildStage, total: number): Promise<void>
-  /** Cheap: written at most twice a second, and never awaited. */
+  /** Never blocks: progress is written at most twice a second and not awaited. */
   at(done: number, total: number): void
 }
 
 /**
- * Tells the build's row and the worker how far a run is. Each write holds the fence, so a run that was overtaken learns
- * it within a second and aborts `overtaken`.
+ * Reports the progress of a run to the build's row and to the worker. Each write checks the fence, so an overtaken run
+ * learns of it within a second and aborts `overtaken`.
  */
 export function createProgress(
   database: Database,
@@ -54,7 +54,7 @@ export function createProgress(
     at(done, total) {
       if (writing || Date.now() - writtenAtMs < BOUNDS.buildProgressEveryMs) return
       writing = true
-      // A lost write is made good by the next one; being overtaken reaches the run through the signal.
+      // The next write replaces a lost one; the signal tells the run that it was overtaken.
       write({ stage, done, total })
         .catch(() => undefined)
         .finally(() => (writing = false))

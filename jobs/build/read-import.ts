@@ -16,7 +16,7 @@ import { parseMapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
 import type { BuildContext } from './context.ts'
 
-/** Where one draft lies in the spill file, and all that its row's place in the artifact depends on. */
+/** Position of one draft in the spill file, and every field that determines its row in the artifact. */
 export interface SpilledPassage extends PlacedPassage {
   readonly offset: number
   readonly bytes: number
@@ -35,7 +35,7 @@ export interface ImportedCorpus {
   readonly snapshotsDigest: string
 }
 
-/** One revision while its passages come in; its rows share the strings below. */
+/** One revision while its passages are read; its rows share these objects. */
 interface OpenRevision {
   readonly first: DraftPassage
   readonly content: Hash
@@ -43,8 +43,8 @@ interface OpenRevision {
 }
 
 /**
- * Reads the import again from its snapshots, each checked against its SHA-256 first, and spools the passages to disk in
- * the order of the sources. Only where each lies and how it sorts stays in memory.
+ * Reads the import again from its snapshots, after checking the SHA-256 of each. Writes the passages to the spill file
+ * in the order of the sources. Only the position and sort fields of each passage stay in memory.
  */
 export async function readImportedCorpus(context: BuildContext): Promise<ImportedCorpus> {
   const snapshots = await verifiedSnapshots(context)
@@ -98,9 +98,9 @@ export async function readImportedCorpus(context: BuildContext): Promise<Importe
   }
 }
 
-/** Writes drafts to a file, one a line, in blocks of `spillBufferBytes`. */
+/** Writes drafts to a file, one per line, in blocks of `spillBufferBytes`. */
 interface SpillFile {
-  /** Returns where the draft lies in the file; it is on disk only after `flush`. */
+  /** Returns the draft's position in the file; the draft is on disk only after `flush`. */
   append(draft: DraftPassage): Promise<Pick<SpilledPassage, 'offset' | 'bytes'>>
   flush(): Promise<void>
   close(): Promise<void>
@@ -168,7 +168,7 @@ function revisionOf(revisions: Map<string, OpenRevision>, draft: DraftPassage): 
   return made
 }
 
-/** What makes a revision's text what it is; a passage's id already follows from its text and place. */
+/** Returns the fields that define a revision's content; a passage's id already depends on its text and place. */
 function contentOf(draft: DraftPassage): string {
   return JSON.stringify([
     draft.ordinal,
@@ -180,7 +180,7 @@ function contentOf(draft: DraftPassage): string {
   ])
 }
 
-/** Passages that agree in these fields share one object: millions of rows have few combinations. */
+/** Passages with equal fields share one object, since millions of rows have few combinations. */
 function sharedFields(
   shared: Map<string, Pick<SpilledPassage, 'metadata' | 'subjects'>>,
   { metadata, subjects }: DraftPassage,
@@ -192,8 +192,9 @@ function sharedFields(
 }
 
 /**
- * The id of a revision follows from its content too: a corrected text under the same dates is another revision, an
- * unchanged one the same. The passages share their revision's object, so they all get it here.
+ * Sets the final id of each revision, which depends on its content too. A corrected text under the same dates is
+ * another revision; an unchanged text is the same one. The passages share their revision's object, so all of them get
+ * the id.
  */
 function closeRevisions(revisions: ReadonlyMap<string, OpenRevision>): readonly RevisionRow[] {
   return [...revisions].map(([importedId, revision]) => {

@@ -8,7 +8,7 @@ const outcomeSchema = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.literal('succeeded'), versionId: z.uuid() }),
   z.strictObject({ outcome: z.literal('finished before') }),
   z.strictObject({ outcome: z.literal('overtaken') }),
-  /** `attempt`: the run's fence; absent when it had none yet. */
+  /** `attempt` is the run's fence; absent when the run had none yet. */
   z.strictObject({
     outcome: z.literal('failed'),
     permanent: z.boolean(),
@@ -17,14 +17,14 @@ const outcomeSchema = z.discriminatedUnion('outcome', [
   }),
 ])
 const messageSchema = z.union([markSchema, outcomeSchema])
-/** What a build's process tells the worker: how far it is, and how it ended. */
+/** A message of a build's process to the worker: its progress or its outcome. */
 export type ChildMessage = z.infer<typeof messageSchema>
 export type BuildMark = z.infer<typeof markSchema>
 export type FailedRun = Extract<ChildMessage, { outcome: 'overtaken' | 'failed' }>
 export type BuildOutcome = z.infer<typeof outcomeSchema> | { readonly outcome: 'died'; readonly reason: string }
 
 export interface RunChildOptions {
-  /** Kills the process at once; the build goes on where it was when it is run again. */
+  /** Kills the process at once; the next run of the build resumes where this one stopped. */
   readonly signal?: AbortSignal
   /** The environment of the process; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
@@ -34,8 +34,8 @@ export interface RunChildOptions {
 const program = fileURLToPath(new URL('./child.ts', import.meta.url))
 
 /**
- * Runs a build in a process of its own, so that a blocked event loop or a crash of a native library is not the
- * worker's.
+ * Runs a build in its own process, so that a blocked event loop or a crash of a native library does not affect the
+ * worker.
  */
 export function runBuildChild(buildId: string, options: RunChildOptions = {}): Promise<BuildOutcome> {
   return new Promise((resolve) => {

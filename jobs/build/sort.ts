@@ -34,7 +34,7 @@ const corpusSchema = z.strictObject({
   acts: referencesSchema.shape.acts,
   snapshotsDigest: z.string(),
 })
-/** What the passages of a build amount to. Its file is written last: where it is, `passages.jsonl` is whole. */
+/** Summary of a build's passages. Its file is written last, so its presence means that `passages.jsonl` is complete. */
 export type Corpus = z.infer<typeof corpusSchema>
 
 export function passagesFile(workFolder: string): string {
@@ -42,7 +42,7 @@ export function passagesFile(workFolder: string): string {
 }
 
 /**
- * Import and sort, unless an earlier run of this build has done them: leaves every passage on disk in the artifact's
+ * Imports and sorts, unless an earlier run of this build has done both. Leaves every passage on disk in the artifact's
  * row order.
  */
 export async function preparePassages(context: BuildContext): Promise<Corpus> {
@@ -69,7 +69,7 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
   return corpus
 }
 
-/** What killed runs left half done. */
+/** Removes the unfinished files of killed runs. */
 async function removeSpillFiles(workFolder: string): Promise<void> {
   for (const name of await readdir(workFolder))
     if (/^(drafts|passages)\.\d+\.jsonl$/.test(name)) await rm(join(workFolder, name), { force: true })
