@@ -2,9 +2,9 @@ const WORDS_MAX = 10
 const WORDS_ENOUGH = 4
 
 /**
- * URL of a cited part: the canonical URL plus a fragment, the publisher's own where it has one, else a text fragment of
- * the first words (WICG Scroll to Text Fragment, `#:~:text=`). A later part of a split passage carries both, so that
- * the link leads to the part.
+ * Returns the URL of a cited part: the canonical URL plus a fragment. The fragment is the publisher's own, or else a
+ * text fragment of the first words (WICG Scroll to Text Fragment, `#:~:text=`). A later part of a split passage carries
+ * both, so that the link points to the part.
  * @param canonicalUrl without a fragment.
  */
 export function sourceAnchor(
@@ -18,7 +18,7 @@ export function sourceAnchor(
   return `${canonicalUrl}#${encodedFragment(publisherFragment)}${part > 1 ? directive : ''}`
 }
 
-/** The URL before its fragment, and the fragment it came with. */
+/** Separates a URL from its fragment. */
 export function withoutFragment(url: string): { readonly base: string; readonly fragment: string | undefined } {
   const hash = url.indexOf('#')
   return hash === -1
@@ -27,8 +27,8 @@ export function withoutFragment(url: string): { readonly base: string; readonly 
 }
 
 /**
- * The first words of the first line that holds more than its number: a browser finds a text fragment only within one
- * block of the page.
+ * Returns the first words of the first line that holds more than its number. A browser finds a text fragment only
+ * within one block of the page.
  */
 function firstWords(text: string): string {
   const lines = text.split(/\r?\n/).map(wordsOf)
@@ -42,7 +42,7 @@ function firstWords(text: string): string {
   )
 }
 
-/** Words as a page shows them: without the marks of Markdown. */
+/** Returns words as a page shows them, without Markdown markup. */
 function wordsOf(line: string): readonly string[] {
   const shown = line
     .replace(/^\s*(?:[-*+>]\s+)+/, '')
@@ -52,14 +52,14 @@ function wordsOf(line: string): readonly string[] {
 }
 
 /**
- * Percent-encoded for a text directive: `encodeURIComponent` encodes `&` and `,` but leaves `-`, which separates prefix
- * and suffix there.
+ * Percent-encodes words for a text directive. `encodeURIComponent` encodes `&` and `,` but not `-`, which separates
+ * prefix and suffix in a directive.
  */
 function encodedText(words: string): string {
   return encodeURIComponent(words).replaceAll('-', '%2D')
 }
 
-/** What a fragment may not hold (RFC 3986, section 3.5) is percent-encoded; what is encoded already stays. */
+/** Percent-encodes characters that a fragment may not hold (RFC 3986, section 3.5). Existing encodings stay. */
 function encodedFragment(fragment: string): string {
   return fragment.replaceAll(/[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]/gu, (character) => encodeURIComponent(character))
 }

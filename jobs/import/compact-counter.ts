@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 const SLOTS_AT_START = 1024
 
 /**
- * Counts how often each key was seen, keeping 64 bits of its SHA-256 and a 32-bit count instead of the key: at most 48
- * bytes a key. Two of a million different keys are taken for one with a probability below 10⁻⁷.
+ * Counts how often each key was added. It keeps 64 bits of the key's SHA-256 and a 32-bit count: at most 48 bytes per
+ * key. The probability of a collision among a million different keys is below 10⁻⁷.
  */
 export class CompactCounter {
   #high = new Uint32Array(SLOTS_AT_START)
@@ -17,12 +17,12 @@ export class CompactCounter {
     return this.#keys
   }
 
-  /** How often the key was added. */
+  /** Returns how often the key was added. */
   count(key: string): number {
     return this.#counts[this.#slotOf(...hashOf(key))] ?? 0
   }
 
-  /** Adds the key once more; returns how often it had been added before. */
+  /** Adds the key and returns how often it was added before. */
   add(key: string): number {
     if (this.#keys * 2 >= this.#counts.length) this.#grow()
     const [high, low] = hashOf(key)
@@ -35,7 +35,7 @@ export class CompactCounter {
     return before
   }
 
-  /** The key's slot, or the free slot where it belongs (linear probing; at least half of the slots are free). */
+  /** Returns the key's slot, or the free slot for it (linear probing; at least half of the slots are free). */
   #slotOf(high: number, low: number): number {
     const mask = this.#counts.length - 1
     let slot = low & mask

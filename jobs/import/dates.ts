@@ -2,14 +2,14 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
 /**
- * ISO 8601 UTC with milliseconds of a day (its first instant, UTC) or of an instant with a zone; undefined for anything
- * else, impossible days included.
+ * Returns ISO 8601 UTC with milliseconds of a day (its first instant, UTC) or of an instant with a zone. Returns
+ * undefined for anything else, including impossible days.
  */
 export function instantOf(written: string): string | undefined {
   if (!DAY.test(written) && !INSTANT.test(written)) return undefined
   const day = written.slice(0, 10)
   const dayMs = Date.parse(`${day}T00:00:00Z`)
-  // `Date` rolls 30 February over into March instead of refusing it.
+  // `Date` turns 30 February into a day in March instead of rejecting it.
   if (Number.isNaN(dayMs) || new Date(dayMs).toISOString().slice(0, 10) !== day) return undefined
   const ms = DAY.test(written) ? dayMs : Date.parse(written)
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
@@ -41,8 +41,8 @@ export const DATE_STYLES = ['french', 'german'] as const
 export type DateStyle = (typeof DATE_STYLES)[number]
 
 /**
- * YYYY-MM-DD of a date as publishers write it: `1er janvier 2007` (french), `23.6.2021` (german); undefined for
- * anything else.
+ * Returns YYYY-MM-DD of a date as publishers write it: `1er janvier 2007` (french), `23.6.2021` (german). Returns
+ * undefined for anything else.
  */
 export function writtenDate(written: string, style: DateStyle): string | undefined {
   switch (style) {

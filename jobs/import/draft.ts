@@ -7,14 +7,14 @@ import { dayOf } from './dates.ts'
 import type { Placed } from './place.ts'
 import { codePointsOf } from './text.ts'
 
-/** A passage before the build knows how many its document has. */
+/** A passage before the number of passages of its document is known. */
 export interface DraftPassage extends Omit<PassageRecord, 'place'> {
   /** Place within the revision, from 0, in the order of the source. */
   readonly ordinal: number
   readonly document_key: string
   /** ISO 8601 UTC with milliseconds; null while the revision is open. */
   readonly effective_to: string | null
-  /** Derived fields, and the documented rule of each. */
+  /** Derived fields and the documented rule of each. */
   readonly lineage: Readonly<Record<string, string>>
 }
 
@@ -26,13 +26,16 @@ export interface DraftInput {
   readonly placed: Placed
   /** The passage's text, or its parts in order. */
   readonly texts: readonly string[]
-  /** Canonical forms of the provisions that the record is the text of. */
+  /** Canonical forms of the provisions whose text the record holds. */
   readonly references: readonly string[]
-  /** How many records of the same revision were called by the same provision before. */
+  /** Number of earlier records of the same revision with the same provision. */
   readonly occurrence: number
 }
 
-/** Every part as a passage (its ordinal still 0), or the reason why one of them breaks a bound: then none is kept. */
+/**
+ * Returns every part as a passage with ordinal 0. If one part breaks a bound, returns the reason instead and keeps
+ * none.
+ */
 export function draftPassages(input: DraftInput): readonly DraftPassage[] | string {
   const drafts = input.texts.map((text, index) => draftOf(input, text, index + 1))
   for (const draft of drafts) {

@@ -2,10 +2,10 @@
 export interface Section {
   /** Line of the heading, from 1. */
   readonly line: number
-  /** Without its marks and anchor; empty for text before the first heading. */
+  /** Without `#` marks and anchor; empty for text before the first heading. */
   readonly heading: string
   readonly anchor: string
-  /** True if the anchor is written after the heading; else it was made from the heading's words. */
+  /** True if the anchor is written after the heading; otherwise it is derived from the heading's words. */
   readonly publisherAnchor: boolean
   /** Headings above this one, outermost first. */
   readonly parents: readonly string[]
@@ -25,7 +25,7 @@ const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/
 const ANCHOR = /\s*\{#([^\s{}]+)\}\s*$/
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/
 
-/** Cuts the body of a Markdown file at its headings; a line of a code fence is none. */
+/** Cuts the body of a Markdown file at its headings; a line inside a code fence is not a heading. */
 export function* cutAtHeadings(lines: readonly string[], firstLine: number): Generator<Section> {
   const above: Open[] = []
   const taken = new Set<string>()
@@ -56,7 +56,8 @@ export function* cutAtHeadings(lines: readonly string[], firstLine: number): Gen
 }
 
 /**
- * The fence that is open after the line: its marks; it is closed by at least as many of the same mark and nothing else.
+ * Returns the marks of the fence that is open after the line. A line of at least as many of the same mark, and nothing
+ * else, closes a fence.
  */
 function fenceAfter(line: string, open: string | undefined): string | undefined {
   const [, marks = '', info = ''] = FENCE.exec(line) ?? []

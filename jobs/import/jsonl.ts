@@ -18,8 +18,8 @@ const lineSchema = z.object({
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Records of a BEIR-style `corpus.jsonl`: one object a line, `id` or `_id`, `text`, and perhaps `title` and `metadata`.
- * Blank lines are no records.
+ * Yields the records of a BEIR-style `corpus.jsonl`: one object per line with `id` or `_id`, `text`, and optionally
+ * `title` and `metadata`. Blank lines are skipped.
  */
 export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem> {
   for await (const line of linesOf(path, BOUNDS.lineBytesMax, signal)) {

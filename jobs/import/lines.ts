@@ -5,7 +5,7 @@ const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** A line without its end; `bytes` is undefined where it is longer than the bound. */
+/** A line without its line ending; `bytes` is undefined where it is longer than the bound. */
 export interface Line {
   /** From 1. */
   readonly number: number
@@ -13,8 +13,8 @@ export interface Line {
 }
 
 /**
- * Lines of a file ended by LF or CRLF, the last with or without one, a leading byte order mark taken off. Holds one
- * line in memory at a time.
+ * Yields the lines of a file, which end in LF or CRLF; the last line needs no ending. A leading byte order mark is
+ * removed. Holds one line in memory at a time.
  */
 export async function* linesOf(path: string, lineBytesMax: number, signal?: AbortSignal): AsyncGenerator<Line> {
   let held: Buffer[] = []

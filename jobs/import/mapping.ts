@@ -5,7 +5,7 @@ import { DATE_STYLES } from './dates.ts'
 
 /**
  * Text with placeholders: `{id}`, `{title}`, `{text}`, `{metadata.<field>}`, `{section.<field>}` (Markdown),
- * `{values.<name>}`. It resolves if every placeholder does.
+ * `{values.<name>}`. A template resolves if every placeholder resolves.
  */
 const template = z.string().min(1).max(2_000)
 const pattern = z
@@ -23,8 +23,8 @@ function compiles(source: string): boolean {
 }
 
 /**
- * One way to fill a field. Its steps run in the order written here; the alternative resolves if every step does and the
- * result is not blank.
+ * One way to fill a field. Its steps run in the order of the properties below. The alternative resolves if every step
+ * resolves and the result is not blank.
  */
 const alternativeSchema = z.union([
   template,
@@ -32,11 +32,11 @@ const alternativeSchema = z.union([
     from: template,
     /** Regular expression (flag u) that must match. */
     match: pattern.optional(),
-    /** What becomes of the match: text with `$1`, `$<name>`; by default its first group, else the whole match. */
+    /** Replacement text with `$1`, `$<name>`. The default is the first group of the match, else the whole match. */
     as: z.string().max(2_000).optional(),
-    /** Table in which the result so far must be a key. */
+    /** Table that must hold the result so far as a key. */
     lookup: z.string().optional(),
-    /** How the publisher writes the date; it becomes YYYY-MM-DD. */
+    /** The publisher's date style; the date becomes YYYY-MM-DD. */
     date: z.enum(DATE_STYLES).optional(),
     /** The documented rule by which the field is filled; kept in the lineage of the revision. */
     derived: z.string().min(1).max(300).optional(),
@@ -62,23 +62,21 @@ const fieldsSchema = z.strictObject({
   citation_fragment: ruleSchema.optional(),
   /** Canonical id of the act, scheme and name: `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
   act: ruleSchema.optional(),
-  /**
-   * What queries may call the act, beside the names that everybody knows: one alias, or several separated by commas.
-   */
+  /** Names of the act in queries beside the common names: one alias, or several separated by commas. */
   aliases: ruleSchema.optional(),
   /**
-   * The provision that the record is the text of, as it is cited: `12 CFR 1003.2(g)(1)`, `Article 6(1) GDPR`; several
-   * (an article, its chapter) separated by semicolons. By default the citation label is read.
+   * The provision whose text the record holds, as it is cited: `12 CFR 1003.2(g)(1)`, `Article 6(1) GDPR`. Several (an
+   * article, its chapter) are separated by semicolons. The default is the citation label.
    */
   reference: ruleSchema.optional(),
-  /** What the same provision is called in every revision of its document; by default its citation label. */
+  /** Name of the provision, equal in every revision of its document. The default is the citation label. */
   provision: ruleSchema.optional(),
   language: ruleSchema,
   jurisdiction: ruleSchema,
   /** One subject, or several separated by commas. */
   subjects: ruleSchema.optional(),
   verification_status: ruleSchema,
-  /** Title and headings, embedded before the text; by default the document's title and the record's. */
+  /** Title and headings, embedded before the text. The default is the document's title and the record's title. */
   heading: ruleSchema.optional(),
 })
 export const fieldNameSchema = fieldsSchema.keyof()
@@ -99,7 +97,7 @@ export const REQUIRED_FIELDS = [
 const mappingSchema = z
   .strictObject({
     format: z.enum(SOURCE_FORMATS),
-    /** What the corpus is and where the rules come from; for readers. */
+    /** Description of the corpus and the source of the rules, for human readers. */
     about: z.string().max(4_000).optional(),
     knowledge_base: z
       .strictObject({
@@ -108,12 +106,12 @@ const mappingSchema = z
       })
       .optional(),
     tables: z.record(z.string(), z.record(z.string(), z.string())).default({}),
-    /** Named intermediate results, in order: each may use those before it. */
+    /** Named intermediate results, in order; each may use the earlier ones. */
     values: z.record(z.string(), ruleSchema).default({}),
     fields: fieldsSchema,
     /**
-     * Records that are no evidence: the first pattern that matches gives the reason. `on` is `{text}` unless said
-     * otherwise.
+     * Patterns for records that are no evidence; the first pattern that matches gives the reason. `on` defaults to
+     * `{text}`.
      */
     skip_patterns: z
       .array(z.strictObject({ on: template.default('{text}'), pattern, reason: z.string().min(1).max(200) }))
@@ -127,7 +125,7 @@ export type Mapping = z.infer<typeof mappingSchema>
 
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
 
-/** Names in a template, without braces. */
+/** Returns the names in a template, without braces. */
 function placeholdersOf(text: string): readonly string[] {
   return [...text.matchAll(PLACEHOLDER)].map((found) => found[1] ?? '')
 }
@@ -138,7 +136,7 @@ export function alternativesOf(rule: Rule): readonly Alternative[] {
 
 type Shape = Pick<z.infer<typeof mappingSchema>, 'tables' | 'values' | 'fields' | 'skip_patterns'>
 
-/** What the shape alone cannot say: names that do not exist, and dates out of thin air. */
+/** Yields faults that the schema cannot express: unknown names, and dates that do not depend on the record. */
 function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: readonly (string | number)[]]> {
   const known = new Set<string>()
   for (const [name, rule] of Object.entries(mapping.values)) {
@@ -201,7 +199,7 @@ export function parseMapping(json: unknown): Mapping {
   )
 }
 
-/** How Markdown with the documented front matter is mapped when no mapping file is given. */
+/** Mapping of Markdown with the documented front matter, used when no mapping file is given. */
 export const MARKDOWN_MAPPING: Mapping = parseMapping({
   format: 'markdown',
   fields: {

@@ -17,9 +17,9 @@ type FrontMatter = z.infer<typeof frontMatterSchema>
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Records of one Markdown file: YAML front matter between two `---` lines, then one record for each heading, its text
- * up to the next heading. A record's `section.fragment` is the anchor written after its heading (`{#anchor}`),
- * `section.path` title › chapter › heading, `section.reference` the number that starts with the front matter's
+ * Yields the records of one Markdown file: YAML front matter between two `---` lines, then one record per heading with
+ * the text up to the next heading. `section.fragment` is the anchor written after the heading (`{#anchor}`).
+ * `section.path` is title › chapter › heading. `section.reference` is the number that starts with the front matter's
  * `citation_prefix`.
  */
 export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
@@ -66,7 +66,7 @@ function frontMatterOf(yaml: string): FrontMatter | string {
   return parsed.success ? parsed.data : 'front matter is not a list of fields with plain values'
 }
 
-/** Undefined where the YAML repeats itself through aliases, which could make a short text huge. */
+/** Returns undefined where the YAML uses aliases, since aliases can expand a short text to a huge one. */
 function plainValue(document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 })
@@ -91,14 +91,14 @@ function itemOf(section: Section, front: FrontMatter, title: string): SourceItem
   return { kind: 'record', line, id: anchor, title: heading, text: section.text, values }
 }
 
-/** `COB-M 2.1` of `COB-M 2.1 Right to cancel`, where the prefix is `COB-M`. */
+/** Returns `COB-M 2.1` of `COB-M 2.1 Right to cancel` for the prefix `COB-M`. */
 function referenceOf(heading: string, prefix: string | undefined): string | undefined {
   if (prefix === undefined || !heading.startsWith(prefix)) return undefined
   const number = /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}.()\-–/]*/u.exec(heading.slice(prefix.length))?.[0]
   return number === undefined ? undefined : `${prefix}${number}`.replace(/[.\-–/]+$/, '')
 }
 
-/** Line of the first byte that is not UTF-8, or undefined. */
+/** Returns the line of the first byte that is not UTF-8, or undefined. */
 function lineOfInvalidUtf8(bytes: Buffer): number | undefined {
   try {
     utf8.decode(bytes)

@@ -22,15 +22,15 @@ export interface ImportInput {
   /** Absent: Markdown with the documented front matter. */
   readonly mapping?: Mapping
   readonly snapshots: readonly SourceSnapshot[]
-  /** Names of files that lie among the sources and are not read, for the report. */
+  /** Names of files in the source folder that are not read, for the report. */
   readonly leftOut?: readonly string[]
   readonly signal?: AbortSignal
 }
 
 /**
- * The import, stage by stage: read and parse → map → split → draft. Yields passages in the order of the sources and
- * returns the report; holds one record (one file, for Markdown) in memory, and some hundred bytes for each record's
- * keys. The same snapshots and mapping give the same passages.
+ * Runs the import: read and parse → map → split → draft. Yields passages in the order of the sources and returns the
+ * report. Holds one record (for Markdown, one file) in memory, plus some hundred bytes for each record's keys. The same
+ * snapshots and mapping give the same passages.
  * @throws OperatorError when the mapping yields too many facet values, acts or aliases.
  */
 export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
@@ -58,7 +58,7 @@ interface Drafted {
   readonly act: ActEntry | undefined
 }
 
-/** Makes passages of one record after the other, or says why it becomes none. */
+/** Returns a function that makes a record's passages, or gives the reason why there are none. */
 function createDrafter(
   knowledgeBaseId: string,
   mapping: Mapping,
@@ -116,13 +116,13 @@ function readRecords(
   }
 }
 
-/** Why a text is no evidence whatever the mapping says, or undefined. */
+/** Returns the reason why a text is no evidence under any mapping, or undefined. */
 function noEvidence({ text, title }: SourceRecord): string | undefined {
   if (isBlank(text)) return 'text is blank'
   return title !== '' && text.trim() === title ? 'text only repeats its title' : undefined
 }
 
-/** Ids are unique in a JSONL corpus; anchors of Markdown in one dated text of a document. */
+/** Ids are unique within a JSONL corpus; Markdown anchors are unique within one revision of a document. */
 function recordKey(mapping: Mapping, { id }: SourceRecord, placed: Placed): string {
   return mapping.format === 'jsonl' ? id : JSON.stringify([placed.documentKey, placed.effectiveAt, id])
 }

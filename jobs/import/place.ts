@@ -28,7 +28,7 @@ export interface Placed {
   readonly aliases: readonly string[]
   /** As the publisher or the mapping writes it. */
   readonly reference: string | undefined
-  /** What the provision is called in every revision. */
+  /** Name of the provision, equal in every revision. */
   readonly provision: string
   /** BCP 47, canonical. */
   readonly language: string
@@ -37,13 +37,15 @@ export interface Placed {
   readonly subjects: readonly string[]
   readonly status: VerificationStatus
   readonly heading: string | undefined
-  /** Fields that were derived, and the documented rule of each. */
+  /** Derived fields and the documented rule of each. */
   readonly lineage: Readonly<Record<string, string>>
 }
 
 const statusSchema = z.enum(VERIFICATION_STATUSES)
 
-/** The parsed fields, or the reason why the record cannot become a passage: a required field is never invented. */
+/**
+ * Returns the parsed fields, or the reason why the record cannot become a passage. A required field is never invented.
+ */
 export function placeOf(resolved: ResolvedRecord): Placed | string {
   const missing = REQUIRED_FIELDS.filter((name) => !resolved.fields.has(name))
   if (missing.length > 0) return `${missing.join(', ')} missing`
@@ -125,7 +127,7 @@ function isHttpUrl(url: string): boolean {
   return /^https?:\/\/[^\s/]/.test(url) && !/[\s\p{Cc}<>"\\^`{|}]/u.test(url) && URL.canParse(url)
 }
 
-/** Canonical form (RFC 5646, section 4.5): `EN-gb` becomes `en-GB`. */
+/** Returns the canonical form (RFC 5646, section 4.5): `EN-gb` becomes `en-GB`. */
 function canonicalLanguage(tag: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(tag)[0]

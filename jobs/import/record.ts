@@ -26,13 +26,13 @@ export interface SourceSnapshot {
   readonly id: string
   readonly sourceName: string
   readonly mediaType: string
-  /** Where its bytes lie. */
+  /** Path of its bytes. */
   readonly path: string
 }
 
 /**
- * Scalars of a metadata object by placeholder; a list of scalars is joined by commas, anything else is as good as
- * absent.
+ * Returns the scalars of a metadata object by placeholder. A list of scalars is joined by commas; other values are
+ * ignored.
  */
 export function scalarsOf(prefix: string, metadata: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const values = new Map<string, string>()

@@ -8,20 +8,20 @@ import { codePointsOf } from './text.ts'
 const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
 
 /**
- * Act id in canonical form, or undefined for what is none: codes of rulebooks are written in either case, and some with
- * spaces.
+ * Returns an act id in canonical form, or undefined for anything else. Codes of rulebooks are written in either case,
+ * and some with spaces.
  */
 export function actIdOf(written: string): string | undefined {
   const id = /^rulebook:/iu.test(written) ? written.toLowerCase().replaceAll(/\s+/g, '-') : written
   return ACT_ID.test(id) && codePointsOf(id) <= BOUNDS.actIdCharactersMax ? id : undefined
 }
 
-/** Aliases written as subjects are: one, or several separated by commas. */
+/** Parses aliases: one, or several separated by commas. */
 export function aliasesOf(written: string): readonly string[] {
   return [...new Set(written.split(',').map((alias) => alias.trim()))].filter((alias) => alias !== '').sort()
 }
 
-/** What of a placed record says where in which act it stands. */
+/** The fields of a placed record that identify its act and provisions. */
 interface ReferencedRecord {
   readonly act: string | undefined
   readonly aliases: readonly string[]
@@ -30,8 +30,8 @@ interface ReferencedRecord {
 }
 
 /**
- * The act of a record, and the canonical forms of the provisions it is the text of, or the act where no provision of it
- * is named.
+ * The act of a record and the canonical forms of the provisions whose text it holds. Where no provision is named, the
+ * act stands alone.
  */
 export interface RecordReferences {
   readonly act: ActEntry | undefined
@@ -39,8 +39,8 @@ export interface RecordReferences {
 }
 
 /**
- * Reads what records are cited as: by the mapping's `reference`, or by the citation label where the mapping has no such
- * field. What names no act is taken for the record's own; a provision of another act is not the record's.
+ * Reads the provisions of records from the mapping's `reference`, or from the citation label where the mapping has no
+ * such field. A provision without an act belongs to the record's act. A provision of another act is ignored.
  */
 export function createReferenceReader({
   byLabel,
@@ -62,7 +62,7 @@ export function createReferenceReader({
   }
 }
 
-/** The names of one act beside those that everybody knows; those last used are kept. */
+/** Returns the alias table of one act, without the common names. The most recently used tables are cached. */
 function createVocabularies(): (act: ActEntry) => ActAliases {
   const kept = new Map<string, ActAliases>()
   return ({ id, aliases }) => {

@@ -5,7 +5,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { CompactCounter } from './compact-counter.ts'
 import type { DraftPassage } from './draft.ts'
 
-/** Where a record stands in its source. */
+/** Position of a record in its source. */
 export interface RecordPlace {
   readonly source: string
   /** From 1. */
@@ -23,15 +23,15 @@ export interface ImportReportSplit extends RecordPlace {
 }
 
 /**
- * What an import read, split and skipped, and why: `records_read` = `skipped` + records that became one or more
+ * What an import read, split and skipped, with reasons. `records_read` = `skipped` + records that became one or more
  * passages.
  */
 export interface ImportReport {
   /** Files read. */
   readonly files: number
   /**
-   * JSONL lines or Markdown sections; a file that cannot be read as a whole, or is left out as no Markdown, counts as
-   * one.
+   * JSONL lines or Markdown sections. A file that is unreadable as a whole, or is left out because it is not Markdown,
+   * counts as one.
    */
   readonly records_read: number
   readonly passages: number
@@ -44,7 +44,7 @@ export interface ImportReport {
   /** The first skipped records: files left out, then records in the order of the sources. */
   readonly entries: readonly ImportReportEntry[]
   readonly entries_omitted: number
-  /** The first split records, in the order of the sources; as many are kept as of the skipped ones. */
+  /** The first split records, in the order of the sources, with the same limit as the skipped ones. */
   readonly splits: readonly ImportReportSplit[]
   /** Passages whose own provision is known. */
   readonly referenced: number
@@ -53,7 +53,7 @@ export interface ImportReport {
   readonly facets: Facets
 }
 
-/** Gathers the report while the import runs; bounded, whatever the corpus holds. */
+/** Collects the report while the import runs; its memory is bounded for every corpus. */
 export class ReportAccumulator {
   readonly #entriesMax: number
   readonly #documents = new CompactCounter()
@@ -85,7 +85,7 @@ export class ReportAccumulator {
     if (this.#entries.length < this.#entriesMax) this.#entries.push(entry)
   }
 
-  /** Counts a record's passages and gives each its place within the revision. */
+  /** Counts a record's passages and sets the ordinal of each within its revision. */
   drafted(passages: readonly DraftPassage[], act: ActEntry | undefined, place: RecordPlace): readonly DraftPassage[] {
     if (act !== undefined) this.#noteAct(act)
     this.#counts.records_read += 1
@@ -153,8 +153,8 @@ export class ReportAccumulator {
 const ENTRIES_SHOWN = 20
 
 /**
- * The report for a terminal: the counts, each reason with its count, and the first split and skipped records. Ends with
- * a new line.
+ * Renders the report for a terminal: the counts, each reason with its count, and the first split and skipped records.
+ * Ends with a new line.
  */
 export function renderImportReport(report: ImportReport): string {
   const rows: readonly (readonly [string, number])[] = [
@@ -176,7 +176,7 @@ export function renderImportReport(report: ImportReport): string {
   return [...lines, ...splits, ...skips, ''].join('\n')
 }
 
-/** The first of many records, each with its place and what was done with it. */
+/** Lists the first records, each with its position and what was done with it. */
 function listed<T extends RecordPlace>(
   title: string,
   records: readonly T[],
@@ -195,7 +195,7 @@ function listed<T extends RecordPlace>(
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
 }
 
-/** On one line of bounded length, control characters (terminal escapes too) taken out. */
+/** Returns one line of bounded length without control characters, including terminal escapes. */
 function shown(text: string): string {
   const plain = text.replaceAll(/\p{Cc}/gu, ' ')
   return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain

@@ -3,7 +3,7 @@ import { alternativesOf, fieldNameSchema } from './mapping.ts'
 import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
 import type { SourceRecord } from './record.ts'
 
-/** A filled field, and the documented rule by which it was filled where the source does not state it. */
+/** The value of a field, and the documented rule that derived it where the source does not state it. */
 export interface Resolved {
   readonly value: string
   readonly derived: string | undefined
@@ -18,7 +18,7 @@ export interface ResolvedRecord {
 type Lookup = (name: string) => Resolved | undefined
 type Resolver = (lookup: Lookup) => Resolved | undefined
 
-/** Prepares a mapping: regular expressions are compiled once, and what comes back fills the fields of a record. */
+/** Compiles a mapping, with its regular expressions, once. Returns a function that fills the fields of a record. */
 export function compileMapping(mapping: Mapping): (record: SourceRecord) => ResolvedRecord {
   const values = Object.entries(mapping.values).map(([name, rule]) => [name, ruleResolver(rule, mapping)] as const)
   const fields = Object.entries(mapping.fields).flatMap(([name, rule]) =>
@@ -104,7 +104,7 @@ function captured(match: RegExpExecArray | null, as: string | undefined): string
 
 const PART = /\{([a-z]+(?:\.[^{}]+)?)\}|[^{]+|\{/g
 
-/** Resolves if every placeholder does; a rule by which one of them was filled goes over to the whole. */
+/** Resolves if every placeholder resolves. The result inherits the rule of its first derived placeholder. */
 function templateResolver(text: string): Resolver {
   const parts = [...text.matchAll(PART)].map(([literal, name]) => ({ literal, name }))
   return (lookup) => {

@@ -1,18 +1,18 @@
 import { codePointsOf } from './text.ts'
 
-/** Finds the offsets at which a text may be cut, each the start of a new piece; never 0 nor its end. */
+/** Finds the offsets at which a text may be cut. Each offset starts a new piece; it is never 0 or the text's end. */
 type Boundaries = (text: string, language: string) => readonly number[]
 
 /**
- * From the best place to cut to the worst: a text is cut at a worse place only where no better one leaves pieces short
+ * Levels of cuts, from best to worst. A text is cut at a worse level only where no better level leaves pieces short
  * enough.
  */
 const LEVELS: readonly Boundaries[] = [paragraphs, clauses, sentences, lines, words, graphemes, codePoints]
 
 /**
- * Cuts a text into parts of at most `charactersMax` code points, of about equal length, at paragraphs, else clauses on
- * lines of their own, else sentences, else lines, else words. Nothing is lost: put together again the parts are the
- * text, white space at the cuts aside.
+ * Cuts a text into parts of at most `charactersMax` code points and of about equal length. Cuts are at paragraphs, else
+ * at clauses on lines of their own, else at sentences, else at lines, else at words. Joined again, the parts give the
+ * text, except for white space at the cuts.
  */
 export function splitText(text: string, language: string, charactersMax: number): readonly string[] {
   const whole = text.trim()
@@ -33,8 +33,7 @@ function cutAt(text: string, offsets: readonly number[]): readonly string[] {
 }
 
 /**
- * Joins neighbouring units while they fit, ending a part once it has its fair share, so that no crumb is left at the
- * end.
+ * Joins neighbouring units while they fit. A part ends once it has its fair share, so that the last part is not tiny.
  */
 function packed(units: readonly string[], charactersMax: number): readonly string[] {
   const lengths = units.map(codePointsOf)
@@ -63,20 +62,20 @@ function paragraphs(text: string): readonly number[] {
 const ENUMERATOR = /^\s*(?:\(?(?:\d{1,4}|\p{L}{1,2}|[ivxlIVXL]{1,6})[).]|[-–—•*●]|§)(?:\s|$)/u
 const ENUMERATOR_ALONE = /^\s*\(?(?:\d{1,4}|\p{L}{1,2}|[ivxlIVXL]{1,6}|\d{1,3}(?:\.\d{1,3})+)[).]?\s*$/u
 
-/** True for a line that belongs to what follows: a number alone, or a text that ends in a colon. */
+/** True for a line that belongs to the next one: a number alone, or a text that ends in a colon. */
 function announces(line: string): boolean {
   return ENUMERATOR_ALONE.test(line) || line.trimEnd().endsWith(':')
 }
 
-/** The last line with something on it before an offset at which a line starts. */
+/** Returns the last line that is not blank before an offset at which a line starts. */
 function lineBefore(text: string, start: number): string {
   const before = text.slice(Math.max(0, start - 1_000), start).trimEnd()
   return before.slice(before.lastIndexOf('\n') + 1)
 }
 
 /**
- * Line ends after which a clause begins: the next line is numbered, or this one ends in punctuation and the next starts
- * with a capital.
+ * Returns the starts of lines at which a clause begins. The line is numbered, or the line before ends in punctuation
+ * and this one starts with a capital.
  */
 function clauses(text: string): readonly number[] {
   return endsOf(text, /\r?\n/g).filter((start) => {
@@ -102,8 +101,8 @@ function segmenter(language: string, granularity: 'sentence' | 'grapheme'): Intl
 }
 
 /**
- * Sentence starts (UAX #29). Lines are joined first, since it ends a sentence at every line; legal abbreviations (`Art.
- * 5`, `No. 3`) end none.
+ * Returns sentence starts (UAX #29). Lines are joined first, since UAX #29 ends a sentence at every line. Legal
+ * abbreviations (`Art. 5`, `No. 3`) end no sentence.
  */
 function sentences(text: string, language: string): readonly number[] {
   const joined = text.replaceAll(/[\r\n\u0085\u2028\u2029]/g, ' ')
@@ -117,10 +116,16 @@ function sentences(text: string, language: string): readonly number[] {
     )
 }
 
+const ENDS_IN_ABBREVIATION = new RegExp(
+  [
+    String.raw`(?:^|[\s(])(?:Arts?|arts?|Abs|Nr|Nos?|no|Sec|sec|Ch|Reg|Dir|para|paras|p|pp|al|cf|`,
+    String.raw`vgl|bzw|ggf|lit|Ziff|Buchst|v|vs|e\.g|i\.e|z\.B|\p{L})\.\s*$`,
+  ].join(''),
+  'u',
+)
+
 function endsInAbbreviation(before: string): boolean {
-  return /(?:^|[\s(])(?:Arts?|arts?|Abs|Nr|Nos?|no|Sec|sec|Ch|Reg|Dir|para|paras|p|pp|al|cf|vgl|bzw|ggf|lit|Ziff|Buchst|v|vs|e\.g|i\.e|z\.B|\p{L})\.\s*$/u.test(
-    before,
-  )
+  return ENDS_IN_ABBREVIATION.test(before)
 }
 
 function lines(text: string): readonly number[] {

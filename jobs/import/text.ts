@@ -1,4 +1,4 @@
-/** Code points of a well-formed string: what the contract calls characters. */
+/** Returns the number of code points of a well-formed string; the contract calls them characters. */
 export function codePointsOf(text: string): number {
   let low = 0
   for (let index = 0; index < text.length; index += 1) {
@@ -8,12 +8,12 @@ export function codePointsOf(text: string): number {
   return text.length - low
 }
 
-/** True if nothing of it can be seen: white space, separators and format characters alone. */
+/** True if a text holds only white space, separators and format characters. */
 export function isBlank(text: string): boolean {
   return /^[\s\p{Z}\p{Cf}]*$/u.test(text)
 }
 
-/** Why a string cannot be stored as it is, or undefined. */
+/** Returns the reason why a string cannot be stored unchanged, or undefined. */
 export function unstorable(text: string): string | undefined {
   if (text.includes('\0')) return 'contains a NUL character'
   if (!text.isWellFormed()) return 'contains a lone surrogate'

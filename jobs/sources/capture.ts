@@ -9,7 +9,7 @@ import { renameDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { SourceFile } from './list.ts'
 
-/** A source whose exact bytes lie in the artifact store under their SHA-256. */
+/** A source whose exact bytes are in the artifact store under their SHA-256. */
 export interface CapturedSource {
   readonly sourceName: string
   readonly mediaType: string
@@ -17,14 +17,17 @@ export interface CapturedSource {
   readonly bytes: number
 }
 
-/** Id of a snapshot row: the same bytes under the same name in the same knowledge base are the same snapshot. */
+/**
+ * Returns the id of a snapshot row. The same bytes under the same name in the same knowledge base are the same
+ * snapshot.
+ */
 export function snapshotId(knowledgeBaseId: string, sourceName: string, sha256Hex: string): string {
   return derivedUuid('snapshot', knowledgeBaseId, sourceName, sha256Hex)
 }
 
 /**
- * Copies the exact bytes of each file into the store, in order; a snapshot already there is kept. When this returns,
- * every snapshot is on disk.
+ * Copies the exact bytes of each file into the store, in order; an existing snapshot is kept. On return, every snapshot
+ * is on disk.
  * @throws OperatorError for a file that is too large, not a regular file, outside its folder, or changed while it was
  * read.
  */
@@ -61,7 +64,7 @@ async function openSource(file: SourceFile): Promise<FileHandle> {
   const folder = root.endsWith(sep) ? root : `${root}${sep}`
   if (!path.startsWith(folder))
     throw new OperatorError(`${file.sourceName} is a link that leads out of ${file.root}: put the file itself there`)
-  // A pipe or device would block when opened, so its kind is asked first.
+  // Opening a pipe or device would block, so the kind of file is checked first.
   const found = await stat(path)
   if (!found.isFile()) throw new OperatorError(`${file.sourceName} is not a regular file: remove it from the folder`)
   if (found.size > BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
@@ -74,7 +77,7 @@ function tooLarge(sourceName: string): OperatorError {
   )
 }
 
-/** Hashes the file from its first byte, handing each block to `write` where one is given. */
+/** Hashes the file from its first byte and passes each block to `write`, if given. */
 async function readThrough(
   source: FileHandle,
   sourceName: string,
@@ -95,8 +98,8 @@ async function readThrough(
 }
 
 /**
- * Temporary name, fsync, rename; what was copied is hashed again, so a file that changed in between never gets a name
- * that lies.
+ * Copies to a temporary name, calls fsync and renames. The copy is hashed too, so a file that changed meanwhile never
+ * gets a name with the wrong hash.
  */
 async function copyDurably(source: FileHandle, sourceName: string, target: string, sha256Hex: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true })

@@ -22,9 +22,9 @@ export interface SourceFile {
 }
 
 /**
- * The files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every `*.md`
- * and `*.markdown` of the folder's tree, in whatever case; one without front matter is captured too, so that the import
- * reports it.
+ * Lists the files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every
+ * `*.md` and `*.markdown` of the folder's tree, in any case. A file without front matter is captured too, so that the
+ * import reports it.
  * @throws OperatorError when there is nothing to read, or a link leads out of the folder.
  */
 export async function listSourceFiles(path: string, format: SourceFormat): Promise<readonly SourceFile[]> {
@@ -81,8 +81,9 @@ async function markdownFiles(root: string): Promise<readonly SourceFile[]> {
 }
 
 /**
- * What an import of this folder leaves out because it is no Markdown: names as in `listSourceFiles`, sorted. Hidden
- * files, and files in hidden folders, are no part of a corpus. A JSONL corpus is one file, which leaves nothing out.
+ * Lists the files that an import of this folder leaves out because they are not Markdown: names as in
+ * `listSourceFiles`, sorted. Hidden files, and files in hidden folders, are not part of a corpus. A JSONL corpus is one
+ * file and leaves nothing out.
  */
 export async function listFilesLeftOut(path: string, format: SourceFormat): Promise<readonly string[]> {
   const root = await existing(path)
