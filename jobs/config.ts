@@ -5,7 +5,7 @@ import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { SETTINGS } from '#core/platform/settings.ts'
 
-/** The job worker. */
+/** Variables of the job worker. */
 export const JOBS_VARIABLES = {
   DATABASE_URL: SETTINGS.DATABASE_URL,
   REDIS_URL: SETTINGS.REDIS_URL,
@@ -36,7 +36,7 @@ export const JOBS_VARIABLES = {
   },
 } as const satisfies Record<string, Variable<unknown>>
 
-/** The operator's command line. */
+/** Variables of the operator's command line. */
 export const OPERATOR_VARIABLES = {
   DATABASE_URL: SETTINGS.DATABASE_URL,
   REDIS_URL: SETTINGS.REDIS_URL,
@@ -62,7 +62,7 @@ export function jobsConfig(): JobsConfig {
   return readConfig(JOBS_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values))
 }
 
-/** A command asks for those of `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */
+/** A command reads only the `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */
 export function operatorConfig<V extends Variables>(variables: V): ConfigOf<V> {
   return readConfig(variables, process.env)
 }

@@ -15,7 +15,7 @@ const kept = {
   stackTraceLimit: 3,
 }
 
-/** Attempts, backoff and how many finished jobs are remembered. A job id is the id of its row, so a row has one job. */
+/** Attempts, backoff and the number of finished jobs kept. A job id is the id of its row, so a row has one job. */
 const JOB_OPTIONS = {
   build: {
     attempts: BOUNDS.buildAttemptsMax,
@@ -37,8 +37,8 @@ const JOB_OPTIONS = {
 } as const
 
 /**
- * The connection of queues and workers: commands wait for Redis to come back instead of failing.
- * `failFast` is for a command line, which had better say that Redis is away.
+ * Opens the connection of queues and workers. Commands wait until Redis is reachable again instead of failing. A
+ * command line sets `failFast`, so that it reports an unreachable Redis.
  */
 export function openQueueRedis(
   url: string,
@@ -54,7 +54,7 @@ export function openQueueRedis(
   return redis
 }
 
-/** @throws OperatorError when Redis may evict keys: a queue that loses keys loses jobs. */
+/** @throws OperatorError when Redis may evict keys, since an evicted key is a lost job. */
 export async function assertNothingEvicted(redis: Redis): Promise<void> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
   if (policy !== 'noeviction')
@@ -66,7 +66,7 @@ export async function assertNothingEvicted(redis: Redis): Promise<void> {
 
 export type JobQueue = Queue<JobPayload>
 
-/** Close the queue before its connection. */
+/** The queue must be closed before its connection. */
 export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
   const queue: JobQueue = new Queue(name, {
     connection: redis,
@@ -79,12 +79,12 @@ export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
   return queue
 }
 
-/** Asks for a build whose row exists. Asking twice makes one job. */
+/** Enqueues a build whose row exists; idempotent. */
 export async function enqueueBuild(queue: JobQueue, buildId: string): Promise<void> {
   await queue.add('build', { id: buildId }, { jobId: buildId })
 }
 
-/** Asks for an activation whose row exists. Asking twice makes one job. */
+/** Enqueues an activation whose row exists; idempotent. */
 export async function enqueueActivation(queue: JobQueue, activationId: string): Promise<void> {
   await queue.add('activate', { id: activationId }, { jobId: activationId })
 }

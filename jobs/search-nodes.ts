@@ -21,7 +21,7 @@ export interface Projection {
 
 export interface Prepared {
   readonly loaded: readonly SearchNodeClient[]
-  /** Addresses of nodes that do not answer: they are not live, and load what is active when they come back. */
+  /** Addresses of nodes that do not answer. They are not live and load the active version when they return. */
   readonly unreachable: readonly string[]
   /** Live nodes that could not load it, each with its reason. */
   readonly failed: readonly { readonly address: string; readonly reason: string }[]
@@ -33,8 +33,8 @@ export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | und
 }
 
 /**
- * Loads a projection on every live node side by side; idempotent. A node whose connection breaks meanwhile is asked
- * again: it is away only if its status is, and one that answers but does not load has failed.
+ * Loads a projection on every live node concurrently; idempotent. A node whose connection breaks is asked for its
+ * status again. A node without a status is unreachable; a node that answers but does not load has failed.
  */
 export async function prepareOnLiveNodes(
   nodes: readonly SearchNodeClient[],

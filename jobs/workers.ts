@@ -27,19 +27,19 @@ export interface JobsDeps {
   readonly settle: (reservationId: string) => Promise<'refunded' | 'failed' | 'not-open'>
   readonly buildConcurrency: number
   readonly log: Log
-  /** Of the processes that builds run in; the worker's own if absent. */
+  /** Environment of the build processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
 }
 
 export interface Jobs {
   /**
-   * Kills running builds and breaks off loading versions (both go back to the queue), finishes everything else, closes
-   * workers and queues.
+   * Kills running builds and aborts the loading of versions; both return to the queue. Finishes all other jobs, then
+   * closes workers and queues.
    */
   close(): Promise<void>
 }
 
-/** Starts a worker for every queue, and the clock of the maintenance jobs. */
+/** Starts a worker for every queue, and the schedule of the maintenance jobs. */
 export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   const stopping = new AbortController()
   const queues = {
@@ -104,9 +104,7 @@ const SCHEDULE = {
   tidy: BOUNDS.garbageCollectionEveryMs,
 } as const
 
-/**
- * The clock of the maintenance jobs lives in Redis and is lost with it: it is wound up again wherever it is missing.
- */
+/** Restores missing schedules of the maintenance jobs. Redis holds the schedules, so they are lost with it. */
 async function keepSchedule(queue: JobQueue): Promise<void> {
   for (const [id, every] of Object.entries(SCHEDULE)) {
     if ((await queue.getJobScheduler(id)) === undefined)
@@ -115,7 +113,8 @@ async function keepSchedule(queue: JobQueue): Promise<void> {
 }
 
 /**
- * Jobs on a clock. A run that takes longer than its interval is not joined by another of the same kind in this process.
+ * Processes scheduled jobs. A run that exceeds its interval does not overlap with another of the same kind in this
+ * process.
  */
 function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQueue): Processor<JobPayload, void> {
   const running = new Set<string>()

@@ -2,9 +2,12 @@ import { appendLedgerEntries } from '#core/db/ledger.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 
-/** Appends entries for many jobs at once: ids are collected for a moment and go into one statement. */
+/**
+ * Appends entries by group commit: ids of many jobs are collected for `ledgerAppendCollectMs` and go into one
+ * statement.
+ */
 export interface LedgerAppender {
-  /** Resolves when the entry is committed, or was there already. */
+  /** Resolves when the entry is committed or exists already. */
   append(reservationId: string): Promise<void>
 }
 

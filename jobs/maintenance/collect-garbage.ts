@@ -16,11 +16,11 @@ export interface GarbageCollectionDeps {
 }
 
 /**
- * Removes from the artifact store what killed processes left behind: work folders and unfinished artifacts of builds
- * that are over, whole artifacts of builds that failed, and temporary files that nobody wrote to for a day. A build
- * that is over never runs again, so nothing in use goes; what no build of this database explains stays. Bounded, and
- * may be repeated or run side by side.
- * @returns how many folders and files went.
+ * Removes the leftovers of killed processes from the artifact store. These are work folders and unfinished artifacts of
+ * ended builds, complete artifacts of failed builds, and temporary files without a write for a day. An ended build
+ * never runs again, so nothing in use is removed. Files of no build in this database stay. A run is bounded, and may be
+ * repeated or run concurrently.
+ * @returns the number of folders and files removed.
  */
 export async function collectGarbage(deps: GarbageCollectionDeps): Promise<number> {
   const removed =
@@ -29,7 +29,7 @@ export async function collectGarbage(deps: GarbageCollectionDeps): Promise<numbe
   return removed
 }
 
-/** Names carry the build's id. */
+/** Names contain the build's id. */
 async function collectWorkFolders({ database, store }: GarbageCollectionDeps): Promise<number> {
   const names = (await namesIn(dirname(store.workFolder('any'))))
     .filter((name) => z.uuid().safeParse(name).success)
@@ -39,7 +39,7 @@ async function collectWorkFolders({ database, store }: GarbageCollectionDeps): P
   return ended.length
 }
 
-/** Names carry the projection's id, which follows from the build's. */
+/** Names contain the projection's id, which is derived from the build's id. */
 async function collectArtifacts({ database, store }: GarbageCollectionDeps): Promise<number> {
   const names = await namesIn(dirname(store.artifactFolder('any')))
   const whole = new Set(names)
@@ -59,7 +59,7 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
   return removed
 }
 
-/** Snapshots lie in folders named after the first two digits of their SHA-256. */
+/** Snapshots are in folders named after the first two digits of their SHA-256. */
 async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
   const snapshots = dirname(dirname(store.snapshotFile('any')))
   const folders = [dirname(store.reportFile('any')), ...(await namesIn(snapshots)).map((name) => join(snapshots, name))]
@@ -79,7 +79,7 @@ async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
   return removed
 }
 
-/** None where there is no such folder. */
+/** Returns no names where there is no such folder. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => [])
 }

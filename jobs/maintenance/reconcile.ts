@@ -17,8 +17,8 @@ export interface ReconcileDeps {
 }
 
 /**
- * Brings every search node that answers to what Postgres says it should hold. A node that is away is asked again at the
- * next run.
+ * Loads and releases projections so that every live search node holds what Postgres says. An unreachable node is tried
+ * again at the next run.
  */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
   const wanted = await wantedProjections(deps.database)
@@ -57,8 +57,8 @@ async function loadMissing({ node, held }: HeldBy, wanted: readonly Projection[]
 }
 
 /**
- * What may go is read, and let go, while no activation is under way: a version that is about to become active is never
- * released.
+ * Reads and releases unwanted projections while no activation is in progress. A version that is about to become active
+ * is therefore never released.
  */
 async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly HeldBy[]): Promise<void> {
   await inTransaction(database, async (client) => {
@@ -72,8 +72,8 @@ async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly
 }
 
 /**
- * Wanted now, or so lately that a request may still be pinned to it. It follows from the rows alone, so any worker may
- * run this.
+ * Returns projections that are wanted now, or were wanted so recently that a request may still be pinned to them. The
+ * result depends on database rows alone, so any worker may run this.
  */
 async function keptProjections(client: Queryable): Promise<ReadonlySet<string>> {
   const wanted = await wantedProjections(client)

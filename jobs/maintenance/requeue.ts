@@ -15,8 +15,9 @@ export interface RequeueDeps {
 }
 
 /**
- * Postgres is the truth, the queue only a bell: an unfinished row whose job was lost with Redis gets its job again, and
- * one whose job gave up is ended. A job that is there keeps its place, since it has the id of its row.
+ * Restores the queue from Postgres, which is the source of truth. An unfinished row whose job was lost with Redis gets
+ * a new job. A row whose job failed permanently is ended. An existing job keeps its place, since it has the id of its
+ * row.
  */
 export async function requeue(deps: RequeueDeps): Promise<void> {
   for (const id of await unfinishedBuilds(deps.database, BOUNDS.requeueMax)) {
@@ -43,12 +44,12 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
 }
 
 /**
- * Why the row's job gave up; undefined where it is waiting, running or gone. A job that ended without ending its row
- * makes room for another.
+ * Returns why the row's job failed permanently; undefined where it is waiting, running or missing. A job that completed
+ * without ending its row is removed to make room for another.
  */
 async function failureOf(queue: JobQueue, id: string): Promise<string | undefined> {
   const job = await queue.getJob(id)
   const state = await job?.getState()
   if (state === 'completed') await job?.remove()
-  return state === 'failed' ? (job?.failedReason ?? 'for a reason unknown') : undefined
+  return state === 'failed' ? (job?.failedReason ?? 'unknown reason') : undefined
 }

@@ -18,8 +18,8 @@ export interface Swept {
 }
 
 /**
- * Leaves no reservation unsettled and no finished one without its entry, a bounded batch at a time. Every step may be
- * repeated or run side by side: a settlement holds only while the reservation is open, an entry exists once.
+ * Settles overdue reservations and appends missing ledger entries, one bounded batch at a time. Every step may be
+ * repeated or run concurrently: only an open reservation is settled, and an entry exists once.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
   const settled = await settleOverdue(deps)
@@ -31,7 +31,7 @@ export async function sweep(deps: SweepDeps): Promise<Swept> {
   return { settled: settled.length, appended }
 }
 
-/** One that cannot be settled now stays open for the next sweep and does not hold up the others. */
+/** A reservation that cannot be settled now stays open for the next sweep and does not block the others. */
 async function settleOverdue({ database, settle, log }: SweepDeps): Promise<readonly string[]> {
   const settled: string[] = []
   for (const id of await findOpenPastDeadline(database, BOUNDS.sweepBatchMax)) {
