@@ -2,12 +2,12 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 
-/** One variable of a service: what a value must look like, and the sentence the documented table shows. */
+/** One variable of a service: what a value must look like, and the sentence that the README lists. */
 export interface Variable<T> {
   readonly schema: z.ZodType<T, string | undefined>
   readonly help: string
   readonly secret?: true
-  /** Shown in the table; the schema's own default is what counts. */
+  /** Shown in the README; the schema's own default is what counts. */
   readonly fallback?: string
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { configurationTable } from '#test/support/readme/configuration-table.ts'
+import { configurationList } from '#test/support/readme/configuration-list.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
@@ -21,7 +21,7 @@ const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) })
 
 describe('the README', () => {
   test('documents every variable of every process, as the schemas have them', () => {
-    expect(readme).toContain(`<!-- configuration -->\n\n${configurationTable()}\n\n<!-- /configuration -->`)
+    expect(readme).toContain(`<!-- configuration -->\n\n${configurationList()}\n\n<!-- /configuration -->`)
   })
 
   test('names the long commands of package.json, each in a block of its own', () => {
