@@ -10,7 +10,7 @@ import type { Outcome } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
 import { rankingUnder } from './ranking-under.ts'
 
-/** The version that a candidate is to replace, as it is served. */
+/** The served version that a candidate would replace. */
 export interface ActiveVersion {
   readonly versionId: string
   readonly projection: Projection
@@ -20,10 +20,9 @@ export interface ActiveVersion {
 }
 
 /**
- * The candidate's ranking beside that of the active version on the same questions; null without one that search nodes
- * can be asked for.
- * @param limit passages that the candidate was asked for: recall@100 and the candidates that are looked at depend on
- * it.
+ * Compares the candidate's ranking with that of the active version on the same questions. Returns null where there is
+ * no active version that the search nodes can serve.
+ * @param limit number of passages that the candidate was asked for; recall@100 and the set of candidates depend on it.
  */
 export async function compareWithActive(
   active: ActiveVersion | undefined,

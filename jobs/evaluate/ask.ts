@@ -9,11 +9,11 @@ import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Question } from './questions.ts'
 
-/** What a question can be ranked by: its words, its vector, or both as the profile fuses them. */
+/** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
 export type System = (typeof SYSTEMS)[number]
 
-/** What is asked of a question set; qrels stay with the one who asks. */
+/** The part of a question that a search node gets; qrels stay with the evaluation. */
 export type AskedFor = Pick<Question, 'text' | 'filters'>
 const UNFILTERED: AskedFor = { text: '', filters: undefined }
 
@@ -34,16 +34,16 @@ export interface AskContext {
 
 export interface AskSystemsContext extends AskContext {
   readonly systems: readonly System[]
-  /** Passages come with an empty text: who only counts them need not wait for it. */
+  /** Passages have an empty text, which saves time where only ids and scores are needed. */
   readonly withoutText?: boolean
-  /** Passages asked for, at most `searchLimitMax`. */
+  /** Number of passages requested, at most `searchLimitMax`. */
   readonly limit: number
 }
 
 /**
- * Asks every question of every system. Replies are handed on as they come and held by nobody here, so that memory does
- * not grow with them.
- * @param take gets the question's place, the system and what the node sent.
+ * Asks every question of every system. Each reply is passed to `take` on arrival and not kept, so that memory does not
+ * grow with the number of replies.
+ * @param take gets the question's index, the system and the node's reply.
  */
 export async function askSystems<Q extends AskedFor>(
   questions: readonly Q[],
@@ -89,7 +89,7 @@ export async function askOne(
   return system === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
 }
 
-/** As the gateway does: the profile's re-ranker orders the first passages anew. */
+/** Re-ranks the first passages with the profile's re-ranker, as the gateway does. */
 async function reranked(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
   const { reranker: parameters } = context.profile
   if (parameters === null) return await search(request, turn, context)
@@ -106,8 +106,8 @@ async function reranked(request: SearchQuery, turn: number, context: AskContext)
 }
 
 /**
- * What exact search is compared with: the rows of the artifact that the vector alone finds among some of them, best
- * first.
+ * Returns the rows that a search by the vector alone finds among the allowed rows, best first. They are compared with
+ * exact search.
  * @param onlyRows bit row % 8 of byte row / 8.
  */
 export async function findRows(
@@ -134,7 +134,7 @@ export async function findRows(
   return passages.map(({ row }) => row)
 }
 
-/** Spreads requests over the nodes and moves on to the next node where one fails. */
+/** Distributes requests over the nodes and tries the next node where one fails. */
 async function search(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
   for (let attempt = 0; ; attempt++) {
     const node = context.nodes[(turn + attempt) % context.nodes.length]
@@ -148,12 +148,12 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
   }
 }
 
-/** The one place that says how each system is asked for: a search node ranks by what it is given. */
+/** Defines the input of each system; a search node ranks by the inputs that it gets. */
 function inputsFor(system: System, text: string, vector: Float32Array): Pick<SearchQuery, 'vector' | 'text'> {
   return { vector: system === 'lexical' ? undefined : vector, text: system === 'dense' ? '' : text }
 }
 
-/** What a caller entitled to the whole version would be pinned to, narrowed by the question's own filters. */
+/** Returns the filters of a caller who is entitled to the whole version, narrowed by the question's own filters. */
 function filtersOf(question: AskedFor, { facets, profile, day }: AskContext): Filters {
   const own = question.filters ?? {}
   return {

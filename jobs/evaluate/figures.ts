@@ -19,7 +19,7 @@ export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFi
 
 /**
  * Fits the decision on the labelled questions, with cross-validation.
- * @returns undefined where the labels are too few or of one kind.
+ * @returns undefined where there are too few labels, or labels of one kind only.
  */
 export function fitDecision(
   questions: readonly QueryWithQrels[],
@@ -34,15 +34,15 @@ export function fitDecision(
 }
 
 /**
- * The decision of a profile, and what it observes on the labelled questions: from models that had not seen them, where
- * it was fitted on them.
+ * The decision of a profile and its scores on the labelled questions. Where the decision was fitted on them, the scores
+ * come from cross-validation.
  */
 export interface Decision {
   readonly calibration: Calibration
   readonly scored: Fitted['outOfFold']
 }
 
-/** The decision that is fitted, or the default where there is too little to fit one. */
+/** Returns the fitted decision, or the default where there are too few labels to fit one. */
 export function decisionOf(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
@@ -53,7 +53,7 @@ export function decisionOf(
   return { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, questions, outcomes) }
 }
 
-/** The labelled questions under a decision that was not fitted on them. */
+/** Scores the labelled questions under a decision that was not fitted on them. */
 export function scoredBy(
   calibration: Calibration,
   questions: readonly QueryWithQrels[],
@@ -67,7 +67,7 @@ export function scoredBy(
   })
 }
 
-/** As the gateway observes it: 0 where nothing was found. */
+/** Returns the observed value as the gateway computes it; 0 where nothing was found. */
 export function observedValue(calibration: Calibration, { top, predictors }: Outcome): number {
   return top.length === 0 ? 0 : probability(calibration, PREDICTORS, predictors)
 }

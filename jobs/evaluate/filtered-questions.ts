@@ -5,7 +5,7 @@ import type { AskContext } from './ask.ts'
 import { measureFilteredRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
 
-/** Filtered recall with the vectors of some of the questions, spread evenly over them. */
+/** Measures filtered recall with the vectors of an evenly spaced sample of the questions. */
 export async function filteredRecallOf(
   artifact: { readonly folder: string; readonly passages: number; readonly embedding: EmbeddingSpace },
   questions: readonly { readonly text: string }[],

@@ -8,9 +8,8 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 /** Shares of the passages that a filter allows, in percent. */
 export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const
 /**
- * How a filter stands to the query: it keeps rows whatever they say; it keeps those nearest to the query; it keeps
- * those farthest from it, so that the query's own neighbourhood is excluded, which is where filtered graph search
- * fails.
+ * Relation of a filter to the query. `random` keeps rows regardless of content; `near` keeps the rows nearest to the
+ * query; `far` keeps the farthest rows. `far` excludes the query's neighbourhood, where filtered graph search fails.
  */
 export const FILTER_KINDS = ['random', 'near', 'far'] as const
 export type FilterKind = (typeof FILTER_KINDS)[number]
@@ -18,7 +17,7 @@ export type FilteredRecall = Readonly<Record<FilterKind, Readonly<Record<string,
 
 export const FILTERED_RECALL_MIN = 0.98
 const TOP_K = 10
-/** Rows closer to each other than float32 can tell are as good as each other. */
+/** Similarities that differ by less than float32 precision count as equal. */
 const TIE = 1e-6
 const BLOCK_ROWS = 4_096
 
@@ -29,8 +28,8 @@ export interface FilteredRecallInput {
   /** Unit length. */
   readonly queries: readonly Float32Array[]
   /**
-   * The rows that a search node finds among those of a bitset (bit row % 8 of byte row / 8), by the vector alone, best
-   * first.
+   * Returns the rows that a search node finds by the vector alone among those of a filter bitset, best first. A row is
+   * bit row % 8 of byte row / 8.
    */
   readonly find: (query: Float32Array, onlyRows: Buffer, limit: number) => Promise<readonly number[]>
   readonly signal: AbortSignal
@@ -38,9 +37,9 @@ export interface FilteredRecallInput {
 }
 
 /**
- * Recall@10 of the search as it is served against exact scoring of every allowed row from float32, the mean over the
- * queries, for filters of every kind and selectivity. Where fewer than ten rows are allowed, of those. The filters
- * follow from query number and rows alone.
+ * Measures recall@10 of the served search against exact float32 scoring of every allowed row, for filters of every kind
+ * and selectivity. Each value is the mean over the queries. Where fewer than ten rows are allowed, recall refers to
+ * those. The filters depend on query number and rows alone.
  */
 export async function measureFilteredRecall(input: FilteredRecallInput): Promise<FilteredRecall> {
   const { queries, rows, signal } = input
@@ -76,7 +75,7 @@ export async function measureFilteredRecall(input: FilteredRecallInput): Promise
   return sums
 }
 
-/** The least recall over the kinds of filter, by selectivity. */
+/** Returns the lowest recall over the kinds of filter, by selectivity. */
 export function leastRecall(recall: FilteredRecall): Readonly<Record<string, number>> {
   return Object.fromEntries(
     SELECTIVITIES.map((name) => [name, Math.min(...FILTER_KINDS.map((kind) => recall[kind][name] ?? 0))]),
@@ -105,8 +104,8 @@ async function similaritiesOf(
 }
 
 /**
- * Of the ten best allowed rows (all, where there are fewer) the share that was found; a row as similar as the tenth is
- * as good as it.
+ * Returns the share of the ten best allowed rows (all, where there are fewer) that was found. A row as similar as the
+ * tenth counts as found.
  */
 function recallOf(found: readonly number[], allowed: Uint32Array, similarities: Float64Array): number {
   const wanted = Math.min(TOP_K, allowed.length)
@@ -128,7 +127,7 @@ function bitsetOf(rows: Uint32Array, total: number): Buffer {
   return bits
 }
 
-/** All rows in an order that looks random (Fisher–Yates) and follows from the seed. */
+/** Returns all rows in a pseudo-random order (Fisher–Yates) that depends on the seed alone. */
 function shuffledRows(rows: number, seed: number): Uint32Array {
   const random = mulberry32(seed)
   const order = Uint32Array.from({ length: rows }, (_, row) => row)

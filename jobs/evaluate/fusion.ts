@@ -6,13 +6,13 @@ import { compareRankings } from './metrics/comparison.ts'
 import { rankingUnder, sampleWithQrels } from './ranking-under.ts'
 
 const WEIGHTS = [0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7] as const
-/** Passages of each list: as nDCG@10 looks at. */
+/** Passages of each list, the depth of nDCG@10. */
 const LIMIT = 10
 
 /**
- * The profile with the share of the vectors that ranks a question set best, if that is better than the profile's own
- * beyond the interval of the difference in nDCG@10. Weights that fit one corpus ruin another (decision 0008), so
- * nothing is changed on little evidence.
+ * Returns the profile with the share of the vectors that ranks a question set best. The share changes only if the whole
+ * interval of the difference in nDCG@10 lies above zero. Weights that fit one corpus degrade another (decision 0008),
+ * so a change needs strong evidence.
  */
 export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
@@ -30,8 +30,8 @@ export async function fitFusion(questions: readonly QueryWithQrels[], context: A
 }
 
 /**
- * The profile with a re-ranker, if it ranks the question set better beyond the interval of the difference in nDCG@10:
- * published results show re-rankers wrecking regulatory search, so it has to show that it helps on this one.
+ * Returns the profile with a re-ranker, if the whole interval of the difference in nDCG@10 lies above zero. Published
+ * results show that re-rankers can degrade regulatory search, so a gain on this question set is required.
  */
 export async function tryReranker(
   reranker: ProfileParameters['reranker'],

@@ -7,7 +7,7 @@ import type { Gate } from './page/evaluation-report.ts'
 
 export const RECALL_MIN = 0.9
 
-/** What a candidate must reach before it may be activated. Its files were verified before it was asked anything. */
+/** Returns the gates that a candidate must pass before activation. Its files are verified before the evaluation. */
 export function gatesOf(
   hybrid: SystemFigures,
   decision: DecisionFigures | undefined,

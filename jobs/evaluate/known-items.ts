@@ -3,11 +3,11 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
 /**
- * Known-item questions for a version without a question set: a sample of at most 200 passages in force, each asked for
- * by its heading and the opening words of its own text. This tells whether the version finds what it holds, not how
- * well it understands questions. The sample follows from the passages alone: those with the smallest ids, which are
- * hashes of their content, less those whose text another passage repeats.
- * @param passages reads them once more each time it is called.
+ * Makes known-item questions for a version without a question set: at most 200 passages in force, each asked for by its
+ * heading and opening words. They measure whether the version finds its own passages, not how well it understands
+ * questions. The sample depends on the passages alone: those with the smallest ids, which are hashes of their content.
+ * Passages whose text occurs twice are excluded.
+ * @param passages reads the passages again on each call.
  */
 export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
@@ -74,12 +74,12 @@ function isServed(passage: PassageRecord, day: string): boolean {
   )
 }
 
-/** Heading first, as people name what they look for; cut to the length a caller may send. */
+/** Joins heading and extract, heading first as in a user's question, cut to the length that a caller may send. */
 function questionOf(heading: string, extract: string): string {
   return [...`${heading} ${extract}`.trim()].slice(-BOUNDS.queryCharactersMax).join('')
 }
 
-/** Undefined where the text has too few words to say something. */
+/** Returns undefined where the text is too short for a question. */
 function extractOf(text: string): string | undefined {
   const plain = text.replaceAll(/\s+/gu, ' ').trim()
   if (plain.length < BOUNDS.extractCharactersMin) return undefined

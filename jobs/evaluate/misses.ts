@@ -6,14 +6,14 @@ import { observedValue } from './figures.ts'
 import type { Decision } from './figures.ts'
 
 export interface Misses {
-  /** The worst of each kind: the surest mistakes, and what was found and yet held back for the greatest doubt. */
+  /** The worst of each kind: wrong abstentions by ascending, all others by descending observed value. */
   readonly misses: readonly Miss[]
   readonly misses_total: number
 }
 
 /**
- * Questions whose evidence is not among the first ten records, and questions that were wrongly answered or not
- * answered. Where the decision was fitted on the questions, the observed value is the one from cross-validation.
+ * Lists questions whose evidence is not among the first ten records, and questions with a wrong decision. Where the
+ * decision was fitted on the questions, the observed value is the one from cross-validation.
  */
 export function missesOf(
   questions: readonly QueryWithQrels[],

@@ -6,16 +6,16 @@ import { rankingFigures } from './metrics/ranking.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
-/** What a caller asks for. */
+/** Number of passages in a timed request, as a caller requests. */
 const TIMED_LIMIT = 10
 
-/** What is kept of one system's reply: never the passages. */
+/** The result of one system for one question, without the passages. */
 export interface Outcome {
   /** Undefined when nothing is judged relevant to the question. */
   readonly figures: RankingFigures | undefined
   /** The first records and their scores, best first. */
   readonly top: readonly { readonly record: string; readonly score: number }[]
-  /** What the node says of the list; empty where it says nothing. */
+  /** Query performance predictors of the list; empty where the node sends none. */
   readonly predictors: readonly number[]
 }
 
@@ -23,8 +23,8 @@ export interface Outcome {
 export type Outcomes = Readonly<Record<System, readonly Outcome[]>>
 
 /**
- * Asks every question of every system, to the depth of recall@100.
- * @param limit passages asked for: more than 100 where records were cut into several.
+ * Asks every question of every system, deep enough for recall@100.
+ * @param limit number of passages requested: more than 100 where records were cut into several.
  */
 export async function askQuestions(
   questions: readonly QueryWithQrels[],
@@ -43,8 +43,9 @@ export async function askQuestions(
 }
 
 /**
- * Judges at the level of records: one that was cut into several passages counts once, at its best place. A record that
- * has the question's own id is passed over, as BEIR's evaluation does: some of its sets ask with the text of a record.
+ * Judges records, not passages: a record that was cut into several passages counts once, at its best rank. A record
+ * with the question's own id is skipped, as in BEIR's evaluation, since some BEIR sets use the text of a record as a
+ * question.
  */
 export function outcomeOf(
   { id, qrels, quoted }: Pick<QueryWithQrels, 'id' | 'qrels' | 'quoted'>,
@@ -66,8 +67,8 @@ export interface Latency {
 }
 
 /**
- * Milliseconds from a question's text to its passages, embedding included, one question at a time; a sample spread
- * evenly over the questions.
+ * Measures milliseconds from a question's text to its passages, including embedding, one question at a time. It uses an
+ * evenly spaced sample of the questions.
  */
 export async function timeSystems(
   questions: readonly QueryWithQrels[],
@@ -93,7 +94,7 @@ export async function timeSystems(
   return { lexical: percentiles(timed.lexical), dense: percentiles(timed.dense), hybrid: percentiles(timed.hybrid) }
 }
 
-/** By nearest rank. */
+/** Computes percentiles by nearest rank. */
 function percentiles(values: readonly number[]): Latency {
   const ascending = values.toSorted((a, b) => a - b)
   const at = (share: number): number => ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? 0

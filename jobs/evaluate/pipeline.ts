@@ -38,7 +38,7 @@ export interface EvaluationInput {
   readonly targetRisk: number
   /** SHA-256 (hex) of a question set in the store; undefined: known items. */
   readonly questionsSha256: string | undefined
-  /** What is served now; undefined: nothing. */
+  /** The version that is served now; undefined: none. */
   readonly active: ActiveVersion | undefined
   readonly store: ArtifactStore
   readonly embedder: Embedder
@@ -46,7 +46,7 @@ export interface EvaluationInput {
   /** Null: none. */
   readonly rerankerToTry: ProfileParameters['reranker']
   readonly nodes: readonly SearchNodeClient[]
-  /** UTC day that "in force" is judged by. */
+  /** UTC day on which "in force" is evaluated. */
   readonly day: string
   readonly signal: AbortSignal
   readonly onProgress: (done: number, total: number) => void
@@ -54,18 +54,17 @@ export interface EvaluationInput {
 
 export interface Evaluated {
   readonly report: EvaluationReport
-  /** The profile with what was fitted: fusion, and the decision. */
+  /** The profile with the fitted fusion and decision. */
   readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
 }
 
-/** Records that a question's ranking is judged by: enough for recall@100. */
+/** Number of passages per question; enough for recall@100. */
 const DEPTH = BOUNDS.searchLimitMax
 
 /**
- * Loads the candidate on the search nodes and asks it as a caller would be answered: real search, real vectors,
- * mandatory filters. In order: fit the fusion → try a re-ranker → ask → fit the decision → time → recall under filters
- * → compare with what is active → judge. The artifact's integrity has been verified before, and each node verifies it
- * again when it loads.
+ * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.
+ * The order is: fit the fusion → try a re-ranker → ask → fit the decision → time → recall under filters → compare with
+ * the active version → judge. The artifact's integrity is verified before, and each node verifies it again on loading.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
@@ -99,7 +98,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   return { report, profile: { ...profile, calibration: decision.calibration } }
 }
 
-/** Known items are found by their own words: nothing can be fitted to them. */
+/** Fits the ranking to a question set. Known items are not fitted, since they are found by their own words. */
 async function fitRanking(
   reranker: EvaluationInput['rerankerToTry'],
   questions: readonly QueryWithQrels[],
@@ -109,7 +108,7 @@ async function fitRanking(
   return await tryReranker(reranker, questions, { ...context, profile })
 }
 
-/** Not the corpus's fault: search nodes may come back, so the build is tried again. */
+/** Temporary failure, independent of the corpus: search nodes may return, so the build is retried. */
 class NoSearchNodeError extends Error {
   override readonly name = 'NoSearchNodeError'
   constructor(reasons: readonly string[]) {

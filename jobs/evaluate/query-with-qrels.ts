@@ -1,23 +1,28 @@
 import type { Qrels } from './metrics/ranking.ts'
 import type { Question } from './questions.ts'
 
-/** A question with all that its answer is judged by. */
+/** A question with everything its answer is judged by. */
 export interface QueryWithQrels {
   readonly id: string
   readonly text: string
-  /** Relevance by source id; empty where nothing counts for the ranking. */
+  /** Relevance by source id; empty where the question has no relevant record. */
   readonly qrels: Qrels
-  /** Undefined: no part of the abstention figures. */
+  /** Undefined: the question is not part of the abstention figures. */
   readonly answerable: boolean | undefined
   /** Questions of one group stay together in cross-validation; undefined: a group of its own. */
   readonly group: string | undefined
-  /** Its text is quoted from a passage: it asks for that one, not for the provisions that the text happens to name. */
+  /**
+   * True if the text is quoted from a passage. The question then asks for that passage, not for provisions that the
+   * text names.
+   */
   readonly quoted: boolean
-  /** What narrows it, as a caller would. */
+  /** Filters of the question, as a caller sends them. */
   readonly filters: Question['filters']
 }
 
-/** Of a question set: a question without a relevant passage is one that the corpus does not answer. */
+/**
+ * Converts a question of a question set. A question without a relevant passage is one that the corpus does not answer.
+ */
 export function queryWithQrels({ id, text, relevant, filters }: Question): QueryWithQrels {
   return {
     id,

@@ -5,8 +5,9 @@ import { OperatorError } from '#core/platform/errors.ts'
 const list = z.array(z.string().min(1)).min(1).max(BOUNDS.filterValuesMax)
 
 /**
- * One line of a question set. `relevant` names the passages that answer it by their `source_id`; empty: the corpus has
- * no answer. `filters` narrows this question, as a caller would; `in_force_on` asks as of another UTC day than today.
+ * One line of a question set. `relevant` holds the `source_id` of each passage that answers the question; empty: the
+ * corpus has no answer. `filters` narrows the question, as in a caller's request. `in_force_on` sets another UTC day
+ * than today.
  */
 const questionSchema = z.object({
   id: z.string().min(1).max(200),
@@ -26,8 +27,8 @@ const questionSchema = z.object({
 export type Question = z.infer<typeof questionSchema>
 
 /**
- * Reads a question set, one JSON object a line; blank lines are passed over.
- * @throws OperatorError naming the first line that does not fit.
+ * Reads a question set, one JSON object per line; blank lines are skipped.
+ * @throws OperatorError naming the first invalid line.
  */
 export function parseQuestions(jsonl: string): readonly Question[] {
   const questions: Question[] = []

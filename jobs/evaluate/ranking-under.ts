@@ -7,8 +7,8 @@ import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
 /**
- * Questions that something is judged relevant to, at most `comparedQuestionsMax`, spread evenly: enough to tell one
- * ranking from another.
+ * Returns questions with qrels, an evenly spaced sample of at most `comparedQuestionsMax`: enough to distinguish two
+ * rankings.
  */
 export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
   const judged = questions.filter(({ qrels }) => qrels.size > 0)
@@ -18,7 +18,7 @@ export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly 
   )
 }
 
-/** Figures by question id when passages are ranked under a profile. @param limit passages of each list. */
+/** Returns the figures by question id under a profile. @param limit passages of each list. */
 export async function rankingUnder(
   profile: ProfileParameters,
   questions: readonly QueryWithQrels[],

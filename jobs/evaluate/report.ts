@@ -15,7 +15,7 @@ import type { EvaluationReport } from './page/evaluation-report.ts'
 export interface ReportInput {
   readonly kind: EvaluationReport['kind']
   readonly dataset: string
-  /** Null: a version that is thrown away, which has no gates to pass. */
+  /** Null: a temporary version, which has no gates. */
   readonly versionId: string | null
   /** SHA-256 (hex) of the file of questions; null: none. */
   readonly questionSet: string | null
@@ -30,7 +30,7 @@ export interface ReportInput {
   readonly missing: readonly string[]
 }
 
-/** Everything that was measured: what is stored with a version, and what its page shows. */
+/** Returns all measurements, as stored with a version and shown on its page. */
 export function reportOf(input: ReportInput): EvaluationReport {
   const { questions, outcomes, decision, latency, filteredRecall, missing } = input
   const unanswerable = questions.filter(({ answerable }) => answerable === false).length
@@ -67,8 +67,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
 }
 
 /**
- * What `--json` writes: the figures alone, whose names and meanings stay. `abstention` is null without labels to take
- * it from.
+ * Returns the figures that `--json` writes; their names and meanings are stable. `abstention` is null without labels.
  */
 export function figuresOf({
   dataset,

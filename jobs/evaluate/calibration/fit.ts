@@ -9,14 +9,14 @@ import { thresholdForTarget } from './target-threshold.ts'
 
 const CALIBRATION_FOLDS = 5
 const CALIBRATION_PENALTY = 1
-/** Of each kind of question; fewer say nothing about a risk of one in twenty. */
+/** Minimum for each kind of question; fewer cannot measure a risk of one in twenty. */
 export const CALIBRATION_QUESTIONS_MIN = 20
 
 export interface CalibrationQuestion extends LabelledSample {
   readonly id: string
   /**
-   * Questions of one group stay in one fold, where they share what the model could learn by heart. Absent: each
-   * question by itself.
+   * Questions of one group stay in one fold, since they may share features that the model could memorise. Absent: each
+   * question is its own group.
    */
   readonly group?: string | undefined
 }
@@ -32,16 +32,16 @@ export interface CalibrationOptions {
 
 export interface Fitted {
   readonly calibration: Calibration
-  /** False: no threshold keeps the target on these questions, so that next to nothing will be answered. */
+  /** False: no threshold keeps the target on these questions, so almost nothing is answered. */
   readonly targetReached: boolean
-  /** By question id order: what the figures were computed from. */
+  /** Cross-validation scores in the order of question ids; the figures are computed from them. */
   readonly outOfFold: readonly (ScoredQuestion & { readonly id: string })[]
 }
 
 /**
- * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions; the threshold
- * and every figure come from cross-validation, so that no question speaks for itself. The same questions in any order
- * give the same numbers.
+ * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions. The threshold
+ * and every figure come from cross-validation, so that no question is scored by a model fitted on it. The same
+ * questions in any order give the same numbers.
  * @returns undefined when there are fewer than CALIBRATION_QUESTIONS_MIN questions with or without evidence, or only
  * one group.
  */

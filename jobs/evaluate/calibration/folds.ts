@@ -3,10 +3,10 @@ import { fitLogisticRegression, predict } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 
 /**
- * Deals keys to folds: distinct keys in the order of their SHA-256, one fold after the other, so that equal keys meet
- * in one fold, folds differ by at most one key, and the order of the questions does not matter.
- * @returns the fold of each key, from 0; there are as many folds as asked for, or as distinct keys where these are
- * fewer.
+ * Assigns keys to folds: distinct keys in the order of their SHA-256, round robin. Equal keys share a fold, folds
+ * differ by at most one key, and the order of the questions has no effect.
+ * @returns the fold of each key, from 0. The number of folds is `foldsMax`, or the number of distinct keys if that is
+ * smaller.
  */
 export function dealFolds(keys: readonly string[], foldsMax: number): readonly number[] {
   const hashed = [...new Set(keys)].map((key) => ({ key, hash: createHash('sha256').update(key).digest('hex') }))
@@ -16,7 +16,7 @@ export function dealFolds(keys: readonly string[], foldsMax: number): readonly n
 }
 
 /**
- * The probability of each sample under a model that was fitted without its fold.
+ * Returns the probability of each sample under a model that was fitted without its fold.
  * @param folds of each sample; at least two different ones.
  */
 export function outOfFoldProbabilities(

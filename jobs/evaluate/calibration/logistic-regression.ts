@@ -3,15 +3,16 @@ import type { LogisticModel } from '#core/domain/calibration.ts'
 
 const ITERATIONS_MAX = 50
 const HALVINGS_MAX = 30
-/** Per sample: far below what a probability can show. */
+/** Per sample; too small to affect a probability visibly. */
 const GRADIENT_TOLERANCE = 1e-12
 /**
- * Near the minimum the loss is flat to the last bit while the step still gains digits: so much worse counts as level.
+ * Relative increase of the loss that counts as rounding. Near the minimum the loss is constant in float64 while a step
+ * still improves the weights.
  */
 const LOSS_ROUNDING = 1e-14
-/** Keeps the system solvable where every probability is saturated; far below any curvature that matters. */
+/** Keeps the system solvable where every probability is saturated; negligible against any relevant curvature. */
 const CURVATURE_MIN = 1e-12
-/** A standard deviation below this share of the mean's size is rounding. */
+/** A standard deviation below this share of the absolute mean counts as rounding. */
 const RELATIVE_SPREAD_MIN = 1e-12
 
 export interface LabelledSample {
@@ -22,11 +23,11 @@ export interface LabelledSample {
 }
 
 /**
- * Logistic regression by Newton's method (iteratively reweighted least squares) with halved steps: minimises the summed
- * log loss plus penalty / 2 times the squared length of the coefficients of the standardised features; the intercept is
- * free. The penalty makes the minimum finite and unique for separable, repeated and constant features (the latter get a
- * coefficient of 0). Where all samples are of one kind the coefficients are 0 and the intercept is the log odds by the
- * rule of succession.
+ * Fits a logistic regression by Newton's method (iteratively reweighted least squares) with step halving. Minimises the
+ * summed log loss plus penalty / 2 times the squared length of the coefficients of the standardised features. The
+ * intercept is not penalised. The penalty makes the minimum finite and unique for separable, repeated and constant
+ * features; a constant feature gets a coefficient of 0. Where all samples are of one kind, the coefficients are 0 and
+ * the intercept is the log odds by the rule of succession.
  * @param penalty greater than 0; the inverse of scikit-learn's C.
  * @throws RangeError without samples, or when a feature is missing or not finite.
  */
@@ -48,7 +49,7 @@ export function fitLogisticRegression(samples: readonly LabelledSample[], penalt
   return { means, scales, coefficients, intercept }
 }
 
-/** Probability of each sample under a model. */
+/** Returns the probability of each sample under a model. */
 export function predict(model: LogisticModel, samples: readonly LabelledSample[]): number[] {
   return samples.map(({ features }) => modelProbability(model, features))
 }
@@ -95,8 +96,8 @@ function minimise(problem: Problem, width: number): number[] {
 }
 
 /**
- * The longest of the halved steps that does not raise the loss; undefined when none does, which is the end of what
- * doubles can tell apart.
+ * Takes the longest of the halved steps that does not raise the loss. Returns undefined when every step raises it,
+ * which means that float64 precision is exhausted.
  */
 function descend(
   problem: Problem,

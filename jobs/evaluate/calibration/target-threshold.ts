@@ -2,9 +2,9 @@ import { operatingPoints } from '#jobs/evaluate/metrics/abstention.ts'
 import type { OperatingPoint, ScoredQuestion } from '#jobs/evaluate/metrics/abstention.ts'
 
 export interface TargetThreshold {
-  /** In [0, 1]; answer iff the probability is not less. */
+  /** In [0, 1]; a question is answered if and only if its probability is not less. */
   readonly threshold: number
-  /** Share of the questions answered at the threshold; 0 when the target is out of reach. */
+  /** Share of the questions answered at the threshold; 0 when no threshold reaches the target. */
   readonly coverage: number
   /** Share of the answers without evidence; 0 when nothing is answered. */
   readonly risk: number
@@ -12,12 +12,13 @@ export interface TargetThreshold {
 }
 
 /**
- * The threshold at which most questions with evidence are answered while at most the target share of the answers lacks
- * it and at most one in ten questions without evidence is answered; of equals the highest, midway to the next lower
- * probability seen, so that rounding cannot move a question across. Where even the surest questions exceed the target,
- * only what is surer than everything seen without evidence is answered: midway between the highest such probability and
- * 1, and never below 1 - target, from where on a calibrated probability keeps the target by itself.
- * @param questions with probabilities from models that had not seen them.
+ * Returns the threshold at which most questions with evidence are answered, under two limits. At most the target share
+ * of the answers lacks evidence, and at most one in ten questions without evidence is answered. Of equal thresholds the
+ * highest counts. It is placed midway to the next lower observed probability, so that rounding cannot move a question
+ * across. Where even the highest probabilities exceed the target, the threshold is midway between the highest
+ * probability without evidence and 1. It is then never below 1 - target, at which a calibrated probability keeps the
+ * target by itself.
+ * @param questions with probabilities from cross-validation.
  */
 export function thresholdForTarget(questions: readonly ScoredQuestion[], targetRisk: number): TargetThreshold {
   const reached = bestWithin(questions, targetRisk)
@@ -34,7 +35,7 @@ export function thresholdForTarget(questions: readonly ScoredQuestion[], targetR
   return { threshold: Math.max(1 - targetRisk, between(highest, 1)), coverage: 0, risk: 0, reached: false }
 }
 
-/** Of the questions without evidence at most this share may be answered, however few they are among all. */
+/** Maximum share of the questions without evidence that may be answered, independent of their number. */
 export const INSUFFICIENT_ANSWERED_MAX = 0.1
 
 function bestWithin(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
@@ -49,7 +50,7 @@ function bestWithin(questions: readonly ScoredQuestion[], targetRisk: number): O
   return best?.point
 }
 
-/** The midpoint, or the upper value where no number lies between the two. */
+/** Returns the midpoint, or the upper value where float64 has no number between the two. */
 function between(lower: number, upper: number): number {
   const middle = (lower + upper) / 2
   return middle > lower ? middle : upper

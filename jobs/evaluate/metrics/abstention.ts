@@ -1,18 +1,18 @@
 import { statisticInterval } from './resampling.ts'
 import type { Interval } from './resampling.ts'
 
-/** Equal-width bins over [0, 1], as Guo et al. 2017 count them. */
+/** Number of equal-width bins over [0, 1], as in Guo et al. 2017. */
 const RELIABILITY_BINS = 15
 
-/** One question: how sure the service was, and whether the list did hold sufficient evidence. */
+/** One question: the score of the service, and whether the list held sufficient evidence. */
 export interface ScoredQuestion {
   readonly score: number
   readonly sufficient: boolean
 }
 
 /**
- * Answering the questions of at least `threshold`: which share is answered, and which share of the answers lacks
- * evidence.
+ * Result of answering the questions with a score of at least `threshold`: the share answered, and the share of the
+ * answers without evidence.
  */
 export interface OperatingPoint {
   readonly threshold: number
@@ -30,8 +30,8 @@ export interface ReliabilityBin {
 }
 
 /**
- * Area under the ROC curve: the chance that a question with evidence scores above one without, ties counting half (Mann
- * & Whitney 1947).
+ * Computes the area under the ROC curve: the probability that a question with evidence scores above one without. Ties
+ * count half (Mann & Whitney 1947).
  * @returns undefined unless there are questions of both kinds.
  */
 export function auroc(questions: readonly ScoredQuestion[]): number | undefined {
@@ -39,14 +39,14 @@ export function auroc(questions: readonly ScoredQuestion[]): number | undefined 
   return weightedAuroc(ascending, new Uint32Array(ascending.length).fill(1))
 }
 
-/** Bootstrap interval of `auroc`; resamples with questions of one kind only are left out. */
+/** Computes the bootstrap interval of `auroc`; resamples with questions of one kind only are left out. */
 export function aurocInterval(questions: readonly ScoredQuestion[]): Interval | undefined {
   if (questions.length === 0) return undefined
   const ascending = questions.toSorted((a, b) => a.score - b.score || Number(a.sufficient) - Number(b.sufficient))
   return statisticInterval(ascending.length, (counts) => weightedAuroc(ascending, counts))
 }
 
-/** Whole numbers throughout, so that the order within a tie cannot matter. */
+/** Uses whole numbers only, so that the order within a tie has no effect. */
 function weightedAuroc(ascending: readonly ScoredQuestion[], counts: Uint32Array): number | undefined {
   let [sufficientBelow, insufficientBelow, sufficient, insufficient, twiceWon] = [0, 0, 0, 0, 0]
   const endTie = (): void => {
@@ -66,8 +66,8 @@ function weightedAuroc(ascending: readonly ScoredQuestion[], counts: Uint32Array
 }
 
 /**
- * Risk of answering the surest 1, 2, … n questions (Geifman & El-Yaniv 2017): the share of them that lacks evidence.
- * Within a tie, which has no order, it is the mean over all orders.
+ * Computes the selective risk of the 1, 2, … n highest-scored questions (Geifman & El-Yaniv 2017): their share without
+ * evidence. Within a tie, which has no order, it is the mean over all orders.
  */
 export function selectiveRisks(questions: readonly ScoredQuestion[]): Float64Array {
   const risks = new Float64Array(questions.length)
@@ -83,7 +83,8 @@ export function selectiveRisks(questions: readonly ScoredQuestion[]): Float64Arr
 }
 
 /**
- * Area under the risk–coverage curve: the mean of the selective risks; lower is better. Undefined without questions.
+ * Computes the area under the risk–coverage curve: the mean of the selective risks; lower is better. Returns undefined
+ * without questions.
  */
 export function aurc(questions: readonly ScoredQuestion[]): number | undefined {
   return questions.length === 0
@@ -91,7 +92,9 @@ export function aurc(questions: readonly ScoredQuestion[]): number | undefined {
     : selectiveRisks(questions).reduce((sum, risk) => sum + risk, 0) / questions.length
 }
 
-/** The risk–coverage curve as at most `pointsMax` [coverage, risk], coverage ascending in even steps up to 1. */
+/**
+ * Returns the risk–coverage curve as at most `pointsMax` pairs [coverage, risk], with coverage in even steps up to 1.
+ */
 export function riskCoverageCurve(
   questions: readonly ScoredQuestion[],
   pointsMax: number,
@@ -105,8 +108,8 @@ export function riskCoverageCurve(
 }
 
 /**
- * Every threshold that tells questions apart, surest first: the lowest score that is answered, and what comes of it.
- * Questions of equal score are answered together.
+ * Returns the operating point of every distinct threshold, highest first. A threshold is the lowest score that is
+ * answered. Questions of equal score are answered together.
  */
 export function operatingPoints(questions: readonly ScoredQuestion[]): readonly OperatingPoint[] {
   let [answered, failed] = [0, 0]
@@ -117,15 +120,12 @@ export function operatingPoints(questions: readonly ScoredQuestion[]): readonly 
   })
 }
 
-/**
- * The operating point of the largest coverage whose risk is at most the target; undefined when even the surest
- * questions exceed it.
- */
+/** Returns the operating point of the largest coverage whose risk is at most the target; undefined when none has. */
 export function coverageAtRisk(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
   return operatingPoints(questions).findLast(({ risk }) => risk <= targetRisk)
 }
 
-/** Fifteen bins of equal width; a probability of 1 belongs to the last. */
+/** Counts questions in fifteen bins of equal width; a probability of 1 belongs to the last. */
 export function reliabilityBins(questions: readonly ScoredQuestion[]): readonly ReliabilityBin[] {
   const bins = Array.from({ length: RELIABILITY_BINS }, () => ({ questions: 0, predicted: 0, sufficient: 0 }))
   for (const { score, sufficient } of questions.toSorted((a, b) => a.score - b.score)) {
@@ -145,8 +145,8 @@ export function reliabilityBins(questions: readonly ScoredQuestion[]): readonly 
 }
 
 /**
- * Expected calibration error (Guo et al. 2017): how far predicted and observed lie apart, on average over questions.
- * Undefined without any.
+ * Computes the expected calibration error (Guo et al. 2017): the mean distance between predicted and observed, weighted
+ * by questions. Returns undefined without questions.
  */
 export function expectedCalibrationError(questions: readonly ScoredQuestion[]): number | undefined {
   if (questions.length === 0) return undefined
@@ -162,7 +162,7 @@ interface Tie {
   insufficient: number
 }
 
-/** Surest first. */
+/** Groups questions by score, highest first. */
 function ties(questions: readonly ScoredQuestion[]): readonly Tie[] {
   const found: Tie[] = []
   for (const { score, sufficient } of questions.toSorted((a, b) => b.score - a.score)) {

@@ -15,15 +15,15 @@ export interface RankingComparison {
   /** Answerable questions that both were asked. */
   readonly questions: number
   readonly metrics: Readonly<Record<RankingMetric, MetricDifference>>
-  /** Metrics whose whole interval lies below zero: there the candidate is worse beyond chance. */
+  /** Metrics whose whole interval lies below zero, so that the candidate is significantly worse. */
   readonly worse_on: readonly RankingMetric[]
-  /** On any of them. */
+  /** True if worse on any metric. */
   readonly worse: boolean
 }
 
 /**
- * Compares two versions question by question, by question id, on the questions that both were asked. The paired
- * bootstrap is far narrower than two separate intervals: a hard question is hard for both.
+ * Compares two versions by question id on the questions that both were asked. The paired bootstrap gives a narrower
+ * interval than two separate ones, since a hard question is hard for both.
  * @returns undefined when they share no question.
  */
 export function compareRankings(

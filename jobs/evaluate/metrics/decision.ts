@@ -17,19 +17,19 @@ export interface DecisionRule {
   readonly signal: string
   readonly threshold: number
   readonly target_risk: number
-  /** Of the cross-validation that the scores come from; 0: the rule was not fitted on these questions. */
+  /** Folds of the cross-validation that gives the scores; 0: the rule was not fitted on these questions. */
   readonly folds: number
 }
 
-/** What the decision is worth on questions of both kinds; in a report under `abstention`. */
+/** Quality of the decision on questions of both kinds; in a report under `abstention`. */
 export interface DecisionFigures extends DecisionRule {
   readonly auroc: number | null
   readonly auroc_ci: Interval | null
   readonly aurc: number | null
   readonly ece: number | null
-  /** Share of all questions answered at the largest coverage that keeps the target; 0 when none does. */
+  /** Largest share of all questions that can be answered within the target; 0 when there is none. */
   readonly coverage_at_target: number | null
-  /** Share of the questions with, and of those without, evidence that reach the threshold. */
+  /** Shares of the questions with and without evidence that reach the threshold. */
   readonly answered_sufficient: number | null
   readonly answered_insufficient: number | null
   readonly curve: readonly (readonly [coverage: number, risk: number])[]
@@ -38,8 +38,8 @@ export interface DecisionFigures extends DecisionRule {
 }
 
 /**
- * @param questions with the observed value as score, in [0, 1]; from models that had not seen them, where the rule was
- * fitted on them.
+ * @param questions with the observed value as score, in [0, 1]. Where the rule was fitted on the questions, the scores
+ * come from cross-validation.
  */
 export function decisionFigures(questions: readonly ScoredQuestion[], rule: DecisionRule): DecisionFigures {
   const both = questions.some(({ sufficient }) => sufficient) && questions.some(({ sufficient }) => !sufficient)

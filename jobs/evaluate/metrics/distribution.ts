@@ -3,7 +3,7 @@ import type { ScoredQuestion } from './abstention.ts'
 const DISTRIBUTION_BINS = 25
 
 /**
- * How many questions had an observed value in each of 25 bins of equal width over [0, 1]; values outside count in the
+ * Number of questions with an observed value in each of 25 bins of equal width over [0, 1]. Values outside count in the
  * outermost bins.
  */
 export interface ScoreDistribution {

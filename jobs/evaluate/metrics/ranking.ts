@@ -4,20 +4,20 @@ import type { Interval } from './resampling.ts'
 export const RANKING_METRICS = ['ndcg@10', 'recall@5', 'recall@10', 'recall@100', 'map@10', 'mrr@10'] as const
 export type RankingMetric = (typeof RANKING_METRICS)[number]
 
-/** In [0, 1] each. */
+/** Each in [0, 1]. */
 export type RankingFigures = Readonly<Record<RankingMetric, number>>
 /** Means over questions, and the interval of each. */
 export type SystemFigures = RankingFigures & { readonly ci: Readonly<Record<RankingMetric, Interval>> }
 
-/** Relevance of a record to one question; what is not named, or not above 0, is not relevant. */
+/** Relevance of each record to one question; a record that is absent, or not above 0, is not relevant. */
 export type Qrels = ReadonlyMap<string, number>
 
 /**
- * Figures of one ranked list, defined as in trec_eval: nDCG (Järvelin & Kekäläinen 2002) with the relevance itself as
- * gain and log2(rank + 1) as discount, against the ideal order of all judged records; recall and average precision
- * divided by the number of relevant records, however many the cut-off admits.
- * @param ranked record ids, best first; an id that comes again counts once, at its best place.
- * @returns undefined when nothing is relevant to the question: it is no part of a mean.
+ * Computes the figures of one ranked list, defined as in trec_eval. nDCG (Järvelin & Kekäläinen 2002) uses the
+ * relevance as gain and log2(rank + 1) as discount, against the ideal order of all judged records. Recall and average
+ * precision are divided by the number of relevant records, even if the cut-off admits fewer.
+ * @param ranked record ids, best first; a repeated id counts once, at its best rank.
+ * @returns undefined when nothing is relevant to the question, so that it is not part of a mean.
  */
 export function rankingFigures(ranked: readonly string[], qrels: Qrels): RankingFigures | undefined {
   const ideal = [...qrels.values()].filter((relevance) => relevance > 0).sort((a, b) => b - a)
@@ -43,7 +43,7 @@ export function systemFigures(perQuestion: readonly RankingFigures[]): SystemFig
   return { ...byMetric((at) => mean(columns[at] ?? [])), ci: byMetric((at) => intervals[at] ?? [0, 0]) }
 }
 
-/** A value for each metric from its place in RANKING_METRICS. */
+/** Returns a value for each metric from its index in RANKING_METRICS. */
 export function byMetric<T>(value: (at: number) => T): Record<RankingMetric, T> {
   return {
     'ndcg@10': value(0),

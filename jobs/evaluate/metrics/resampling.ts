@@ -1,6 +1,6 @@
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 
-/** Resamples of a bootstrap. */
+/** Number of resamples of a bootstrap. */
 const RESAMPLES = 1_000
 const SEED = 0x5eed
 const LOWER = 0.025
@@ -10,8 +10,8 @@ const UPPER = 0.975
 export type Interval = readonly [low: number, high: number]
 
 /**
- * Intervals of the means of several columns over the same rows (questions), all resampled alike. Seeded: the same
- * numbers in the same order give the same intervals everywhere.
+ * Computes intervals of the means of several columns over the same rows (questions); all columns use the same
+ * resamples. The seed is fixed: the same numbers in the same order give the same intervals on every machine.
  * @param columns of equal length, at least 1.
  */
 export function meanIntervals(columns: readonly Float64Array[]): readonly Interval[] {
@@ -29,8 +29,8 @@ export function meanIntervals(columns: readonly Float64Array[]): readonly Interv
 }
 
 /**
- * Interval of any statistic of how often each row was drawn; resamples in which it is undefined are left out, undefined
- * when all are.
+ * Computes the interval of a statistic of the number of times each row was drawn. Resamples with an undefined statistic
+ * are left out. Returns undefined when all are.
  */
 export function statisticInterval(
   rows: number,
@@ -58,7 +58,7 @@ function forEachResample(rows: number, take: (counts: Uint32Array, resample: num
   }
 }
 
-/** Percentiles with linear interpolation between order statistics (Hyndman & Fan 1996, type 7). */
+/** Computes percentiles by linear interpolation between order statistics (Hyndman & Fan 1996, type 7). */
 function intervalOf(values: Float64Array): Interval {
   const ascending = values.toSorted()
   const at = (share: number): number => {

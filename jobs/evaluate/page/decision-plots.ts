@@ -6,7 +6,7 @@ import { evenTicks, figureOf, legendOf, plotArea, polyline } from './plot-area.t
 
 export type Abstention = NonNullable<EvaluationReport['abstention']>
 
-/** Risks end here at the least, so that a good curve does not look steep. */
+/** Minimum end of the risk axis, so that a good curve does not look steep. */
 const RISK_AXIS_MIN = 0.2
 const DOT_RADIUS_MAX = 9
 const DOT_RADIUS_MIN = 2.5
@@ -44,12 +44,12 @@ export function riskCoveragePlot({ curve, target_risk: target, coverage_at_targe
         >`,
   ]
   const explanation =
-    'Answering the surest questions first: what share of the answers lacks evidence. Lower is ' +
-    'better; the ring is where the threshold stands.'
+    'Share of the answers without evidence when the highest-scored questions are answered first. Lower is ' +
+    'better; the ring marks the threshold.'
   return figureOf('Risk and coverage', explanation, NOTHING, area.draw('Risk–coverage curve', marks))
 }
 
-/** Read off the curve between its points. */
+/** Interpolates the risk between the points of the curve. */
 function riskAt(curve: Abstention['curve'], coverage: number): number {
   const after = curve.findIndex(([at]) => at >= coverage)
   const [to, from] = [curve[after] ?? curve.at(-1), curve[after - 1]]
@@ -81,8 +81,8 @@ export function reliabilityPlot({ reliability }: Abstention): Markup {
     points.map(({ predicted, observed }) => [predicted, observed]),
   )
   const explanation =
-    'Does 0.8 mean four in five? On the diagonal, yes; below it, the service is too sure. Larger ' +
-    'dots stand for more questions.'
+    'On the diagonal, the predicted probability equals the observed share; below it, the service is ' +
+    'overconfident. Larger dots stand for more questions.'
   return figureOf('Reliability', explanation, NOTHING, area.draw('Reliability diagram', [diagonal, line, ...dots]))
 }
 
@@ -136,6 +136,6 @@ export function distributionPlot({ distribution, threshold }: Abstention): Marku
   ]
   const legend = legendOf([['f1', 'with evidence'], ...(below > 0 ? ([['f2', 'without evidence']] as const) : [])])
   const explanation =
-    'How the observed value falls on questions with and without evidence: what is right of the threshold is answered.'
+    'Observed values of questions with and without evidence. Questions right of the threshold are answered.'
   return figureOf('Observed values', explanation, legend, area.draw('Distribution of observed values', marks))
 }

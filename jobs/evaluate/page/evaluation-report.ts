@@ -5,7 +5,7 @@ export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
 const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed'] as const
 export const PROBLEMS = ['not_found', 'answered_without_evidence', 'abstained_with_evidence'] as const
 
-/** What a report lists at most; `misses_total` and `unknown_relevant_total` say how many there were. */
+/** Maximum number of list entries in a report; `misses_total` and `unknown_relevant_total` hold the full counts. */
 export const REPORT_MISSES_MAX = 50
 export const REPORT_UNKNOWN_RELEVANT_MAX = 200
 const PASSAGES_PER_MISS_MAX = 10
@@ -16,7 +16,7 @@ const interval = z.tuple([z.number(), z.number()]).readonly()
 const metric = z.enum(RANKING_METRICS)
 const system = z.enum(SYSTEMS)
 const milliseconds = z.strictObject({ p50: z.number().nonnegative(), p99: z.number().nonnegative() })
-/** Percent of the passages that a filter allows, as written ("100", "0.01") → recall@10 against exact search. */
+/** Maps the percentage of passages that a filter allows ("100", "0.01") to recall@10 against exact search. */
 const bySelectivity = z.record(z.string().regex(/^\d+(?:\.\d+)?$/), share)
 
 const systemSchema = z.strictObject({
@@ -32,9 +32,9 @@ const systemSchema = z.strictObject({
 
 const gateSchema = z.strictObject({
   group: z.enum(GATE_GROUPS),
-  /** What is measured, in words: "recall@5, hybrid". */
+  /** Name of the measurement, e.g. "recall@5, hybrid". */
   label: z.string().min(1),
-  /** Null: could not be measured. */
+  /** Null: not measurable. */
   value: z.number().nullable(),
   direction: z.enum(['at_least', 'at_most']),
   bound: z.number(),
@@ -42,7 +42,7 @@ const gateSchema = z.strictObject({
 })
 export type Gate = z.infer<typeof gateSchema>
 
-/** Figures are null without unanswerable questions to take them from. */
+/** Figures are null without unanswerable questions. */
 const abstentionSchema = z.strictObject({
   signal: z.string(),
   auroc: share.nullable(),
@@ -50,9 +50,9 @@ const abstentionSchema = z.strictObject({
   aurc: share.nullable(),
   ece: share.nullable(),
   target_risk: share,
-  /** Share of all questions answered, at the largest coverage that keeps the target. */
+  /** Largest share of all questions that can be answered within the target. */
   coverage_at_target: share.nullable(),
-  /** 0: coefficients and threshold are the default and were not fitted on these questions. */
+  /** 0: coefficients and threshold are the default, not fitted on these questions. */
   folds: count,
   threshold: share,
   /** Shares of the questions with and without evidence that reach the threshold. */
@@ -89,9 +89,9 @@ const missSchema = z.strictObject({
   /** Null unless the question set is the operator's own. */
   text: z.string().nullable(),
   observed_value: share,
-  /** Ids of the records that would have answered. */
+  /** Ids of the relevant records. */
   relevant: z.array(z.string()).readonly(),
-  /** What came instead, best first. */
+  /** The passages found, best first. */
   passages: z
     .array(z.strictObject({ label: z.string(), score: z.number(), relevant: z.boolean() }))
     .max(PASSAGES_PER_MISS_MAX)
@@ -99,14 +99,14 @@ const missSchema = z.strictObject({
 })
 export type Miss = z.infer<typeof missSchema>
 
-/** What an evaluation found, as it is stored with a version and written by `npm run evaluate --json`. */
+/** Result of an evaluation, stored with a version; `npm run evaluate --json` writes figures of it. */
 export const evaluationReportSchema = z.strictObject({
   format: z.literal(1),
   /** "known items": questions made from the passages themselves; "data set": a research collection, never served. */
   kind: z.enum(['question set', 'known items', 'data set']),
   dataset: z.string(),
   version_id: z.uuid().nullable(),
-  /** SHA-256 of the questions as they were captured. */
+  /** SHA-256 of the captured questions. */
   question_set: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -117,17 +117,17 @@ export const evaluationReportSchema = z.strictObject({
   unanswerable: count,
   systems: z.partialRecord(system, systemSchema),
   abstention: abstentionSchema.nullable(),
-  /** The least over the kinds of filter below. */
+  /** Lowest recall over the kinds of filter below. */
   filtered_recall: bySelectivity,
-  /** Kind of filter ("random", "correlated", …) → recall by selectivity. */
+  /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */
   filtered_recall_by_kind: z.record(z.string().min(1), bySelectivity),
-  /** One query at a time, of the system that is served. */
+  /** Latency of the served system, one query at a time. */
   latency_ms: milliseconds,
   latency_ms_by_system: z.partialRecord(system, milliseconds),
   gates: z.array(gateSchema).readonly(),
-  /** Every gate is. */
+  /** True if every gate is passed. */
   passed: z.boolean(),
-  /** With the version that was active at the time; null when there was none. */
+  /** Comparison with the version that was active at the time; null when there was none. */
   comparison: comparisonSchema.nullable(),
   misses: z.array(missSchema).max(REPORT_MISSES_MAX).readonly(),
   misses_total: count,

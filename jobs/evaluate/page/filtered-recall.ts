@@ -5,10 +5,10 @@ import { figure } from './numbers.ts'
 import { evenTicks, figureOf, legendOf, plotArea, polyline } from './plot-area.ts'
 
 const LINE_STYLES = ['l1', 'l2', 'l3'] as const
-/** The axis begins here unless a recall lies lower, so that hundredths can be told apart. */
+/** Start of the axis unless a recall is lower, so that hundredths are distinguishable. */
 const AXIS_FROM = 0.9
 
-/** Recall under filters as a drawing and, since gates rest on it, as numbers. */
+/** Renders recall under filters as a drawing, and as numbers because gates depend on them. */
 export function filteredRecall(report: EvaluationReport): Markup {
   const kinds = Object.entries(report.filtered_recall_by_kind).slice(0, LINE_STYLES.length)
   const selectivities = Object.keys(report.filtered_recall).toSorted((a, b) => Number(b) - Number(a))
@@ -95,7 +95,7 @@ function plot(
   const legend = legendOf(lines.map(([kind], at) => [LINE_STYLES[at] ?? 'l1', kind] as const))
   return figureOf(
     'By selectivity',
-    'Narrower filters to the right. Flat at the top is what a filter should look like.',
+    'Narrower filters are to the right. A good result is a flat line near 1.',
     legend,
     area.draw('Recall by selectivity', [gate, ...drawn]),
   )

@@ -1,4 +1,4 @@
-/** Text that is HTML already. Only this file makes it, so nothing else reaches a page unescaped. */
+/** Text that is HTML already. Only this file constructs it, so no other text reaches a page unescaped. */
 class Markup {
   readonly source: string
   constructor(source: string) {
@@ -10,7 +10,7 @@ export type { Markup }
 
 type Part = Markup | string | number | readonly (Markup | string | number)[]
 
-/** Fills a template with values; everything that is not Markup is escaped, for text and for quoted attributes alike. */
+/** Fills a template with values. Every value that is not Markup is escaped for text and quoted attributes. */
 export function html(template: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   let source = template[0] ?? ''
   for (const [at, part] of parts.entries()) source += sourceOf(part) + (template[at + 1] ?? '')
@@ -18,8 +18,8 @@ export function html(template: TemplateStringsArray, ...parts: readonly Part[]):
 }
 
 /**
- * A style sheet of the project's own, as it is.
- * @throws Error when it could end its element.
+ * Embeds a style sheet of the project unchanged.
+ * @throws Error when the style sheet could end its element.
  */
 export function styleSheet(css: string): Markup {
   if (css.includes('<')) throw new Error('a style sheet must not contain "<"')

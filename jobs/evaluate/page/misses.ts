@@ -35,7 +35,7 @@ export function missesSection({
   const missing =
     unknownTotal === 0
       ? NOTHING
-      : html`<h2>Named by questions, not held</h2>
+      : html`<h2>Relevant ids missing from the version</h2>
           <p>
             ${whole(unknownTotal)} relevant ids that no passage of this version
             carries${unknown.length < unknownTotal ? `, the first ${whole(unknown.length)}` : ''}:
@@ -53,14 +53,19 @@ function card({ id, text, observed_value: observed, relevant, passages }: Miss):
       : html`<p class="soft small">Relevant: ${listed(relevant.slice(0, RELEVANT_SHOWN_MAX))}${more}</p>`
   const came =
     passages.length === 0
-      ? html`<p class="small">Nothing came.</p>`
+      ? html`<p class="small">No passage was found.</p>`
       : html`<ol class="small">
-          ${passages.map(({ label, score, relevant: right }) => html`<li><bdi>${label}</bdi> <span class="soft">${figure(score)}</span>${right ? html` <b class="good">✓ relevant</b>` : ''}</li>`)}
+          ${passages.map(line)}
         </ol>`
   return html`<div class="miss">
     <p class="small"><code>${id}</code> <span class="soft">observed value ${figure(observed)}</span></p>
     ${question}${wanted}${came}
   </div>`
+}
+
+function line({ label, score, relevant }: Miss['passages'][number]): Markup {
+  const mark = relevant ? html` <b class="good">✓ relevant</b>` : NOTHING
+  return html`<li><bdi>${label}</bdi> <span class="soft">${figure(score)}</span>${mark}</li>`
 }
 
 function listed(ids: readonly string[]): readonly Markup[] {

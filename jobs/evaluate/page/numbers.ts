@@ -1,7 +1,7 @@
 const MINUS = '\u2212'
 const NO_VALUE = '–'
 
-/** Three decimals, as retrieval figures are published; a dash for null. */
+/** Formats a figure with three decimals, as is usual for retrieval figures; a dash for null. */
 export function figure(value: number | null): string {
   return value === null ? NO_VALUE : withMinus(value.toFixed(3))
 }
@@ -19,7 +19,7 @@ export function percent(value: number | null): string {
   return value === null ? NO_VALUE : `${withMinus((value * 100).toFixed(1))} %`
 }
 
-/** Thousands set apart by a narrow space. */
+/** Formats a whole number with a narrow space between thousands. */
 export function whole(value: number): string {
   return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f')
 }
@@ -28,7 +28,7 @@ export function milliseconds(value: number): string {
   return `${value.toFixed(value < 10 ? 2 : 1)} ms`
 }
 
-/** Zero has no sign, also where rounding made it. */
+/** Replaces the minus sign; zero has no sign, even after rounding. */
 function withMinus(written: string): string {
   return Number(written) === 0 ? written.replace('-', '') : written.replace('-', MINUS)
 }

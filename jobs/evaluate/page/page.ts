@@ -9,7 +9,7 @@ import { milliseconds, whole } from './numbers.ts'
 import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
 import { verdictOf } from './verdict.ts'
 
-/** Browsers then load nothing and run nothing, whatever a text brought in. */
+/** The policy stops browsers from loading or running anything, even if a text contains markup. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 const STYLE = styleSheet(readFileSync(new URL('./style.css', import.meta.url), 'utf8'))
@@ -17,18 +17,20 @@ const STYLE = styleSheet(readFileSync(new URL('./style.css', import.meta.url), '
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',
   'known items':
-    'passages looked up by their own words: tells whether the version finds what it holds, not ' +
-    'whether it answers what people ask',
+    'passages looked up by their own words: measures whether the version finds its own passages, ' +
+    'not whether it answers what people ask',
   'data set': 'research collection in a temporary version',
 }
 
 /**
- * The report as one HTML page, complete in itself: no script, nothing loaded, everything escaped; the same report gives
- * the same bytes.
+ * Renders the report as one self-contained HTML page without scripts or external resources; all text is escaped. The
+ * same report gives the same bytes.
  */
 export function renderPage(report: EvaluationReport): string {
   const verdict = verdictOf(report)
   const title = `Evaluation of ${report.dataset}`
+  const id = report.version_id
+  const version = id === null ? NOTHING : html`<p class="soft small">Version <code>${id}</code></p>`
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -41,7 +43,7 @@ export function renderPage(report: EvaluationReport): string {
       </head>
       <body>
         <h1>${title}</h1>
-        ${report.version_id === null ? NOTHING : html`<p class="soft small">Version <code>${report.version_id}</code></p>`}
+        ${version}
         <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
         ${facts(report)} ${gatesTable(report.gates)} ${rankingTable(report)} ${comparisonTable(report)}
         ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}

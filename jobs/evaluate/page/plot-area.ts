@@ -1,7 +1,7 @@
 import { html } from './markup.ts'
 import type { Markup } from './markup.ts'
 
-/** Units of the view box; text is 12 of them, so that it stays readable on a page of 500 pixels. */
+/** Units of the view box; text is 12 units high, so that it stays readable on a page of 500 pixels. */
 const WIDTH = 480
 const HEIGHT = 290
 const LEFT = 64
@@ -22,17 +22,20 @@ export interface PlotArea {
   readonly y: (value: number) => string
   readonly width: number
   readonly height: number
-  /** The drawing with its axes around the marks. */
+  /** Returns the drawing: axes and marks. */
   readonly draw: (label: string, marks: readonly Markup[]) => Markup
 }
 
-/** A plane with a grid for two linear axes; values outside are drawn on the edge. */
+/** Makes a plot area with a grid and two linear axes; values outside are drawn on the edge. */
 export function plotArea(horizontal: Axis, vertical: Axis): PlotArea {
   const width = WIDTH - LEFT - RIGHT
   const height = HEIGHT - TOP - BOTTOM
   const x = (value: number): string => (LEFT + along(value, horizontal) * width).toFixed(1)
   const y = (value: number): string => (TOP + (1 - along(value, vertical)) * height).toFixed(1)
   const [left, right, top, bottom] = [LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM]
+  const below = horizontal.ticks.map(
+    ([at, label]) => html`<text x="${x(at)}" y="${bottom + 17}" text-anchor="middle">${label}</text>`,
+  )
   const axes = html`${vertical.ticks.map(
       ([at, label]) =>
         html`<line class="grid" x1="${left}" x2="${right}" y1="${y(at)}" y2="${y(at)}" /><text
@@ -42,13 +45,11 @@ export function plotArea(horizontal: Axis, vertical: Axis): PlotArea {
             text-anchor="end"
             >${label}</text
           >`,
-    )}${horizontal.ticks.map(([at, label]) => html`<text x="${x(at)}" y="${bottom + 17}" text-anchor="middle">${label}</text>`)}<line
-      class="axis"
-      x1="${left}"
-      x2="${right}"
-      y1="${bottom}"
-      y2="${bottom}"
-    /><text x="${left + width / 2}" y="${HEIGHT - 6}" text-anchor="middle">${horizontal.title}</text
+    )}${below}<line class="axis" x1="${left}" x2="${right}" y1="${bottom}" y2="${bottom}" /><text
+      x="${left + width / 2}"
+      y="${HEIGHT - 6}"
+      text-anchor="middle"
+      >${horizontal.title}</text
     ><text transform="translate(14 ${top + height / 2}) rotate(-90)" text-anchor="middle">${vertical.title}</text>`
   return {
     x,
@@ -79,7 +80,7 @@ export function polyline(area: PlotArea, style: string, points: readonly (readon
   />`
 }
 
-/** Title and one-line explanation above a drawing. */
+/** Renders a drawing with a title and a one-line explanation above it. */
 export function figureOf(title: string, explanation: string, legend: Markup, drawing: Markup): Markup {
   return html`<figure>
     <h3>${title}</h3>

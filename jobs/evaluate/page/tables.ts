@@ -18,7 +18,7 @@ export function gatesTable(gates: readonly Gate[]): Markup {
       <td class="n">${measure(value)}</td>
       <td class="n">${direction === 'at_least' ? '≥' : '≤'} ${measure(bound)}</td>
     </tr>`
-  // Missed gates first: they are what the reader came for.
+  // Failed gates come first, since a reviewer needs them most.
   const ordered = [...gates.filter((gate) => !gate.passed), ...gates.filter((gate) => gate.passed)]
   return html`<h2>Gates</h2>
     <div class="scroll">
@@ -38,7 +38,7 @@ export function gatesTable(gates: readonly Gate[]): Markup {
     </div>`
 }
 
-/** Shares to three decimals; what is larger, a time for example, as it is. */
+/** Formats shares with three decimals and larger values, such as times, with at most one. */
 function measure(value: number | null): string {
   return value === null || Math.abs(value) <= 1 ? figure(value) : whole(Number(value.toFixed(1)))
 }
@@ -159,7 +159,7 @@ export function decisionTable({ abstention }: EvaluationReport): Markup {
   </div>`
 }
 
-/** Name, value and meaning of each row. */
+/** Returns name, value and meaning of each row. */
 function decisionRows(
   abstention: NonNullable<EvaluationReport['abstention']>,
 ): readonly (readonly [string, string, string])[] {
@@ -181,25 +181,25 @@ function decisionRows(
       'Coverage at target',
       percent(abstention.coverage_at_target),
       abstention.coverage_at_target === 0
-        ? 'no threshold keeps the target: only what is surer than every question without evidence is answered'
+        ? 'no threshold keeps the target: only questions that score above all without evidence are answered'
         : 'of all questions are answered while the target is kept',
     ],
     [
       'Answered, with evidence',
       percent(abstention.answered_sufficient),
-      'of the questions whose evidence is there; the more the better',
+      'share of the questions with evidence; higher is better',
     ],
     [
       'Answered, without evidence',
       percent(abstention.answered_insufficient),
-      'of the questions without evidence; the fewer the better',
+      'share of the questions without evidence; lower is better',
     ],
     [
       'AUROC',
       abstention.auroc_ci === null
         ? figure(abstention.auroc)
         : `${figure(abstention.auroc)} (${range(abstention.auroc_ci)})`,
-      'chance that a question with evidence is rated above one without; 0.5 is a coin',
+      'probability that a question with evidence scores above one without; 0.5 is random',
     ],
     ['AURC', figure(abstention.aurc), 'mean risk over all coverages; lower is better'],
     [

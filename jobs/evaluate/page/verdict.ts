@@ -10,7 +10,7 @@ export interface Verdict {
   readonly sentence: string
 }
 
-/** What a reviewer has to know first. */
+/** Returns the overall verdict, which the page shows first. */
 export function verdictOf(report: EvaluationReport): Verdict {
   const { gates, comparison, kind } = report
   const failed = gates.filter((gate) => !gate.passed)
