@@ -11,64 +11,85 @@ export interface TopK {
   /** An id is offered once. */
   offer(id: number, score: number): void
   sorted(): Ranked
+  /** The score of the n-th best; -Infinity while there are fewer. */
+  scoreOf(n: number): number
 }
 
 /** A binary heap with the worst at the root. */
 export function createTopK(k: number): TopK {
-  const ids = new Uint32Array(k)
-  const scores = new Float64Array(k)
+  const heap: Heap = { ids: new Uint32Array(k), scores: new Float64Array(k) }
   let size = 0
-
-  /** Whether what lies at place a is worse than at place b. */
-  function worse(a: number, b: number): boolean {
-    const [scoreA = 0, scoreB = 0] = [scores[a], scores[b]]
-    return scoreA === scoreB ? (ids[a] ?? 0) > (ids[b] ?? 0) : scoreA < scoreB
-  }
-  function swap(a: number, b: number): void {
-    const [id = 0, score = 0] = [ids[a], scores[a]]
-    ids[a] = ids[b] ?? 0
-    scores[a] = scores[b] ?? 0
-    ids[b] = id
-    scores[b] = score
-  }
-  function rise(from: number): void {
-    for (let at = from; at > 0;) {
-      const parent = (at - 1) >>> 1
-      if (!worse(at, parent)) return
-      swap(at, parent)
-      at = parent
-    }
-  }
-  function sink(): void {
-    for (let at = 0; ;) {
-      let child = at * 2 + 1
-      if (child >= size) return
-      if (child + 1 < size && worse(child + 1, child)) child += 1
-      if (!worse(child, at)) return
-      swap(at, child)
-      at = child
-    }
-  }
+  /** Of what is there now; undefined once more was offered. */
+  let ranked: Ranked | undefined
   return {
-    threshold: () => (size < k ? -Infinity : (scores[0] ?? -Infinity)),
+    threshold: () => (size < k ? -Infinity : (heap.scores[0] ?? -Infinity)),
     offer(id, score) {
-      if (size < k) {
-        ids[size] = id
-        scores[size] = score
-        rise(size++)
-        return
-      }
-      const worst = scores[0] ?? Infinity
-      if (score < worst || (score === worst && id >= (ids[0] ?? 0))) return
-      ids[0] = id
-      scores[0] = score
-      sink()
+      if (size < k) rise(heap, size++, id, score)
+      else if (k > 0 && isWorse(heap.scores[0] ?? 0, heap.ids[0] ?? 0, score, id)) sink(heap, size, id, score)
+      else return
+      ranked = undefined
     },
-    sorted() {
-      const places = Uint32Array.from({ length: size }, (_, place) => place).sort((a, b) => (worse(a, b) ? 1 : -1))
-      return { ids: places.map((place) => ids[place] ?? 0), scores: Float64Array.from(places, (at) => scores[at] ?? 0) }
+    sorted: () => (ranked ??= sortedCopy(heap, size)),
+    scoreOf(n) {
+      if (ranked !== undefined || n > size) return ranked?.scores[n - 1] ?? -Infinity
+      if (n === k) return heap.scores[0] ?? -Infinity
+      // Most searches ask for a few of many: a pass costs less than sorting them all.
+      const few = createTopK(n)
+      for (let place = 0; place < size; place++) few.offer(place, heap.scores[place] ?? 0)
+      return few.threshold()
     },
   }
+}
+
+interface Heap {
+  readonly ids: Uint32Array
+  readonly scores: Float64Array
+}
+
+/** Whether one score and id are worse than another. */
+function isWorse(score: number, id: number, thanScore: number, thanId: number): boolean {
+  return score === thanScore ? id > thanId : score < thanScore
+}
+
+/** Puts an entry at a place, or above it where those above are better. */
+function rise({ ids, scores }: Heap, from: number, id: number, score: number): void {
+  let at = from
+  while (at > 0) {
+    const parent = (at - 1) >>> 1
+    if (!isWorse(score, id, scores[parent] ?? 0, ids[parent] ?? 0)) break
+    ids[at] = ids[parent] ?? 0
+    scores[at] = scores[parent] ?? 0
+    at = parent
+  }
+  ids[at] = id
+  scores[at] = score
+}
+
+/** Puts an entry at the root of the first `end` places, or below it where those below are worse. */
+function sink({ ids, scores }: Heap, end: number, id: number, score: number): void {
+  let at = 0
+  for (let child = 1; child < end; child = at * 2 + 1) {
+    const next = child + 1
+    if (next < end && isWorse(scores[next] ?? 0, ids[next] ?? 0, scores[child] ?? 0, ids[child] ?? 0)) child = next
+    if (!isWorse(scores[child] ?? 0, ids[child] ?? 0, score, id)) break
+    ids[at] = ids[child] ?? 0
+    scores[at] = scores[child] ?? 0
+    at = child
+  }
+  ids[at] = id
+  scores[at] = score
+}
+
+/** Heapsort: the worst of what is left goes to the end. */
+function sortedCopy(heap: Heap, size: number): Ranked {
+  const copy = { ids: heap.ids.slice(0, size), scores: heap.scores.slice(0, size) }
+  for (let end = size - 1; end > 0; end--) {
+    const [id = 0, score = 0] = [copy.ids[end], copy.scores[end]]
+    copy.ids[end] = copy.ids[0] ?? 0
+    copy.scores[end] = copy.scores[0] ?? 0
+    sink(copy, end, id, score)
+  }
+  return copy
 }
 
 /** Positions of the `k` largest values, largest first; of equal values the first comes first. */

@@ -7,15 +7,15 @@ export interface Scorer {
   /** @param slots ascending. */
   add(slots: Uint32Array): void
   /**
-   * The nearest rows so far, nearest first. A head alone does not put rows in their true order: ask for `candidatesOf`
-   * and score those from float32.
+   * The nearest rows so far, nearest first. Heads do not give the exact order: callers request `candidatesOf` their
+   * limit and rescore those rows from float32.
    */
   rows(): readonly number[]
   /** Inner product of the k-th nearest so far; -Infinity while there are fewer. */
   productOf(k: number): number
 }
 
-/** @param rowOf the row in each slot. @param head the query's. @param wanted rows to keep. */
+/** @param rowOf the row in each slot. @param head of the query. @param wanted rows to keep. */
 export function createScorer(heads: RowFile, rowOf: Uint32Array, head: Int8Array, wanted: number): Scorer {
   const best = createTopK(wanted)
 
@@ -33,7 +33,7 @@ export function createScorer(heads: RowFile, rowOf: Uint32Array, head: Int8Array
       for (let at = 0; at < slots.length; at += heads.rowsMax) scorePiece(slots.subarray(at, at + heads.rowsMax))
     },
     rows: () => [...best.sorted().ids],
-    productOf: (k) => 1 + (best.sorted().scores[k - 1] ?? -Infinity),
+    productOf: (k) => 1 + best.scoreOf(k),
   }
 }
 
