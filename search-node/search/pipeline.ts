@@ -3,7 +3,13 @@ import { largest } from '#core/platform/top-k.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { boostCited } from './boost.ts'
-import type { CitedCandidates, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'
+import type {
+  CandidateSource,
+  CitedCandidates,
+  ScoredCandidates,
+  SearchScope,
+  VectorCandidates,
+} from './candidates/source.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
@@ -15,73 +21,69 @@ import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, RowSet, VersionStatistics } from './statistics.ts'
 
-/** A query as a scoring thread gets it: its vector lies in a buffer of its own. */
+/** A query as a scoring thread receives it, with its vector in a buffer of its own. */
 export type SearchInput = Omit<SearchQuery, 'projectionId'>
 
-/** A reply may need more candidates than passages, where revisions collapse or documents are capped. */
+/** A reply may need more candidates than passages, because revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
 const WIDEN_FACTOR = 4
-/** With a cap on documents there may be fewer passages to show than are allowed: the search for more ends here. */
+/** A cap on documents may leave fewer passages than are allowed; the search for more candidates ends at this depth. */
 const CANDIDATES_MAX = 10_000
 
 /**
- * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost what
- * is cited → select → predictors. Gives `limit` passages always where so many are allowed and a vector ranks. The same
- * input gives the same result on every replica.
- * @throws NodeError where the source of candidates fails.
+ * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost
+ * cited rows → select → predictors. Returns `limit` passages if so many are allowed and a vector ranks. The same input
+ * gives the same result on every replica.
+ * @throws NodeError if the source of candidates fails.
  */
 export async function search(
   { candidates, statistics }: SearchableVersion,
   input: SearchInput,
   limits: CallLimits,
 ): Promise<SearchResult> {
-  const scope = scopeOf(input)
-  const visible = statistics.rowsWithin(scope)
-  const { text, filters, entitled, ranking } = input
-  const vector = input.vector === undefined ? undefined : unit(input.vector)
-  const question = text.trim() === '' ? undefined : statistics.question(text, filters.languages)
-  const cited = question === undefined ? NOTHING_CITED : await candidates.byReference({ text, scope, entitled }, limits)
+  const { columns } = statistics
+  const rules = rulesOf(statistics, input)
+  const query = queryOf(statistics, input)
+  const visible = statistics.rowsWithin(query.scope)
+  const cited = await findCited(candidates, query, limits)
+  const wanted = Math.min(input.limit, visible.count)
+  const depthMax = Math.min(visible.count, CANDIDATES_MAX)
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
-    const byWords = question === undefined ? undefined : await candidates.byWords({ question, scope, depth }, limits)
-    const byVector =
-      vector === undefined
-        ? undefined
-        : await candidates.byVector({ vector, scope, depth, rowsScoredMin: ranking.rowsScoredMin }, limits)
-    const rows = Uint32Array.from(
-      new Set([...(byWords?.ids ?? []), ...(byVector?.ids ?? []), ...cited.ids.keys()]),
-    ).sort()
-    const rescored =
-      question === undefined
-        ? undefined
-        : rescoreRows(question, statistics.tokens, contextWindow(statistics, visible), rows)
-    const dense =
-      vector === undefined || byVector === undefined ? undefined : cosinesOf(statistics, rows, vector, byVector)
-    const scores = boostCited(rows, fuse({ rows, lexical: rescored?.scores, dense }, ranking), cited.ids)
-    const ranked = Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(
-      byScore(statistics.columns),
-    )
-    const selected = selectRows(ranked, statistics.columns, rulesOf(statistics, input))
-    const wanted = Math.min(input.limit, visible.count)
-    if (selected.length < wanted && depth < Math.min(visible.count, CANDIDATES_MAX)) continue
+    const found = await findCandidates(candidates, query, cited, depth, limits)
+    const rescored = rescore(statistics, query, visible, found)
+    const dense = cosinesOf(statistics, query, found)
+    const fused = fuse({ rows: found.rows, lexical: rescored?.scores, dense }, input.ranking)
+    const boosted = boostCited(found.rows, fused, cited.ids)
+    const selected = selectRows(bestFirst(found.rows, boosted, columns), columns, rules)
+    if (selected.length < wanted && depth < depthMax) continue
     return {
-      passages: asShown(selected, statistics.columns).map((scored) =>
-        found(statistics, scored, cited, input.withoutText),
-      ),
-      plan: byVector?.plan ?? 'none',
+      passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
+      plan: found.byVector?.plan ?? 'none',
       allowed: visible.count,
-      predictors:
-        question === undefined || byWords === undefined || rescored === undefined
-          ? []
-          : predict(statistics, text, question, byWords, byVector, { rows, ...rescored }),
+      predictors: predict(statistics, query, found, rescored),
       unsupported: cited.unsupported,
     }
   }
 }
 
-const NOTHING_CITED: CitedCandidates = { ids: new Map(), unsupported: [] }
+/** A query in the form that the stages share. */
+interface Query {
+  readonly input: SearchInput
+  readonly scope: SearchScope
+  /** Undefined: no lexical ranking. */
+  readonly question: Question | undefined
+  /** Unit length. Undefined: no dense ranking. */
+  readonly vector: Float32Array | undefined
+}
 
-function scopeOf({ filters, onlyRows, ranking }: SearchInput): SearchScope {
-  return { filters, onlyRows, collapseRevisionsOn: ranking.collapseRevisionsOn }
+function queryOf(statistics: VersionStatistics, input: SearchInput): Query {
+  const { text, filters, onlyRows, ranking } = input
+  return {
+    input,
+    scope: { filters, onlyRows, collapseRevisionsOn: ranking.collapseRevisionsOn },
+    question: text.trim() === '' ? undefined : statistics.question(text, filters.languages),
+    vector: input.vector === undefined ? undefined : unit(input.vector),
+  }
 }
 
 function unit(vector: Float32Array): Float32Array {
@@ -91,13 +93,62 @@ function unit(vector: Float32Array): Float32Array {
   return vector.map((value) => value * scale)
 }
 
-/** Cosines of all candidates; those that the vectors found are known. @param rows ascending, the known ones among them. */
+async function findCited(
+  candidates: CandidateSource,
+  { input: { text, entitled }, scope, question }: Query,
+  limits: CallLimits,
+): Promise<CitedCandidates> {
+  return question === undefined
+    ? { ids: new Map(), unsupported: [] }
+    : candidates.byReference({ text, scope, entitled }, limits)
+}
+
+/** Candidates of each ranking that runs, and their union with the cited rows. */
+interface Found {
+  /** Ascending. */
+  readonly rows: Uint32Array
+  readonly byWords: ScoredCandidates | undefined
+  readonly byVector: VectorCandidates | undefined
+}
+
+async function findCandidates(
+  candidates: CandidateSource,
+  { input, scope, question, vector }: Query,
+  cited: CitedCandidates,
+  depth: number,
+  limits: CallLimits,
+): Promise<Found> {
+  const { rowsScoredMin } = input.ranking
+  const byWords = question === undefined ? undefined : await candidates.byWords({ question, scope, depth }, limits)
+  const byVector =
+    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, limits)
+  const ids = new Set([...(byWords?.ids ?? []), ...(byVector?.ids ?? []), ...cited.ids.keys()])
+  return { rows: Uint32Array.from(ids).sort(), byWords, byVector }
+}
+
+function rescore(
+  { passages, columns, tokens }: VersionStatistics,
+  { question }: Query,
+  visible: RowSet,
+  { rows }: Found,
+): Rescored | undefined {
+  if (question === undefined) return undefined
+  const contextWindow = {
+    rows: passages,
+    sameRevisionAsPrevious: (row: number) => columns.sameRevisionAsPrevious[row] === 1,
+    allowed: (row: number) => visible.has(row),
+  }
+  return rescoreRows(question, tokens, contextWindow, rows)
+}
+
+/** Cosines of all candidates; those of the dense candidates are known. */
 function cosinesOf(
   statistics: VersionStatistics,
-  rows: Uint32Array,
-  vector: Float32Array,
-  { ids, scores }: VectorCandidates,
-): Float64Array {
+  { vector }: Query,
+  { rows, byVector }: Found,
+): Float64Array | undefined {
+  if (vector === undefined || byVector === undefined) return undefined
+  const { ids, scores } = byVector
   let next = 0
   const others = rows.filter((row) => {
     while ((ids[next] ?? Infinity) < row) next += 1
@@ -108,12 +159,8 @@ function cosinesOf(
   return Float64Array.from(rows, (row) => (ids[known] === row ? scores[known++] : ofOthers[other++]) ?? 0)
 }
 
-function contextWindow({ passages, columns }: VersionStatistics, visible: RowSet): Parameters<typeof rescoreRows>[2] {
-  return {
-    rows: passages,
-    sameRevisionAsPrevious: (row) => columns.sameRevisionAsPrevious[row] === 1,
-    allowed: (row) => visible.has(row),
-  }
+function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {
+  return Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(byScore(columns))
 }
 
 function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput): Parameters<typeof selectRows>[2] {
@@ -122,18 +169,18 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 }
 
 /**
- * Predictors of the same candidates by words however many passages are wanted, and of the fifty nearest among those
- * that the vectors gave: up to ten passages are judged alike, and hundreds, as an evaluation asks for, within what heads
- * leave open (decision 0009).
+ * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
+ * nearest dense candidates. Up to ten wanted passages give equal values; hundreds, as in an evaluation, may differ within
+ * the uncertainty of heads (decision 0009).
  */
 function predict(
   { passages, columns, tokens, passage }: VersionStatistics,
-  text: string,
-  question: Question,
-  byWords: ScoredCandidates,
-  byVector: VectorCandidates | undefined,
-  { rows, scores, contributions }: Rescored & { readonly rows: Uint32Array },
+  { input: { text }, question }: Query,
+  { rows, byWords, byVector }: Found,
+  rescored: Rescored | undefined,
 ): readonly number[] {
+  if (question === undefined || byWords === undefined || rescored === undefined) return []
+  const { scores, contributions } = rescored
   const looked = new Set(byWords.ids.subarray(0, PREDICTOR_DEPTH))
   const order = Uint32Array.from(rows.keys())
     .filter((at) => looked.has(rows[at] ?? 0))
@@ -155,27 +202,27 @@ function predict(
     forward: tokens,
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
     contributions: ofOrder,
-    dense: byVector === undefined ? NOTHING : bestFirst(byVector, PREDICTOR_DEPTH),
+    dense: byVector === undefined ? NO_ROWS : nearest(byVector, PREDICTOR_DEPTH),
     documents: columns.documents,
     first:
       first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })
 }
 
-const NOTHING: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
+const NO_ROWS: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
 
-/** Scores from 0 to 1; rows that are cut to the same score are ties like any other. */
+/** Clamps scores to [0, 1]; rows that are clamped to the same score are ordered as ties. */
 function asShown(selected: readonly Scored[], columns: RowColumns): Scored[] {
   return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(columns))
 }
 
-function bestFirst({ ids: rows, scores }: ScoredCandidates, count: number): RankedRows {
+function nearest({ ids: rows, scores }: ScoredCandidates, count: number): RankedRows {
   const order = largest(scores, count)
   return { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) }
 }
 
-/** What a reply shows of a passage. */
-function found(
+/** The fields of a passage in a reply. */
+function shownPassage(
   { passage }: VersionStatistics,
   { row, score }: Scored,
   cited: CitedCandidates,
