@@ -1,4 +1,7 @@
-/** What a search node refuses with; each is one gRPC status. Source: the comments of `proto/search/v1/search.proto`. */
+/**
+ * The error codes of a search node; each maps to one gRPC status. Source: the comments of
+ * `proto/search/v1/search.proto`.
+ */
 export const NODE_ERROR_CODES = [
   'INVALID_ARGUMENT',
   'FAILED_PRECONDITION',
@@ -10,7 +13,7 @@ export const NODE_ERROR_CODES = [
 ] as const
 export type NodeErrorCode = (typeof NODE_ERROR_CODES)[number]
 
-/** The message reaches the caller of the node: it says what to do next and holds nothing of the query. */
+/** The message reaches the node's caller. It names the next step and contains no part of the query. */
 export class NodeError extends Error {
   override readonly name = 'NodeError'
   readonly code: NodeErrorCode

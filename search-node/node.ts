@@ -14,11 +14,11 @@ import { Versions } from './versions.ts'
 
 export interface SearchNode {
   readonly port: number
-  /** Fails health, answers for the drain period, finishes what is in flight, then ends the threads. */
+  /** Fails health, answers calls for the drain period, finishes calls in flight, then ends the threads. */
   stop(): Promise<void>
 }
 
-/** Everything a search node is made of, in the order in which it comes up. */
+/** Creates the parts of a search node in start order, then listens. */
 export async function startSearchNode(config: SearchNodeConfig, log: Log): Promise<SearchNode> {
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
   const store = createArtifactStore(config.ARTIFACT_STORE)

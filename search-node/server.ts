@@ -33,9 +33,9 @@ export interface ServerDependencies {
 export interface SearchServer {
   /** @returns the port. */
   listen(address: string, credentials: ServerCredentials): Promise<number>
-  /** Health says NOT_SERVING from now on; calls are still answered. */
+  /** Health reports NOT_SERVING from now on; calls are still answered. */
   stopServing(): void
-  /** Takes no new call, waits for those in flight, at most `timeoutMs`. */
+  /** Accepts no new call and waits at most `timeoutMs` for calls in flight. */
   close(timeoutMs: number): Promise<void>
 }
 
@@ -43,11 +43,11 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   const server = new Server({
     'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
     'grpc.max_send_message_length': BOUNDS.grpcMessageBytesMax,
-    // Books about every call that nobody reads.
+    // Statistics about every call, which are not used.
     'grpc.enable_channelz': 0,
-    // Clients learn of other addresses when their connection ends.
+    // Clients resolve addresses anew only when their connection ends.
     'grpc.max_connection_age_ms': BOUNDS.grpcConnectionAgeMs,
-    // A version may be loading on it, which takes longer than any search.
+    // The connection may carry a call that loads a version, which takes longer than any search.
     'grpc.max_connection_age_grace_ms': BOUNDS.prepareTimeoutMs,
   })
   const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
@@ -104,7 +104,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   }
 }
 
-/** A search's reply comes encoded from its thread. */
+/** The reply of a search is already encoded by its scoring thread. */
 function withEncodedReplies(service: ServiceDefinition): ServiceDefinition {
   const { Search: method, ...others } = service
   if (method === undefined) throw new Error('the proto names no method Search')
@@ -124,7 +124,7 @@ function unary<Reply>(
   return (call, reply) => {
     const gone = new AbortController()
     let answered = false
-    // grpc-js says "cancelled" at the end of every call, answered or not.
+    // grpc-js emits "cancelled" at the end of every call, answered or not.
     call.on('cancelled', () => {
       if (!answered) gone.abort()
     })

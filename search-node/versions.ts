@@ -7,13 +7,13 @@ import type { ArtifactRef } from '#core/index/format/reader.ts'
 
 export interface VersionsDependencies {
   readonly artifactFolder: (projectionId: string) => string
-  /** @throws NodeError DATA_LOSS if the artifact is not what its manifest or the digest says. */
+  /** @throws NodeError DATA_LOSS if the artifact does not match its manifest or the digest. */
   readonly verify: (folder: string, digest: Uint8Array) => Promise<Manifest>
   readonly openEverywhere: (artifact: ArtifactRef) => Promise<void>
   readonly closeEverywhere: (artifact: ArtifactRef) => Promise<void>
 }
 
-/** Holds a version open until it is released. */
+/** Keeps a version open until the lease is released. */
 export interface VersionLease {
   readonly artifact: ArtifactRef
   release(): void
@@ -29,12 +29,12 @@ interface Version {
   state: 'loading' | 'loaded' | 'releasing'
   leases: number
   artifact: ArtifactRef | undefined
-  /** The loading, then the releasing: whoever needs its end waits for it. */
+  /** The current load or release; callers that need its end await it. */
   work: Promise<void>
   onLeasesBack: (() => void) | undefined
 }
 
-/** The versions that this node holds, several side by side: loading → loaded → releasing → gone. */
+/** The versions that this node holds. Each passes through loading → loaded → releasing → gone. */
 export class Versions {
   readonly #versions = new Map<string, Version>()
   readonly #dependencies: VersionsDependencies
@@ -44,8 +44,8 @@ export class Versions {
   }
 
   /**
-   * Verifies and maps a version; calls for one that is loading join it, one that is being released is loaded again
-   * afterwards.
+   * Verifies and maps a version. A call for a version that is loading joins that load; a version that is being released
+   * is loaded again afterwards.
    * @param digest SHA-256 of manifest.json as the database holds it.
    * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many
    * versions.
@@ -90,10 +90,10 @@ export class Versions {
   }
 
   /**
-   * Unmaps a version once every lease is back; nothing is lent meanwhile. One that is still loading is released when it
-   * is loaded.
+   * Unmaps a version once every lease is returned; no new lease is given meanwhile. A version that is still loading is
+   * released after the load.
    * @returns whether there was anything to release.
-   * @throws NodeError DEADLINE_EXCEEDED if leases stay out for too long; the release goes on by itself.
+   * @throws NodeError DEADLINE_EXCEEDED if leases are not returned in time; the release continues.
    */
   async release(projectionId: string): Promise<boolean> {
     const version = this.#versions.get(projectionId)
@@ -172,7 +172,7 @@ export class Versions {
   }
 }
 
-/** Waits for work that goes on by itself, but not for ever. */
+/** Waits for work for a bounded time; the work itself continues. */
 async function bounded(work: Promise<void>, sentence: string): Promise<void> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new NodeError('DEADLINE_EXCEEDED', sentence)), BOUNDS.releaseTimeoutMs)

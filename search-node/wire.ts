@@ -6,8 +6,8 @@ import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 
 /**
- * The node's edge: the proto's messages become the project's own types here, and nowhere else on the node's side.
- * Requests are parsed once; a refusal names the field, never its value.
+ * Converts the proto's messages to the project's own types; no other file of the node does. Requests are parsed once;
+ * an error names the field, never its value.
  */
 
 const projectionId = z.uuid()
@@ -74,7 +74,7 @@ export function parseRelease(request: unknown): string {
   return parse(releaseSchema, request).projectionId
 }
 
-/** The bytes of a `SearchReply`: a scoring thread encodes them, so that the event loop only passes them on. */
+/** Encodes a `SearchReply`. A scoring thread does this, so that the event loop only forwards bytes. */
 export function encodeSearchReply({ passages, predictors, ...result }: SearchResult): Uint8Array {
   const method = searchNodeService['Search']
   if (method === undefined) throw new Error('the proto names no method Search')
@@ -83,11 +83,11 @@ export function encodeSearchReply({ passages, predictors, ...result }: SearchRes
     passages: passages.map(({ cited, ...passage }) => ({ ...passage, named: cited })),
     evidence: predictors,
   }
-  // A copy, because the encoder's buffer lies in a larger one, all of which would be sent to the event loop.
+  // A copy: the encoder's buffer is part of a larger one, which would be sent to the event loop as a whole.
   return new Uint8Array(method.responseSerialize(reply))
 }
 
-/** usearch answers a query with a NaN or without direction with arbitrary rows, so neither gets that far. */
+/** Refuses vectors that hold NaN or have length 0: usearch returns arbitrary rows for them. */
 function parseVector(encoded: Buffer): Float32Array {
   if (encoded.length % 4 !== 0) throw invalid('queryVector')
   const vector = new Float32Array(encoded.length / 4)
@@ -98,7 +98,7 @@ function parseVector(encoded: Buffer): Float32Array {
   return vector
 }
 
-/** @throws NodeError INVALID_ARGUMENT if the query lives in another space. */
+/** @throws NodeError INVALID_ARGUMENT if the query vector and the projection differ in dimensions. */
 export function assertDimensions(vector: Float32Array, dimensions: number): void {
   if (vector.length !== dimensions)
     throw new NodeError(

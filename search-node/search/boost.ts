@@ -1,9 +1,8 @@
 import type { CitedCandidates } from './candidates/source.ts'
 
 /**
- * Scores in which every row that the query names stands above every row that it does not; among themselves each keep
- * their order.
- * @param rows candidates, the named ones among them. @param scores at most 1.
+ * Returns scores that rank every cited row above every other row and keep the order within both groups.
+ * @param rows candidates, including the cited rows. @param scores at most 1.
  */
 export function boostCited(rows: Uint32Array, scores: Float64Array, cited: CitedCandidates['ids']): Float64Array {
   if (cited.size === 0) return scores
@@ -12,5 +11,5 @@ export function boostCited(rows: Uint32Array, scores: Float64Array, cited: Cited
   )
 }
 
-/** Less than a half, so that even the best score of a row that is not named stays below the least of one that is. */
+/** Below one half: the best score of a row that is not cited stays below the lowest score of a cited row. */
 const BELOW_CITED = 0.499

@@ -3,18 +3,18 @@ import type { Ranking } from '#core/domain/search.ts'
 /** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */
 export interface Candidates {
   readonly rows: Uint32Array
-  /** In [0, 1], 0: shares no word with the query. Undefined: the words did not rank. */
+  /** In [0, 1]; 0: shares no word with the query. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
-  /** Cosine. Undefined: the vectors did not rank. */
+  /** Cosine. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
 }
 
 export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
 
 /**
- * One score of at most 1 for each candidate, by weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
- * (Cormack, Clarke & Büttcher 2009, scaled so that being first in both gives 1). Where only one ranking ran, its own
- * scores.
+ * Returns one score of at most 1 per candidate, from weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
+ * (Cormack, Clarke & Büttcher 2009; scaled so that first in both rankings gives 1). If only one ranking ran, returns
+ * its scores.
  */
 export function fuse(
   { rows, lexical, dense }: Candidates,

@@ -13,16 +13,16 @@ import { questionOf } from './question.ts'
 import type { Question } from './question.ts'
 import type { VersionStatistics } from './statistics.ts'
 
-/** A version that can be searched: where its candidates come from, and what ranks them. */
+/** A version that can be searched: its source of candidates and the statistics that rank them. */
 export interface SearchableVersion {
   readonly candidates: CandidateSource
   readonly statistics: VersionStatistics
 }
 
-/** A version whose candidates and statistics both come from its index, as one scoring thread has it open. */
+/** Creates a version whose candidates and statistics both come from the index that a scoring thread has open. */
 export function createIndexVersion(index: IndexReader): SearchableVersion {
   const filter = createScopeFilter(index)
-  /** Posting lists of questions that are being searched; a question is looked up in the dictionary once. */
+  /** Posting lists of the questions in progress; each question is looked up in the dictionary once. */
   const prepared = new WeakMap<Question, LexicalQuery>()
   const lexicalQuery = (question: Question): LexicalQuery =>
     prepared.get(question) ?? prepareLexical(index.lexical, question.asked.words)
@@ -34,7 +34,7 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
       tokens: index.forward,
       question(text, languages) {
         const held = languages.filter((language) => index.facets.facets.languages.includes(language))
-        // The version's languages, not the filter's: how rare a word is does not depend on who asks.
+        // The version's languages, not the filter's: the idf of a word does not depend on the request.
         const asked = analyzeQuestion(text, index.lexical.description.languages)
         const query = prepareLexical(index.lexical, asked.words)
         const question = questionOf(asked, [...new Set(held.map(primaryLanguage))], query.groups, index.forward)

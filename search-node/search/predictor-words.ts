@@ -2,16 +2,16 @@ import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { Question } from './question.ts'
 
-/** Words, function words left out, in which pairs count as near, and which make a window. */
+/** Distance within which a pair is near, and length of a window, both in words without function words. */
 const NEAR_WORDS = 3
 const WINDOW_WORDS = 36
 const SOFT_LETTERS_MIN = 4
 
-/** Word hashes of a row, in their order. */
+/** Word hashes of a row, in text order. */
 export type RowWords = Uint32Array
 
 /**
- * Share of the question's pairs, by the lesser idf of the two, that stand side by side in any of the rows; undefined
+ * Share of the question's pairs that are adjacent in any of the rows, weighted by the lower idf of the pair; undefined
  * without pairs.
  */
 export function adjacentPairs(question: Question, rows: readonly RowWords[]): number | undefined {
@@ -20,7 +20,7 @@ export function adjacentPairs(question: Question, rows: readonly RowWords[]): nu
   return pairShare(question, found)
 }
 
-/** The same for pairs in order within three words, in the one row that has most; undefined without rows too. */
+/** The same for ordered pairs within three words, in the row with the greatest share; undefined also without rows. */
 export function nearPairs(question: Question, rows: readonly RowWords[]): number | undefined {
   let best: number | undefined
   for (const words of rows) {
@@ -31,7 +31,7 @@ export function nearPairs(question: Question, rows: readonly RowWords[]): number
   return best
 }
 
-/** A pair is a word of the question and the one after it, named by the place of the first. */
+/** A pair is a word of the question and the next one, identified by the place of the first. */
 function pairShare({ words }: Question, found: ReadonlySet<number>): number | undefined {
   let [said, total] = [0, 0]
   for (let first = 0; first + 1 < words.length; first++) {
@@ -42,10 +42,10 @@ function pairShare({ words }: Question, found: ReadonlySet<number>): number | un
   return total === 0 ? undefined : Math.min(1, said / total)
 }
 
-/** The pairs of which the second word follows the first within a distance. */
+/** The pairs whose second word follows the first within `distance` words. */
 function pairsWithin({ words, position }: Question, row: RowWords, distance: number): ReadonlySet<number> {
   const found = new Set<number>()
-  /** Where each word was seen last, -1: nowhere. */
+  /** Last place of each word; -1: not seen. */
   const seen = new Int32Array(words.length).fill(-1)
   for (let at = 0; at < row.length; at++) {
     const place = position(row[at] ?? 0)
@@ -57,7 +57,7 @@ function pairsWithin({ words, position }: Question, row: RowWords, distance: num
   return found
 }
 
-/** The greatest share of the question, by idf, that a stretch of WINDOW_WORDS words of any of the rows says. */
+/** The greatest share of the question, weighted by idf, within a window of WINDOW_WORDS words of any of the rows. */
 export function windowCoverage(question: Question, rows: readonly RowWords[]): number {
   const total = question.words.reduce((sum, { idf }) => sum + idf, 0)
   let best = 0
@@ -84,7 +84,7 @@ function bestWindow(question: Question, words: Uint32Array): number {
   return best
 }
 
-/** Share of a row's distinct words that the question asks for. */
+/** Share of a row's distinct words that occur in the question. */
 export function firstFocus(question: Question, row: RowWords): number {
   const words = new Set(row)
   let asked = 0
@@ -93,9 +93,8 @@ export function firstFocus(question: Question, row: RowWords): number {
 }
 
 /**
- * Share of the question, by idf, that a passage says: a word counts whole if it is there, else as much as the most
- * similar word of the passage with the same first letter resembles it (Dice over the sets of three neighbouring
- * letters).
+ * Share of the question, weighted by idf, that a passage covers. A word counts fully if it occurs. Otherwise it counts
+ * by its similarity to the most similar word with the same first letter (Dice coefficient of letter trigrams).
  * @param row the passage's words.
  */
 export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
@@ -128,7 +127,7 @@ function firstLetter(term: string): string {
   return term[0] ?? ''
 }
 
-/** The three-letter sequences of a passage's words, by first letter, of the letters asked for. */
+/** The letter trigrams of a passage's words, grouped by first letter, for the given letters. */
 function spellingsIn(
   { language, heading, text }: PassageText,
   letters: ReadonlySet<string>,

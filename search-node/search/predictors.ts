@@ -20,22 +20,24 @@ export interface PredictorInput {
   readonly forward: TokenStatistics
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
-  /** Of each lexical candidate what each word of the question adds to its score: first all words of the first. */
+  /**
+   * What each word of the question adds to each lexical candidate's score; all words of the first candidate come first.
+   */
   readonly contributions: Float64Array
-  /** Cosines; empty: the vectors did not rank. */
+  /** Cosines; empty without a dense ranking. */
   readonly dense: RankedRows
   readonly documents: Uint32Array
   /** Language and text of the first lexical candidate. */
   readonly first: { readonly language: string; readonly heading: string; readonly text: string } | undefined
 }
 
-/** Candidates of each ranking that are looked at. */
+/** Maximum of candidates of each ranking that predictors use. */
 export const PREDICTOR_DEPTH = 50
-/** What counts where a question or a list leaves nothing to measure. */
+/** Value of a predictor if the question or the list leaves nothing to measure. */
 const NEITHER = 0.5
 /**
- * A candidate with this much less of the greatest score weighs a factor e less in its document's weight; likewise for
- * cosines.
+ * Softmax temperatures of the document weights, for scores and for cosines: a candidate that scores this much less
+ * weighs a factor e less.
  */
 const LEXICAL_TEMPERATURE = 1 / 30
 const DENSE_TEMPERATURE = 0.03
@@ -44,7 +46,8 @@ const OVERLAP_PERSISTENCE = 0.9
 const TOP = 5
 
 /**
- * The features of a list, in the order of `EVIDENCE_FEATURES`; all 0 when no passage shares a word with the question.
+ * The query performance predictors of a list, in the order of `PREDICTORS`; all 0 if no passage shares a word with the
+ * question.
  */
 export function predictorsOf(input: PredictorInput): number[] {
   const { question, passages, forward, lexical, first } = input
@@ -77,7 +80,7 @@ function meanOf(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** The words' best contributions within the first candidate's document, together. */
+/** Sum of each word's best contribution within the first candidate's document. */
 function documentCoverage({ question, lexical, contributions, documents }: PredictorInput): number {
   const width = question.words.length
   const document = documents[lexical.rows[0] ?? 0]
@@ -90,7 +93,7 @@ function documentCoverage({ question, lexical, contributions, documents }: Predi
   return best.reduce((sum, contribution) => sum + contribution, 0)
 }
 
-/** Where all candidates lie in one document, these say nothing. */
+/** If all candidates lie in one document, both predictors are neutral. */
 function documentFigures({
   lexical,
   dense,
@@ -126,7 +129,7 @@ function documentWeights(
   return byDocument
 }
 
-/** A row that one of the two rankings lacks counts there as its last. */
+/** A row that one ranking lacks gets the last score of that ranking; 0 if the lexical ranking is not full. */
 function fusedTop({ lexical, dense }: PredictorInput): number {
   const lastLexical = lexical.rows.length < PREDICTOR_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
   const lastDense = dense.scores.at(-1) ?? 0
@@ -140,7 +143,10 @@ function fusedTop({ lexical, dense }: PredictorInput): number {
   return meanOf([...largest(sums, TOP)].map((at) => sums[at] ?? 0))
 }
 
-/** Webber, Moffat & Zobel 2010, cut at a depth and divided by what perfect agreement would give. */
+/**
+ * Rank-biased overlap (Webber, Moffat & Zobel 2010), truncated at a depth and divided by its value for perfect
+ * agreement.
+ */
 function rankOverlap(lexical: Uint32Array, dense: Uint32Array): number {
   const depth = Math.min(OVERLAP_DEPTH, lexical.length, dense.length)
   const [seenLexical, seenDense] = [new Set<number>(), new Set<number>()]

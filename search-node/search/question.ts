@@ -3,7 +3,7 @@ import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { inverseFrequency } from './idf.ts'
 import type { TokenStatistics } from './token-statistics.ts'
 
-/** A word of a question, under the hashes that the forward index knows its terms by: one a language. */
+/** A word of a question with the hashes of its terms in the forward index, one per language. */
 export interface QuestionWord {
   readonly idf: number
   /** Rows of the version that hold it. */
@@ -11,27 +11,27 @@ export interface QuestionWord {
   readonly hashes: readonly number[]
 }
 
-/** Two words that stand side by side in a question, function words passed over. */
+/** Two adjacent words of a question; function words are skipped. */
 export interface QuestionPair {
   readonly first: number
   readonly second: number
-  /** What the pair says beyond its words: its inverse document frequency less the mean of theirs, > 0. */
+  /** Idf of the pair minus the mean idf of its words; > 0. */
   readonly weight: number
 }
 
-/** A question as the closer look at candidates needs it. */
+/** A question in the form that rescoring needs. */
 export interface Question {
   readonly words: readonly QuestionWord[]
   /** The question in all languages of the version. */
   readonly asked: AnalyzedQuestion
   readonly pairs: readonly QuestionPair[]
-  /** The greatest sum of pair weights that one passage, being in one language, can hold. */
+  /** Upper bound of the pair weights in one passage, which is in one language. */
   readonly pairsWeight: number
-  /** Position in `words` of a word hash; -1: not asked for. */
+  /** Position in `words` of a word hash; -1: not in the question. */
   readonly position: (hash: number) => number
 }
 
-/** A word of a question as a version knows it. */
+/** Statistics of a word of a question in a version. */
 export interface WordStatistics {
   readonly word: string
   readonly idf: number
@@ -40,8 +40,8 @@ export interface WordStatistics {
 }
 
 /**
- * @param asked the question in all languages of the version. @param languages primary subtags, those that may be found.
- * @param statistics of the words that are looked at; the others are left out.
+ * @param asked the question in all languages of the version. @param languages primary subtags of the languages that may
+ * be found. @param statistics of the words to use; other words are left out.
  */
 export function questionOf(
   asked: AnalyzedQuestion,
@@ -94,7 +94,7 @@ function pairsOf(
   return [...pairs.values()]
 }
 
-/** A hash table with open addressing: a question's words are looked for among thousands of words of its candidates. */
+/** A hash table with open addressing, because thousands of words of the candidates are looked up in it. */
 function positions(words: readonly QuestionWord[]): (hash: number) => number {
   const count = words.reduce((sum, { hashes }) => sum + hashes.length, 0)
   const mask = 2 ** Math.ceil(Math.log2(count * 4 + 4)) - 1

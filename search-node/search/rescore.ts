@@ -2,13 +2,13 @@ import type { Question, QuestionPair } from './question.ts'
 import type { TokenRange, TokenStatistics } from './token-statistics.ts'
 
 /**
- * What a closer look at a candidate counts; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage
- * and, with less weight, in the texts beside it and one further; pairs of neighbouring words count besides (Metzler &
- * Croft 2005 call this sequential dependence).
+ * Parameters of rescoring; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage and, with less
+ * weight, in the adjacent texts and those one further. Pairs of adjacent words count too (sequential dependence:
+ * Metzler & Croft 2005).
  */
 export const RESCORE = { k1: 0.9, b: 0.7, beside: 0.1, near: 0.05, pairs: 0.6, pairK1: 0.3, pairB: 0.5 } as const
 
-/** Which rows count as context: a row that the request may not see says nothing for its neighbours. */
+/** Which rows count as context. A row that the request may not see adds nothing to its neighbours. */
 export interface ContextWindow {
   readonly rows: number
   /** Whether a row belongs to the same revision as the row before it. */
@@ -17,15 +17,15 @@ export interface ContextWindow {
 }
 
 export interface Rescored {
-  /** In [0, 1]: the share of the most that any passage could reach. */
+  /** In [0, 1]: share of the greatest possible score of a passage. */
   readonly scores: Float64Array
-  /** Of each row what each word of the question adds to its score, pairs apart: first all words of the first row. */
+  /** What each word of the question adds to each row's score, without pairs; all words of the first row come first. */
   readonly contributions: Float64Array
 }
 
 /**
- * Scores rows by their own words, their pairs of words and their context window; every row alike, whatever the other
- * candidates are.
+ * Scores rows by their own words, their word pairs and their context window. A row's score does not depend on the other
+ * candidates.
  */
 export function rescoreRows(
   question: Question,
@@ -55,9 +55,9 @@ export function rescoreRows(
   return { scores, contributions }
 }
 
-/** Rows on either side of the context window. */
+/** Rows of the context window on each side. */
 const CONTEXT_ROWS = 2
-/** Rows worth reading along to save a system call, and how many one call may span. */
+/** Largest gap that is read along to save a system call, and most rows that one call spans. */
 const GAP_ROWS = 16
 const SPAN_ROWS_MAX = 256
 
@@ -72,13 +72,13 @@ function groupEnd(rows: Uint32Array, from: number): number {
   return to
 }
 
-/** The sum that no passage exceeds. */
+/** Upper bound of a passage's score before it is scaled to [0, 1]. */
 export function greatestScore({ words, pairsWeight }: Question): number {
   const ofWords = words.reduce((sum, { idf }) => sum + idf, 0) * (RESCORE.k1 + 1)
   return ofWords + RESCORE.pairs * (RESCORE.pairK1 + 1) * pairsWeight
 }
 
-/** @param counts zeros; becomes what each word adds. @returns what the pairs add. */
+/** @param counts zeros; receives what each word adds. @returns what the pairs add. */
 function scoreRow(
   question: Question,
   { description }: TokenStatistics,
@@ -94,7 +94,7 @@ function scoreRow(
       : 0
   const own = end(row) - start(row)
   const ofPairs = countOwn(question, tokens, start(row), end(row), counts)
-  // What stands around a row adds to what it says, and does not stand in for it.
+  // Context adds to a score but does not replace it: a row without any word of the question scores 0.
   if (counts.every((occurrences) => occurrences === 0)) return 0
   let length = own
   for (let other = row - before; other <= row + after; other++) {
@@ -113,7 +113,7 @@ function scoreRow(
   return ofPairs === undefined ? 0 : RESCORE.pairs * pairScore(question.pairs, ofPairs, own, description.mean_length)
 }
 
-/** Adds to the counts what words between two places say. */
+/** Adds the occurrences of words between two places to the counts, times `weight`. */
 function count(
   { position }: Question,
   tokens: Uint32Array,
@@ -128,7 +128,7 @@ function count(
   }
 }
 
-/** The same for the row itself. @returns how often each pair occurs; undefined where none does. */
+/** The same for the row itself, with weight 1. @returns occurrences of each pair; undefined if none occurs. */
 function countOwn(
   { position, pairs }: Question,
   tokens: Uint32Array,

@@ -7,7 +7,7 @@ export interface Scored {
 
 export interface SelectRules {
   readonly limit: number
-  /** Rows of one document; 0: as many as there are. */
+  /** Maximum of rows of one document; 0: no cap. */
   readonly perDocumentMax: number
   /** Whether a row is in force on the day by which revisions collapse; undefined: every revision is shown. */
   readonly inForce: ((row: number) => boolean) | undefined
@@ -19,8 +19,8 @@ export function byScore({ chunkRanks }: Pick<RowColumns, 'chunkRanks'>): (a: Sco
 }
 
 /**
- * The rows that a reply shows: of each provision the revision in force, or else its best one; of each document no more
- * than the cap; the `limit` best of these.
+ * Selects the rows of a reply: of each provision the revision in force, or else its best one; of each document at most
+ * the cap; the `limit` best of these.
  * @param ranked in the order of `byScore`.
  */
 export function selectRows(
@@ -43,7 +43,7 @@ export function selectRows(
   return selected
 }
 
-/** The row that stands for each provision. */
+/** The row shown for each provision. */
 function shownRevisions(
   ranked: readonly Scored[],
   provisions: Uint32Array,

@@ -9,32 +9,34 @@ export interface RowSet {
   has(row: number): boolean
 }
 
-/** Columns of all rows: what ranking knows of every row before it reads a passage. */
+/** Columns of all rows, which ranking uses without reading a passage. */
 export interface RowColumns {
   /** Number of the row's document. */
   readonly documents: Uint32Array
   /** Number of the row's provision; its revisions share it. */
   readonly provisions: Uint32Array
-  /** Place of the row's chunk id among all; ties are broken by it. */
+  /** Rank of the row's chunk id among all chunk ids; breaks ties. */
   readonly chunkRanks: Uint32Array
-  /** 1 where the row before is of the same revision. */
+  /** 1 if the previous row belongs to the same revision. */
   readonly sameRevisionAsPrevious: Uint8Array
 }
 
 /**
- * What ranking needs of a version: its passages and its frozen statistics, whatever engine found the candidates. The
- * index gives it today; see `index-version.ts`.
+ * The passages and static statistics of a version that ranking needs, whichever source found the candidates.
+ * `index-version.ts` implements it with the index.
  */
 export interface VersionStatistics {
   readonly passages: number
   readonly columns: RowColumns
   readonly tokens: TokenStatistics
-  /** The words of a question with their inverse document frequencies. @param languages BCP 47, that may be found. */
+  /**
+   * The words of a question with their inverse document frequencies. @param languages BCP 47 codes that may be found.
+   */
   question(text: string, languages: readonly string[]): Question
   rowsWithin(scope: SearchScope): RowSet
   /** @param day UTC day, YYYY-MM-DD. */
   inForceOn(day: string): (row: number) => boolean
-  /** Cosines of rows; every machine gets the same bits. @param rows ascending. @param vector unit length. */
+  /** Cosines of rows, bit-identical on every machine. @param rows ascending. @param vector unit length. */
   cosines(rows: Uint32Array, vector: Float32Array): Float64Array
   passage(row: number): PassageRecord
 }

@@ -1,6 +1,6 @@
-/** Rows `from` to `to`. A view of a row costs more than to look through it: loops take the places instead. */
+/** Tokens of rows `from` to `to`. Loops use the places, because a view of a row costs more than its scan. */
 export interface TokenRange {
-  /** Word hashes, and what lies between them. */
+  /** Word hashes; between two rows lie values that are no hashes. */
   readonly tokens: Uint32Array
   /** Place of a row's first word in `tokens`, heading first. */
   readonly start: (row: number) => number
@@ -12,7 +12,7 @@ export interface TokenRange {
   readonly words: (row: number) => Uint32Array
 }
 
-/** The words of passages in their order, and how often two stand side by side. */
+/** The words of passages in text order, and the frequency of adjacent pairs. */
 export interface TokenStatistics {
   readonly description: {
     readonly rows: number
@@ -21,7 +21,7 @@ export interface TokenStatistics {
     readonly mean_beside: number
     readonly mean_near: number
   }
-  /** Number of rows in which two words stand side by side, or more. */
+  /** Upper bound of the number of rows in which two words are adjacent. */
   readonly pairFrequency: (first: number, second: number) => number
   /** @param from first row. @param to last row. @returns their words, valid until the next call. */
   readonly read: (from: number, to: number) => TokenRange

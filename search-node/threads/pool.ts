@@ -6,14 +6,14 @@ import type { SearchTask } from './scoring-worker.ts'
 
 interface Waiting {
   readonly deadlineMs: number
-  /** Never rejects: the caller of the search learns how it went. */
+  /** Never rejects; the outcome goes to the caller of the search. */
   readonly run: (worker: ScoringWorker) => Promise<void>
   readonly refuse: (error: NodeError) => void
 }
 
 interface Slot {
   readonly worker: ScoringWorker
-  /** Done before any waiting search. */
+  /** Run before any waiting search. */
   readonly controlTasks: (() => Promise<void>)[]
   busy: boolean
 }
@@ -59,9 +59,7 @@ export class SearchPool {
     return promise.finally(() => signal.removeEventListener('abort', drop))
   }
 
-  /**
-   * Maps an artifact on one thread after the other, ahead of waiting searches, while the other threads go on scoring.
-   */
+  /** Maps an artifact on one thread after the other, ahead of waiting searches; the other threads continue to score. */
   openEverywhere(artifact: ArtifactRef): Promise<void> {
     return this.#everywhere((worker) => worker.open(artifact))
   }
@@ -71,8 +69,8 @@ export class SearchPool {
   }
 
   /**
-   * Refuses new searches, lets all that wait or run finish, then ends the threads: one that ends during a native call
-   * takes the process along.
+   * Refuses new searches, waits for queued and running searches, then ends the threads. A thread that ends during a
+   * native call crashes the process.
    */
   async end(): Promise<void> {
     this.#ending = true

@@ -12,7 +12,7 @@ import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
 
-/** What runs on a scoring thread: one task at a time, each under the name of its function. */
+/** The tasks of a scoring thread, which runs one at a time; a task is selected by the name of its function. */
 
 export interface SearchTask {
   readonly artifact: ArtifactRef
@@ -21,7 +21,7 @@ export interface SearchTask {
   readonly deadlineMs: number
 }
 
-/** The class of an error is lost between threads, so a refusal is a value. */
+/** An error loses its class between threads, so a refusal is returned as a value. */
 export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string }
 
 interface OpenVersion extends SearchableVersion {
@@ -29,10 +29,12 @@ interface OpenVersion extends SearchableVersion {
 }
 
 const versions = new Map<string, OpenVersion>()
-/** A thread that computes receives no abort: the pool drops a search that was given up, and the deadline ends the rest. */
+/**
+ * A thread that computes receives no abort: the pool drops a search that was given up, and the deadline ends the rest.
+ */
 const NEVER_ABORTED = new AbortController().signal
 
-/** Maps an artifact on this thread and searches it once, so that the first caller finds everything warm; idempotent. */
+/** Maps an artifact on this thread and runs one warm-up search; idempotent. */
 export async function open(artifact: ArtifactRef): Promise<void> {
   const version = versionOf(artifact)
   encodeSearchReply(
@@ -40,7 +42,7 @@ export async function open(artifact: ArtifactRef): Promise<void> {
   )
 }
 
-/** @returns the reply as the wire carries it, so that the event loop only passes bytes on; or why there is none. */
+/** @returns the encoded reply, so that the event loop only forwards bytes; or the refusal. */
 export async function search({ artifact, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
   try {
     const limits = { deadlineMs, signal: NEVER_ABORTED }
@@ -51,7 +53,7 @@ export async function search({ artifact, input, deadlineMs }: SearchTask): Promi
   }
 }
 
-/** Lets an artifact go; idempotent. The caller knows that no search of it is queued or running. */
+/** Closes an artifact; idempotent. The caller ensures that no search of it is queued or running. */
 export async function close(artifact: ArtifactRef): Promise<void> {
   versions.get(artifact.projectionId)?.index.close()
   versions.delete(artifact.projectionId)
@@ -89,7 +91,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
   }
 }
 
-/** A thread that piscina had to replace has nothing open yet: it opens what it is asked to search. */
+/** Opens the artifact if it is not open: a thread that piscina replaced has nothing open. */
 function versionOf(artifact: ArtifactRef): OpenVersion {
   const known = versions.get(artifact.projectionId)
   if (known !== undefined) return known
@@ -100,8 +102,8 @@ function versionOf(artifact: ArtifactRef): OpenVersion {
 }
 
 /**
- * usearch unmaps its file when its object is collected, and V8 sees no reason to collect a small object that holds a
- * large mapping.
+ * Forces a garbage collection. usearch unmaps its file only when its object is collected, and V8 does not collect a
+ * small object soon, however large its mapping.
  */
 async function collectGarbage(): Promise<void> {
   setFlagsFromString('--expose-gc')

@@ -8,10 +8,13 @@ export interface VerifyTask {
   readonly digest: Uint8Array
 }
 
-/** The class of an error is lost between threads, so what does not hold is a value. */
+/** An error loses its class between threads, so a fault is returned as a value. */
 export type Verified = { readonly manifest: Manifest } | { readonly fault: string }
 
-/** Hashing a large artifact takes seconds: it has a thread of its own, apart from the event loop and from scoring. */
+/**
+ * Verifies an artifact. Hashing a large one takes seconds, so it runs on a thread apart from the event loop and
+ * scoring.
+ */
 export async function verify({ folder, publicKeyDer, digest }: VerifyTask): Promise<Verified> {
   try {
     return { manifest: await verifyArtifact(folder, Buffer.from(publicKeyDer), digest) }

@@ -6,7 +6,7 @@ import { NodeError } from '#search-node/node-error.ts'
 import type { SearchOutcome, SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
 
-/** One scoring thread. It is given one task at a time. */
+/** One scoring thread. It runs one task at a time. */
 export interface ScoringWorker {
   search(task: SearchTask): Promise<Uint8Array>
   open(artifact: ArtifactRef): Promise<void>
@@ -17,8 +17,8 @@ export interface ScoringWorker {
 
 /**
  * Each worker is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
- * others score. Queueing, bounds and deadlines are the pool's (`pool.ts`). A thread that dies takes its task along and
- * is replaced.
+ * others score. `pool.ts` does queueing, bounds and deadlines. If a thread dies, its task fails and the thread is
+ * replaced.
  */
 export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', import.meta.url)): ScoringWorker {
   const thread = new Piscina({
@@ -42,7 +42,7 @@ export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', 
   }
 }
 
-/** The thread that hashes artifacts. It ends when there was nothing to verify for a while. */
+/** The thread that hashes artifacts. It ends after an idle period. */
 export interface Verifier {
   verify(task: VerifyTask): Promise<Verified>
   end(): Promise<void>

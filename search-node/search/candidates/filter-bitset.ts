@@ -16,14 +16,14 @@ export interface FilterBitset {
 
 /** Turns filters into bitsets of one index. */
 export interface ScopeFilter {
-  /** Every list is exact: what it does not name is not allowed. The filters used last are remembered. */
+  /** Every list is exact: a value that it does not name is not allowed. The most recently used filters are cached. */
   of(filters: Filters): FilterBitset
   within(scope: SearchScope): FilterBitset
-  /** Filters that are remembered. */
+  /** Number of cached filters. */
   readonly remembered: number
 }
 
-/** Bounded, one a thread and version; the filter that was not used for longest is forgotten first. */
+/** Creates a bounded cache, one per thread and version; the least recently used filter is evicted first. */
 export function createScopeFilter({
   passages,
   facets,
@@ -44,11 +44,11 @@ export function createScopeFilter({
   function compute({ filters, onlyRows, collapseRevisionsOn }: SearchScope): FilterBitset {
     const filtered = of(filters)
     const allowed = onlyRows === undefined ? filtered : narrowedTo(filtered, onlyRows)
-    // Where everything allowed is in force on a day nothing is superseded.
+    // If every allowed row is in force on a day, no allowed row is superseded.
     if (collapseRevisionsOn === '' || filters.inForceOn !== '') return allowed
     return withoutSuperseded(allowed, dayNumber(collapseRevisionsOn), rows.provisions, facets)
   }
-  /** One search asks several times within one scope. */
+  /** One search asks several times for the bitset of its scope. */
   const scopes = new WeakMap<SearchScope, FilterBitset>()
   return {
     of,
@@ -64,8 +64,9 @@ export function createScopeFilter({
 }
 
 /**
- * Of each provision with an allowed revision in force only that; a provision without one keeps all that is allowed. So
- * nothing that has been superseded can stand in a list for want of its successor among the candidates.
+ * Drops superseded rows: a provision with an allowed revision in force keeps only that revision. A provision without
+ * one keeps all its allowed rows. A superseded row is therefore never listed because its successor is missing from the
+ * candidates.
  */
 function withoutSuperseded(
   allowed: FilterBitset,
@@ -88,10 +89,10 @@ function withoutSuperseded(
   return result
 }
 
-/** By the filter's own bitset, which lives as long as it is remembered. */
+/** Keyed by the filter's own bitset; an entry lives as long as the cached filter. */
 const collapsed = new WeakMap<FilterBitset, { readonly day: number; readonly allowed: FilterBitset }>()
 
-/** Of the allowed rows those that a bitset names too (bit row % 8 of byte row / 8). */
+/** The allowed rows that a second bitset also names (bit row % 8 of byte row / 8). */
 function narrowedTo({ bits }: FilterBitset, rows: Uint8Array): FilterBitset {
   const narrowed = bits.map((word, at) => {
     let other = 0
@@ -116,7 +117,7 @@ function cacheKey(filters: Filters): string {
   ])
 }
 
-/** @param filters every list is exact: what it does not name is not allowed. */
+/** @param filters every list is exact: a value that it does not name is not allowed. */
 export function filterBitset(filters: Filters, passages: number, reader: FacetsReader): FilterBitset {
   const { languages, jurisdictions, subjects, statuses } = reader.facets
   const bits = union(filters.languages, languages, 0, passages, reader)

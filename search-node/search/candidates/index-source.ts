@@ -13,7 +13,7 @@ import { SCORE_UNIT } from './words/query.ts'
 import { searchLexical } from './words/search.ts'
 
 /**
- * Candidates by words at least: looking closely at more than 50 changes no figure by more than 0.003 (decision 0008).
+ * Minimum of lexical candidates: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
  */
 const WORD_CANDIDATES_MIN = PREDICTOR_DEPTH
 const VECTOR_CANDIDATES_MIN = 20
@@ -25,8 +25,8 @@ export interface IndexSourceDependencies {
 }
 
 /**
- * Candidates from the index that a scoring thread has open, under row bitsets. The thread computes; it looks at the
- * limits before each query.
+ * Finds candidates in the index that a scoring thread has open, restricted by filter bitsets. Each query runs
+ * synchronously; the limits are checked before it starts.
  */
 export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDependencies): CandidateSource {
   return {
@@ -46,7 +46,7 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
     async byReference({ text, scope, entitled }, limits) {
       assertInTime(limits)
       const allowed = filter.within(scope)
-      // Looked up only where a question names a provision, and then once.
+      // Computed only if the question names a provision, and at most once.
       let held: FilterBitset | undefined
       return resolveReferences(text, index.references, {
         allowed: (row) => hasRow(allowed.bits, row),

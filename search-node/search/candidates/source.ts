@@ -2,12 +2,14 @@ import type { Filters, UnsupportedReference } from '#core/domain/search.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import type { Question } from '#search-node/search/question.ts'
 
-/** What one request may find, as values: how a source applies them is its own affair. */
+/** The scope of one request as plain values; each source decides how it applies them. */
 export interface SearchScope {
   readonly filters: Filters
   /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
   readonly onlyRows: Uint8Array | undefined
-  /** UTC day, YYYY-MM-DD, on which superseded revisions leave the scope where their successor is in it; '': none. */
+  /**
+   * UTC day, YYYY-MM-DD. Revisions superseded on it leave the scope if their successor is in the scope; '': none leave.
+   */
   readonly collapseRevisionsOn: string
 }
 
@@ -46,21 +48,21 @@ export interface VectorCandidates extends ScoredCandidates {
   readonly plan: string
 }
 
-/** How near a row is to a reference: the provision itself, a part of it, or the provision around it that marks the part. */
+/** Nearness of a row to a reference: the provision itself, a part of it, or the enclosing provision that marks it. */
 export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
 export interface CitedCandidates {
-  /** Ids of passages that explicit references name, each with the least of its distances. */
+  /** Ids of passages that explicit references name, each with its best nearness. */
   readonly ids: ReadonlyMap<number, Nearness>
-  /** What cannot be served, in the order of the question, each provision once. */
+  /** References that cannot be served, in the order of the question, each provision once. */
   readonly unsupported: readonly UnsupportedReference[]
 }
 
 /**
- * Where candidates come from. A source may fail: with a NodeError where the caller can do something about it
- * (DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE). The same query gives the same candidates on every replica. Implemented by
- * the index of a version (`index-source.ts`); an engine behind a network can stand in its place.
+ * A source of candidates. It fails with a NodeError if the caller can react (DEADLINE_EXCEEDED, CANCELLED,
+ * UNAVAILABLE). The same query gives the same candidates on every replica. `index-source.ts` implements it with the
+ * index of a version; a remote engine can implement it too.
  */
 export interface CandidateSource {
   /** Best first, by words alone. Scores are comparable within one question. */

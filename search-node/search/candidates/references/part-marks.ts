@@ -1,8 +1,8 @@
 /**
- * Positions among texts, from 0, of those that mark the innermost of some parts of a provision; none unless every part
- * is marked in one of them. A mark is what drafters put before a part: `(f)` or `f)` after white space, or `1.` at the
- * start of a line; `Article 6(1)(f)` within a sentence marks nothing.
- * @param texts the passages of one provision, which may be one text cut for length.
+ * Returns the positions, from 0, of the texts that mark the innermost part; empty unless every part is marked in some
+ * text. A mark is the label that drafters put before a part: `(f)` or `f)` after white space, or `1.` at the start of a
+ * line. `Article 6(1)(f)` within a sentence is not a mark.
+ * @param texts the passages of one provision; they may be one text split for length.
  * @param parts outermost first, at least one.
  */
 export function textsMarking(texts: readonly string[], parts: readonly string[]): readonly number[] {

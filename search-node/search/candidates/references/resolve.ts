@@ -6,14 +6,14 @@ import { NEARNESS } from '#search-node/search/candidates/source.ts'
 import type { CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
 import { textsMarking } from './part-marks.ts'
 
-/** References of one query that are looked up; what comes after is as good as not written. */
+/** Maximum of references per query that are looked up; later ones are ignored. */
 export const EXPLICIT_REFERENCES_MAX = 32
-/** Rows that one query raises; those nearest to what it names are kept. */
+/** Maximum of rows that one query boosts; the rows nearest to its references are kept. */
 export const CITED_ROWS_MAX = 1_000
-/** Passages of one provision whose text is read for the part that is named. */
+/** Maximum of passages of one provision whose text is searched for marks of the named part. */
 const AROUND_ROWS_MAX = 32
 
-/** The rows that a request may see, and the text of one. */
+/** The rows that a request may see, and the text of a row. */
 export interface Visibility {
   /** Under the request's own filters; allowed implies entitled. */
   readonly allowed: (row: number) => boolean
@@ -24,9 +24,9 @@ export interface Visibility {
 
 /**
  * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of
- * a part of it; if the corpus does not cut so finely, also by passages of the nearest provision around it that mark the
- * part (see `textsMarking`). An act named without a provision is supported by any passage of it and raises none: it
- * says where to look, not what to read.
+ * a part of it. If the corpus holds neither, passages of the nearest enclosing provision that mark the part support it
+ * (see `textsMarking`). An act named without a provision is supported by any of its passages. It boosts none, because
+ * it names no particular passage.
  */
 export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): CitedCandidates {
   const rows = new Map<number, Nearness>()
@@ -57,9 +57,9 @@ function distinct(named: readonly ExplicitReference[]): readonly ExplicitReferen
 }
 
 /**
- * The reference, and what else it may stand for. Without its act, `A6.4` may be that of an appendix to a rulebook.
- * Where no passage of an act says in which chapter (part, title) it stands, the corpus cannot tell what a chapter
- * holds: the reference then counts as one to the act.
+ * The reference and its alternative reading. Without an act, `A6.4` may refer to an appendix of a rulebook. If no
+ * passage of an act states its chapter (part, title), the corpus cannot resolve a chapter. The reference then counts as
+ * one to the act.
  */
 function readings(reference: Reference, index: ReferencesReader): readonly Reference[] {
   const other = otherReading(reference, index)
@@ -85,13 +85,13 @@ function firstHeld(
   return { held: [], provision: false }
 }
 
-/** Rows that stand equally near to a reference. */
+/** Rows with the same nearness to a reference. */
 interface Held {
   readonly rows: Uint32Array
   readonly nearness: Nearness
 }
 
-/** Entitled rows under a reference, the nearest first; the provision around it only where there are none. */
+/** Entitled rows under a reference, nearest first; if there are none, rows of the enclosing provision. */
 function heldRows(reference: Reference, index: ReferencesReader, reach: Visibility): readonly Held[] {
   const form = canonicalReference(reference)
   const held = [
@@ -104,9 +104,9 @@ function heldRows(reference: Reference, index: ReferencesReader, reach: Visibili
 }
 
 /**
- * Of the nearest provision around the reference that the corpus holds at all: its own passages where they mark the
- * parts that are missing; and, as people leave levels out (8.3.1(b) for 8.3.1(1)(b)), those of its parts where a single
- * letter is missing.
+ * Rows of the nearest enclosing provision that the corpus holds: its own passages that mark the missing parts. If one
+ * letter alone is missing, passages of its parts that mark it count too, because people omit levels (8.3.1(b) for
+ * 8.3.1(1)(b)).
  */
 function aroundRows(reference: Reference, index: ReferencesReader, { entitled, text }: Visibility): Uint32Array {
   for (const ancestor of ancestorsOf(reference)) {
@@ -131,7 +131,7 @@ function addCited(cited: Map<number, Nearness>, rows: Uint32Array, nearness: Nea
   }
 }
 
-/** Bounded; of rows equally near the first of the corpus stay, so that every replica keeps the same. */
+/** At most `CITED_ROWS_MAX` rows. Ties in nearness are broken by row, so every replica keeps the same rows. */
 function nearestRows(rows: ReadonlyMap<number, Nearness>): ReadonlyMap<number, Nearness> {
   if (rows.size <= CITED_ROWS_MAX) return rows
   return new Map([...rows].sort(([rowA, a], [rowB, b]) => a - b || rowA - rowB).slice(0, CITED_ROWS_MAX))

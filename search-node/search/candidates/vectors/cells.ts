@@ -5,30 +5,28 @@ import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.
 import type { Scorer } from './exact.ts'
 
 /**
- * Slots scored between two looks at what is still worth scoring: few at first, because most searches end early; then
- * more, because each look costs.
+ * Slots scored between two checks of the stop condition. The first batch is small because most searches end early;
+ * later batches grow because each check costs time.
  */
 const BATCH_SLOTS_FIRST = 512
 const BATCH_SLOTS_MAX = 4_096
-/**
- * Share of the rows of the nearest cells that must be allowed for the query's own neighbourhood to count as allowed.
- */
+/** Minimum share of allowed rows in the nearest cells for which the query's neighbourhood counts as allowed. */
 const ALLOWED_SHARE_NEAR = 0.5
 
 export interface CellQuery {
   readonly head: Int8Array
   readonly allowed: FilterBitset
-  /** How many true nearest rows are wanted; no more than are allowed. */
+  /** True nearest rows wanted; at most the number of allowed rows. */
   readonly needed: number
-  /** Rows to score at least. */
+  /** Minimum of rows scored. */
   readonly least: number
 }
 
 /**
- * Scores the allowed rows cell by cell, until no cell that is left can be expected to hold a row nearer than the
- * `needed`-th found. A cell can hold what its mean and its spread let expect: head · mean + reach × spread × |head|,
- * with the reach that this version's build measured. So the search goes on by itself for as long as a filter excludes
- * the query's own neighbourhood, and ends at once where the neighbours are allowed.
+ * Scores the allowed rows cell by cell, until no remaining cell is expected to hold a row nearer than the `needed`-th
+ * found. The bound of a cell is head · mean + reach × standard deviation × |head|; the version's build measures the
+ * reach. The search therefore continues while a filter excludes the query's neighbourhood, and ends early if the
+ * neighbours are allowed.
  */
 export function scoreCells(cells: Cells, scorer: Scorer, { head, allowed, needed, least }: CellQuery): void {
   const expected = expectationsOf(cells, head)
@@ -54,9 +52,9 @@ export function scoreCells(cells: Cells, scorer: Scorer, { head, allowed, needed
 }
 
 interface Expectations {
-  /** Of each cell, the inner product of the query's head with its mean. */
+  /** Inner product of the query's head with the mean of each cell. */
   readonly products: Float64Array
-  /** And how far its heads spread about that. */
+  /** Standard deviation of the heads of each cell × length of the query's head. */
   readonly standardDeviations: Float64Array
 }
 
@@ -69,10 +67,10 @@ function expectationsOf({ count, standardDeviations, means, scale }: Cells, head
   return { products, standardDeviations: Float64Array.from(standardDeviations, (spread) => spread * length) }
 }
 
-/** The cells that were not visited yet, those that can hold the nearest rows first. */
+/** The unvisited cells, highest bound first. */
 interface Walk {
   readonly visited: Uint8Array
-  /** What the next cell can hold; -Infinity when there is none. */
+  /** Bound of the next cell; -Infinity if none is left. */
   bound(): number
   next(): number | undefined
 }
@@ -132,8 +130,8 @@ interface Queue {
 }
 
 /**
- * The positions of values, largest first (ties: lowest position), as a binary heap: most searches take a few of
- * thousands.
+ * The positions of values, largest value first (ties: lowest position). A binary heap, because most searches take a few
+ * of thousands.
  */
 function createQueue(values: Float64Array): Queue {
   const heap = Uint32Array.from(values.keys())

@@ -1,6 +1,5 @@
 /**
- * How rows are found: `exact` scores every allowed row, `cells` the allowed rows of one cell after the other for as
- * long as it pays.
+ * How rows are found: `exact` scores every allowed row; `cells` scores the allowed rows cell by cell and stops early.
  */
 export type QueryPlan = 'exact' | 'cells'
 
@@ -16,21 +15,21 @@ export interface QueryPlanInput {
 
 /** Costs in nanoseconds on one thread; see decision 0007. */
 const SCORE_NS_PER_COMPONENT = 0.17
-/** Reading along what lies between two rows, up to what a call of its own costs. */
+/** Reading the gap between two rows; at most the cost of a separate call. */
 const READ_NS_PER_COMPONENT = 0.1
 const READ_NS_PER_CALL = 1_000
 const BOUND_NS_PER_COMPONENT = 0.2
-/** Looking whether a row is allowed. */
+/** Testing whether a row is allowed. */
 const LOOK_NS_PER_ROW = 1.5
 /**
- * Share of the rows looked at, and of the allowed ones scored, where a random filter leaves a few hundred of a million
- * rows.
+ * Share of all rows that are tested, and of allowed rows that are scored, if a random filter allows a few hundred of a
+ * million rows.
  */
 const SHARE_OF_FEW = 0.5
 
 /**
- * The cheaper plan. Cells rule out most rows where many are allowed, and few where few are: there they are only worth
- * looking through if reading every allowed row costs more than half of that again.
+ * Returns the plan with the lower estimated cost. Cells exclude most rows if many are allowed, but only about half of
+ * them if few are.
  */
 export function planQuery({ passages, head, cells, allowed }: QueryPlanInput): QueryPlan {
   if (cells === 1 || allowed === 0) return 'exact'

@@ -19,13 +19,13 @@ export interface VectorIndex {
 
 export interface NearestRows {
   readonly plan: QueryPlan
-  /** Nearest first, up to rounding; more than the limit where so many are allowed. */
+  /** Nearest first, up to rounding error; more than the limit if so many are allowed. */
   readonly rows: readonly number[]
 }
 
 /**
- * Candidates for the `limit` allowed rows nearest to the query: to be scored again with `cosines`. The same input gives
- * the same rows on every replica.
+ * Finds candidates for the `limit` allowed rows nearest to the query; the caller rescores them with `cosines`. The same
+ * input gives the same rows on every replica.
  * @param query unit length. @param rowsScoredMin the minimum of rows that are scored.
  */
 export function nearestRows(
@@ -56,14 +56,14 @@ export function nearestRows(
 }
 
 /**
- * Whole int8 vectors err by about 0.001 of a cosine at most. Where a filter leaves rows that are all about equally far,
- * more of them than usual lie within that of the last one wanted, and have to be scored from float32.
+ * The cosine error of whole int8 vectors is at most about 0.001. If a filter leaves rows at nearly equal distances,
+ * more rows than usual lie within that error of the last wanted row. All of them are then rescored from float32.
  */
 const ROUNDING = 0.002
 const WIDEN_FACTOR = 6
 const CANDIDATES_MAX = 2_000
 
-/** Cosines of rows; every machine gets the same bits. @param rows ascending. @param query unit length. */
+/** Cosines of rows, bit-identical on every machine. @param rows ascending. @param query unit length. */
 export function cosines(vectors: RowFile, rows: Uint32Array, query: Float32Array): Float64Array {
   const scores = new Float64Array(rows.length)
   for (let at = 0; at < rows.length; at += vectors.rowsMax) {

@@ -2,28 +2,25 @@ import { CHUNK_ROWS, chunkBytes } from '#core/index/lexical/layout.ts'
 import type { LexicalGroup } from './query.ts'
 
 /*
- * The inner loops of lexical scoring, over one chunk of rows at a time. Their arrays are constants of the module, so of
- * the thread, which scores one question after the other: the compiler then knows where they lie, and adding up a
- * posting takes 1 ns instead of 3.6. Scores are signed and below 2³¹ for the same reason.
+ * The inner loops of lexical scoring, over one chunk of rows at a time. The arrays are module constants, one set per
+ * thread, and a thread scores one question at a time. The JIT compiler then knows their addresses: adding a posting
+ * takes 1 ns instead of 3.6 ns. Scores are signed and below 2³¹ for the same reason.
  */
 
-/** The postings that were read last: rows from the start, impacts after them. */
+/** The postings of the last read: rows first, then impacts. */
 const buffer = new ArrayBuffer(chunkBytes(CHUNK_ROWS))
 const bytes = new Uint8Array(buffer)
 const rows = new Uint16Array(buffer)
 
-/**
- * Scores of all rows of the chunk, in a quarter of a megabyte that stays in a core's own cache. All are 0 between
- * chunks.
- */
+/** Scores of all rows of the chunk: 256 KiB, which stays in a core's private cache. All are 0 between chunks. */
 const sums = new Int32Array(CHUNK_ROWS)
 
-/** Rows of the chunk that may be among the best, ascending, with what they have scored so far. */
+/** Rows of the chunk that may be among the best, ascending, with their partial scores. */
 const candidateRows = new Uint16Array(CHUNK_ROWS)
 const candidateScores = new Int32Array(CHUNK_ROWS)
 let candidates = 0
 
-/** Adds a word's impacts, in the chunk that its lists were sought in, to the sums. */
+/** Adds a word's impacts to the sums, in the chunk that its lists were last positioned on (`seek`). */
 export function addUp({ lists, weight }: LexicalGroup): void {
   for (const list of lists) {
     if (list.count === 0) continue
@@ -41,8 +38,8 @@ function addUpList(count: number, weight: number): void {
 }
 
 /**
- * Makes candidates of the allowed rows whose sum is at least what is needed, which is at least 1.
- * @param from and to: words of the filter that are looked at, and so rows 32 × from and following.
+ * Makes the allowed rows with a sum of at least `needed` the candidates; `needed` is at least 1.
+ * @param from first word of the filter that is scanned: rows from 32 × `from`. @param to word after the last.
  */
 export function takeSums(allowed: Uint32Array, from: number, to: number, needed: number): void {
   const below = (needed - 1) | 0
@@ -58,7 +55,7 @@ export function clearSums(): void {
   sums.fill(0)
 }
 
-/** Whether one of four neighbours has more: the sign of a difference tells, and one test of all four saves three. */
+/** Whether any of four adjacent rows scores above `below`. One test of the combined signs replaces four comparisons. */
 function anyOfFourAbove(row: number, below: number): boolean {
   return (
     ((below - (sums[row] ?? 0)) |
@@ -81,14 +78,14 @@ function take(row: number, score: number): void {
   candidateScores[candidates++] = score
 }
 
-/** Makes candidates of all allowed rows, with score 0. */
+/** Makes all allowed rows the candidates, with score 0. */
 export function takeAllowed(allowed: Uint32Array): void {
   candidates = 0
   for (let word = 0; word < allowed.length; word++)
     for (let left = allowed[word] ?? 0; left !== 0; left &= left - 1) take(word * 32 + 31 - Math.clz32(left & -left), 0)
 }
 
-/** Adds a word's impacts to the candidates, each looked up from where the one before was found. */
+/** Adds a word's impacts to the candidates' scores. Each lookup starts where the previous one ended. */
 export function addToCandidates({ lists, weight }: LexicalGroup): void {
   for (const list of lists) {
     if (list.count === 0) continue
@@ -107,10 +104,7 @@ function addListToCandidates(count: number, weight: number): void {
   }
 }
 
-/**
- * Doubling steps, then halving. @returns the first place from `from` on whose row is not below the wanted one; `count`
- * if there is none.
- */
+/** Galloping search. @returns the first place from `from` on whose row is not below `row`; `count` if there is none. */
 function firstNotBelow(row: number, from: number, count: number): number {
   let [low, step] = [from, 1]
   while (low + step <= count && (rows[low + step - 1] ?? 0) < row) {
@@ -126,7 +120,7 @@ function firstNotBelow(row: number, from: number, count: number): number {
   return low
 }
 
-/** Drops the candidates that scored less. @returns how many are left. */
+/** Drops the candidates that score below `needed`. @returns how many are left. */
 export function keepCandidates(needed: number): number {
   let kept = 0
   for (let at = 0; at < candidates; at++) {
@@ -139,7 +133,7 @@ export function keepCandidates(needed: number): number {
   return kept
 }
 
-/** Hands over the candidates, rows without their chunk, ascending. */
+/** Visits the candidates, ascending; rows are relative to the chunk. */
 export function forEachCandidate(visit: (row: number, score: number) => void): void {
   for (let at = 0; at < candidates; at++) visit(candidateRows[at] ?? 0, candidateScores[at] ?? 0)
 }

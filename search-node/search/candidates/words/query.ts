@@ -4,29 +4,29 @@ import type { QueryWord } from '#core/index/analysis/analyzer.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import type { PostingList, TermEntry } from '#core/index/lexical/posting-list.ts'
 
-/** A word of a question as the version knows it. Its terms, one a language, never meet in one row. */
+/** A word of a question with its statistics in the version. It has one term per language; no row holds two of them. */
 export interface LexicalGroup {
   readonly word: string
-  /** Rows of the whole version that hold it, whatever the filters; 0 for a word that the version does not know. */
+  /** Rows of the whole version that hold it, regardless of filters; 0 for a word that the version does not know. */
   readonly frequency: number
   /** See `inverseFrequency`. */
   readonly idf: number
-  /** What an impact is multiplied with: idf × times said, as an integer; see SCORE_UNIT. */
+  /** Factor of an impact: idf × occurrences in the question, as an integer; see SCORE_UNIT. */
   readonly weight: number
-  /** The most that the word adds to any row's score. */
+  /** Upper bound of what the word adds to a row's score. */
   readonly maximum: number
   readonly lists: readonly PostingList[]
 }
 
-/** A question ready to be scored, again and again, by one thread. */
+/** A prepared question that one thread can score repeatedly. */
 export interface LexicalQuery {
-  /** By first appearance; words unknown to the version included. */
+  /** In order of first appearance, including words unknown to the version. */
   readonly groups: readonly LexicalGroup[]
-  /** No row scores more. */
+  /** Upper bound of a row's score. */
   readonly maximum: number
 }
 
-/** Steps of weight in one unit of idf. */
+/** Weight steps per unit of idf. */
 const WEIGHT_STEPS = 256
 /** Integer score × SCORE_UNIT = BM25 without its constant factor k1 + 1. */
 export const SCORE_UNIT = 1 / (WEIGHT_STEPS * IMPACT_MAX)
@@ -34,7 +34,7 @@ export const SCORE_UNIT = 1 / (WEIGHT_STEPS * IMPACT_MAX)
 /** With these, no sum of scores reaches 2³¹: 64 words × 16 times × idf 22 (2³² rows) × 256 × 255. */
 export const LEXICAL_BOUNDS = { wordsMax: 64, timesMax: 16, listsMax: 192 } as const
 
-/** Looks a question's words up. Of more than `LEXICAL_BOUNDS` known ones the most informative are kept. */
+/** Looks up a question's words. If more are known than `LEXICAL_BOUNDS` allows, the rarest are kept. */
 export function prepareLexical(index: LexicalReader, words: readonly QueryWord[]): LexicalQuery {
   const found = merged(words.map((word) => ({ ...word, entries: entriesOf(index, word) })))
   const kept = boundedWords(
@@ -67,7 +67,7 @@ function entriesOf(index: LexicalReader, { terms }: QueryWord): readonly TermEnt
   return terms.flatMap(({ language, term }) => index.find(language, term) ?? [])
 }
 
-/** Words that differ only in languages that do not hold them are one. */
+/** Merges words that differ only in languages that do not hold them. */
 function merged(words: readonly FoundWord[]): readonly FoundWord[] {
   const known = new Map<string, FoundWord>()
   for (const word of words) {

@@ -5,18 +5,18 @@ import type { Ranked, TopK } from '#core/platform/top-k.ts'
 import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './chunk.ts'
 import type { LexicalGroup, LexicalQuery } from './query.ts'
 
-/** Words of a filter that stand for a chunk's rows, and those for 2,048 of them. */
+/** Words of a filter bitset per chunk, and per piece of 2,048 rows. */
 const WORDS_PER_CHUNK = CHUNK_ROWS / 32
 const PIECE_WORDS = 64
 /** Looking up one allowed row in one list costs as much as adding up this many postings. */
 const LOOK_UP_POSTINGS = 12
-/** Of filters that are still in use. */
+/** Allowed rows per chunk, for filters that are still in use. */
 const allowedCounts = new WeakMap<Uint32Array, Uint32Array>()
 
 /**
- * The best `wanted` of the allowed rows that hold any word of the question, best first, of equal scores the smaller row
- * first. Exact: a row is passed over only when the largest impacts of the words that it may hold cannot bring it among
- * the best (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
+ * Returns the best `wanted` allowed rows that hold any word of the question, best first; ties: the smaller row first.
+ * Exact: a row is skipped only if the largest impacts of the words that it may hold cannot bring it among the best
+ * (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
  * @param allowed bit row % 32 of word row / 32; not changed afterwards. @returns rows as ids, and scores in SCORE_UNIT.
  */
 export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted: number): Ranked {
@@ -40,14 +40,14 @@ function knownGroups({ groups }: LexicalQuery): readonly LexicalGroup[] {
   return groups.filter(({ frequency }) => frequency > 0)
 }
 
-/** The most that a word adds to a row of the chunk. */
+/** Upper bound of what a word adds to a row of the chunk. */
 function boundIn(chunk: number, { lists, weight }: LexicalGroup): number {
   let impactMax = 0
   for (const list of lists) impactMax = Math.max(impactMax, list.seek(chunk))
   return impactMax * weight
 }
 
-/** @param groups those that add most first. @param allowed bits of the chunk. */
+/** @param groups in descending order of their maximum. @param allowed bits of the chunk. */
 function searchChunk(
   groups: readonly LexicalGroup[],
   chunk: number,
@@ -57,12 +57,12 @@ function searchChunk(
 ): void {
   const threshold = best.threshold()
   const bounds = groups.map((group) => boundIn(chunk, group))
-  /** What a row gains at most from the words from a place on. */
+  /** Upper bound of what the words from a place on add to a row. */
   const rest = new Float64Array(groups.length + 1)
   for (let place = groups.length - 1; place >= 0; place--) rest[place] = (rest[place + 1] ?? 0) + (bounds[place] ?? 0)
   if (rest[0] === 0 || (rest[0] ?? 0) < threshold) return
 
-  /** Looks up the words from a place on for the candidates, and offers those that are left. */
+  /** Looks up the words from a place on for the candidates, and offers the candidates that remain. */
   const complete = (from: number): void => {
     for (let place = from; place < groups.length; place++) {
       const group = groups[place]
@@ -80,8 +80,8 @@ function searchChunk(
   }
   try {
     for (const group of groups.slice(0, essential)) addUp(group)
-    // Where nothing is left to look up, the threshold rises piece by piece, so that of the first chunk not every row is
-    // offered.
+    // If no word is left to look up, the chunk is scanned in pieces and the threshold rises after each. Otherwise every
+    // row of the first chunk would be offered.
     const pieceWords = essential === groups.length ? PIECE_WORDS : allowed.length
     for (let word = 0; word < allowed.length; word += pieceWords) {
       takeSums(
@@ -98,8 +98,8 @@ function searchChunk(
 }
 
 /**
- * The words whose postings are added up: a row that holds none of those before place `essential` cannot get in. Beyond
- * what that takes, words whose postings are cheaper to add up than to look up for every row found so far.
+ * The words whose postings are added up: a row without any word before place `essential` cannot reach the threshold.
+ * Further words are included if adding up their postings is cheaper than looking up every row found so far.
  */
 function essentialGroups(
   groups: readonly LexicalGroup[],
@@ -116,7 +116,7 @@ function essentialGroups(
   return { essential, postings }
 }
 
-/** How many rows of each chunk are allowed; filters come again, so it is counted once for each. */
+/** Number of allowed rows in each chunk; counted once per filter, because filters recur. */
 function countsByChunk(allowed: Uint32Array): Uint32Array {
   const known = allowedCounts.get(allowed)
   if (known !== undefined) return known
