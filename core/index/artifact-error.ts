@@ -1,6 +1,4 @@
-/**
- * An artifact that is not what its manifest, or whoever asked for it, says. The message names no folder of the machine.
- */
+/** An artifact does not match its manifest or the request. The message names no local folder. */
 export class ArtifactError extends Error {
   override readonly name = 'ArtifactError'
 }

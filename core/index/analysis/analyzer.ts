@@ -2,16 +2,16 @@ import { FUNCTION_WORDS } from './function-words.ts'
 import { snowballStemmer } from './snowball.ts'
 import { fold, words } from './words.ts'
 
-/** Longer words are cut: at most three UTF-8 bytes a unit, a term's length fits one byte. */
+/** Longer words are cut. A unit takes at most three UTF-8 bytes, so a term's length fits one byte. */
 const TERM_UNITS_MAX = 64
-/** Distinct words of a question that are looked at; the rest is ignored. */
+/** Distinct words of a question that are used; the rest is ignored. */
 const QUERY_WORDS_MAX = 256
 
-/** Scripts that do not part words by spaces: their runs are indexed as pairs of neighbouring characters. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+/** Scripts without spaces between words. Their runs are indexed as pairs of adjacent characters. */
+const UNSPACED_SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`, 'u')
 const PRIMARY_SUBTAG_UNITS_MAX = 8
-/** Words whose terms are remembered, of each language; forgotten all at once. */
+/** Words per language whose terms are cached. A full cache is cleared as a whole. */
 const MEMORY_WORDS_MAX = 50_000
 
 /** Digits, letters and digits again. */
@@ -23,18 +23,18 @@ type TermsOfWord = (word: string) => readonly string[]
 
 /** A word of a question, and the terms that stand for it. */
 export interface QueryWord {
-  /** Folded; of several that share all terms, the first. */
+  /** Folded. Of several words that share all terms, the first. */
   readonly word: string
-  /** How often the question says it. */
+  /** Number of occurrences in the question. */
   readonly count: number
-  /** One for each language in which it is more than a function word; languages that index it alike have equal terms. */
+  /** One term per language in which it is not a function word. Languages that index it alike have equal terms. */
   readonly terms: readonly { readonly language: string; readonly term: string }[]
 }
 
-/** A question as it is looked up. */
+/** A question after analysis. */
 export interface AnalyzedQuestion {
   readonly words: readonly QueryWord[]
-  /** All its terms by primary language, in order: what `analyze` gives. */
+  /** All its terms in order, by primary language; equal to the result of `analyze`. */
   readonly terms: ReadonlyMap<string, readonly string[]>
 }
 
@@ -50,10 +50,10 @@ export function primaryLanguage(tag: string): string {
 }
 
 /**
- * The terms of one folded word, in one language: none of a function word, the stem of any other; numbers and legal
- * tokens stay whole and give the provision around them besides (`words` gives `33(1)(a)` and `33`; the first gives
- * `33(1)(a)` and `33(1)`). The same on every machine.
- * @param language BCP 47; without a stemmer of its own, words are only folded.
+ * Returns the analysis of one folded word in one language. A function word gives no term, any other word its stem.
+ * Numbers and legal tokens stay whole and also give the provisions around them: `words` gives `33(1)(a)` and `33`, and
+ * the former gives `33(1)(a)` and `33(1)`. The result is the same on every machine.
+ * @param language BCP 47. Without a stemmer for it, words are only folded.
  */
 function termsOfWordIn(language: string): TermsOfWord {
   const primary = primaryLanguage(language)
@@ -63,8 +63,7 @@ function termsOfWordIn(language: string): TermsOfWord {
 }
 
 /**
- * The folded words of a text (`words`), and after them its identifiers that `words` takes apart: `32024R1689`,
- * `2019L0944`.
+ * Returns the folded words of a text (`words`), then the identifiers that `words` splits: `32024R1689`, `2019L0944`.
  */
 function indexedWords(text: string): string[] {
   const found = words(text)
@@ -73,8 +72,9 @@ function indexedWords(text: string): string[] {
 }
 
 /**
- * The terms of a text, as often as they occur; in order but for those identifiers.
- * @param language BCP 47. @param wanted which folded words: stemming takes longer than all else.
+ * Returns the terms of a text with repetitions, in order; identifiers that `words` splits come last.
+ * @param language BCP 47.
+ * @param wanted selects folded words, because stemming is the slowest step.
  */
 export function analyze(text: string, language: string, wanted: (word: string) => boolean = () => true): string[] {
   const termsOf = termsOfWordIn(language)
@@ -82,7 +82,7 @@ export function analyze(text: string, language: string, wanted: (word: string) =
 }
 
 /**
- * `analyze` for many passages: remembers the terms of words. Not for questions, of which nothing may be remembered.
+ * `analyze` for many passages, with a cache of terms. Questions must not use it: none of their words may be retained.
  */
 export function createAnalyzer(): (text: string, language: string) => string[] {
   const languages = new Map<string, TermsOfWord>()
@@ -111,7 +111,10 @@ function termsOfText(text: string, termsOf: TermsOfWord): string[] {
   return found
 }
 
-/** The words of a question, by first appearance, each once; function words of every given language are left out. */
+/**
+ * Returns the distinct words of a question in order of first appearance. A word that is a function word in all given
+ * languages is left out.
+ */
 export function analyzeQuestion(text: string, languages: readonly string[]): AnalyzedQuestion {
   const analyzers = [...new Set(languages.map(primaryLanguage))].map((language) => ({
     language,
@@ -120,8 +123,8 @@ export function analyzeQuestion(text: string, languages: readonly string[]): Ana
   }))
   const found = new Map<string, QueryWord>()
   for (const word of indexedWords(text)) {
-    // A word gives several terms in a row (pairs of characters, enclosing provisions), as many in every language that
-    // keeps it.
+    // A word may give several terms (pairs of characters, enclosing provisions). Every language that keeps the word
+    // gives as many.
     const places: { language: string; term: string }[][] = []
     for (const { language, termsOf, inOrder } of analyzers) {
       for (const [place, term] of termsOf(word).entries()) {
@@ -159,7 +162,7 @@ function characterPairs(word: string): readonly string[] {
     : characters.slice(1).map((character, before) => `${characters[before] ?? ''}${character}`)
 }
 
-/** Never through the middle of a surrogate pair. */
+/** Cuts to TERM_UNITS_MAX units without splitting a surrogate pair. */
 function cut(word: string): string {
   return word.length <= TERM_UNITS_MAX ? word : word.slice(0, TERM_UNITS_MAX).toWellFormed().replaceAll('\ufffd', '')
 }

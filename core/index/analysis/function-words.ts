@@ -1,4 +1,4 @@
-/** Words with grammar but no topic: English, German, French. Spelt as usual; `words()` folds them. */
+/** Function words of English, German and French in their usual spelling; `words()` folds them. */
 export const FUNCTION_WORDS = `
 a an the and or nor but if then else than that this these those there here it its itself he him his himself she her hers
 they them their theirs themselves we us our ours you your yours i me my

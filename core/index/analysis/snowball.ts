@@ -12,9 +12,9 @@ import { stemmer as swedish } from '@orama/stemmers/swedish'
 type Stemmer = (word: string) => string
 
 /**
- * Snowball's algorithms (https://snowballstem.org/algorithms; English by Porter, 1980) by primary language subtag.
- * Words come folded, without diacritics, because questions are often typed so; where an algorithm knows an ending only
- * with its accent, the accent is put back first.
+ * Snowball stemmers (https://snowballstem.org/algorithms; English by Porter, 1980) by primary language subtag. Words
+ * arrive without diacritics, because questions are often typed that way. Where an algorithm needs an accented ending,
+ * the accent is restored first.
  */
 const STEMMERS: ReadonlyMap<string, Stemmer> = new Map<string, Stemmer>([
   ['da', danish],
@@ -32,8 +32,8 @@ const STEMMERS: ReadonlyMap<string, Stemmer> = new Map<string, Stemmer>([
 ])
 
 /**
- * The stem of a folded word of letters only; the word itself in a language without a stemmer. @param language primary
- * subtag, lower case.
+ * Returns the stemmer for folded words of letters only. In a language without a stemmer it returns the word itself.
+ * @param language primary subtag, lower case.
  */
 export function snowballStemmer(language: string): Stemmer {
   return STEMMERS.get(language) ?? ((word) => word)

@@ -1,20 +1,20 @@
-/** Elided French articles and pronouns: what stands before the apostrophe carries no meaning. */
+/** Elided French articles and pronouns. The part before the apostrophe carries no meaning. */
 const ELIDED = new Set(['l', 'd', 'c', 'j', 'm', 'n', 's', 't', 'qu', 'jusqu', 'lorsqu', 'puisqu', 'quoiqu', 'presqu'])
 
-/**
- * A number with the parts that make it a legal reference (`1005.34(a)(1)`, `2016/679`, `5a`, `72`), or a word with its
- * inner apostrophes and hyphens. Everything else separates.
- */
-const TOKEN =
-  /\p{N}+\p{L}*(?:[./:,-]\p{N}+\p{L}*)*(?:\([\p{L}\p{N}]{1,4}\))*|[\p{L}\p{M}][\p{L}\p{N}\p{M}]*(?:['’-][\p{L}\p{N}\p{M}]+)*/gu
+/** A number with the parts that make it a legal reference: `1005.34(a)(1)`, `2016/679`, `5a`, `72`. */
+const NUMBER = /\p{N}+\p{L}*(?:[./:,-]\p{N}+\p{L}*)*(?:\([\p{L}\p{N}]{1,4}\))*/u
+/** A word with its inner apostrophes and hyphens. */
+const WORD = /[\p{L}\p{M}][\p{L}\p{N}\p{M}]*(?:['’-][\p{L}\p{N}\p{M}]+)*/u
+/** All other characters are separators. */
+const TOKEN = new RegExp(`${NUMBER.source}|${WORD.source}`, 'gu')
 
 const ASCII_ONLY = /^[\0-\x7f]*$/
 const MARKS_AND_INVISIBLES = /[\u0300-\u036f\u00ad\u200b-\u200d\ufeff]/g
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+$/
 
 /**
- * Compatibility form, lower case, without diacritics and invisible characters: `Verträge`, `VERTRAGE` and `vertrage`
- * are one. Independent of the machine's locale.
+ * Returns the compatibility form in lower case, without diacritics and invisible characters: `Verträge`, `VERTRAGE` and
+ * `vertrage` are equal. The result does not depend on the machine's locale.
  */
 export function fold(text: string): string {
   if (ASCII_ONLY.test(text)) return text.toLowerCase()
@@ -30,9 +30,9 @@ export function fold(text: string): string {
 }
 
 /**
- * The folded words of a text in order. Hyphenated words give their parts, possessives and elisions fall off (`firm's` →
- * `firm`, `l'article` → `article`), a number with brackets gives itself and the number before them (`33(1)` → `33(1)`,
- * `33`), thousands lose their commas.
+ * Returns the folded words of a text in order. Hyphenated words give their parts. Possessives and elisions are removed
+ * (`firm's` → `firm`, `l'article` → `article`). A number with brackets gives itself and the number before them (`33(1)`
+ * → `33(1)`, `33`). Thousands lose their commas.
  */
 export function words(text: string): string[] {
   const found: string[] = []
@@ -44,7 +44,7 @@ export function words(text: string): string[] {
   return found
 }
 
-/** True of what `words` yields for numbers and references, false of words. */
+/** True for the numbers and references that `words` yields, false for words. */
 export function startsWithDigit(word: string): boolean {
   const unit = word.charCodeAt(0)
   return unit < 0x80 ? unit >= 0x30 && unit <= 0x39 : /^\p{N}/u.test(word)

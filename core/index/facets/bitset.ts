@@ -1,4 +1,4 @@
-/** Sets of rows as bits: bit row % 32 of word row / 32. */
+/** Filter bitsets: a row is bit row % 32 of word floor(row / 32). */
 
 export function bitsetWords(rows: number): number {
   return Math.ceil(rows / 32)
@@ -21,7 +21,7 @@ export function unite(bits: Uint32Array, other: Uint32Array): void {
   for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) | (other[word] ?? 0)
 }
 
-/** Keeps the rows that another set holds too, in place. */
+/** Keeps only the rows that another set also holds, in place. */
 export function intersect(bits: Uint32Array, other: Uint32Array): void {
   for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] ?? 0) & (other[word] ?? 0)
 }

@@ -1,6 +1,6 @@
 import { DOCUMENT_ID_BYTES, documentsLayout } from './documents-layout.ts'
 
-/** What does not hold of `documents.bin`, in one sentence; undefined if all does. */
+/** Returns the first fault of `documents.bin` as one sentence, or undefined if there is none. */
 export function documentsFault(bytes: Buffer, rows: number, documents: number): string | undefined {
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)
   if (bytes.length < runsOffset) return 'documents.bin does not fit the number of documents.'

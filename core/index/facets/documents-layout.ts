@@ -2,8 +2,8 @@
 export const DOCUMENT_ID_BYTES = 16
 
 /**
- * `documents.bin`: documents × 16 bytes, their ids, ascending; (documents + 1) uint32, the first run of each document
- * and the end; then the runs, two uint32 each: first row and the row after the last.
+ * Layout of `documents.bin`. First documents × 16 bytes: the ids, ascending. Then (documents + 1) uint32: the first run
+ * of each document, and the end. Then the runs, two uint32 each: the first row and the row after the last.
  */
 export function documentsLayout(documents: number): { readonly firstRunsOffset: number; readonly runsOffset: number } {
   const firstRunsOffset = documents * DOCUMENT_ID_BYTES

@@ -2,16 +2,19 @@ import { join } from 'node:path'
 import { ownBytes } from '#core/platform/file-reader.ts'
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
-/** Which rows each document has. */
+/** The rows of each document. */
 export interface DocumentTable {
   /**
-   * First row and row after the last of each run, one after the other; none for a document that the version does not
-   * hold.
+   * Returns the first row and the row after the last of each run, interleaved. Empty for a document that the version
+   * does not hold.
    */
   runsOf(documentId: string): Uint32Array
 }
 
-/** @param folder of an artifact that was verified. @param documents that the manifest counts. */
+/**
+ * @param folder of a verified artifact.
+ * @param documents number of documents in the manifest.
+ */
 export function readDocumentTable(folder: string, documents: number): DocumentTable {
   const bytes = ownBytes(join(folder, 'documents.bin'))
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)

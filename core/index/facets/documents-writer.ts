@@ -1,6 +1,6 @@
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
-/** Collects which rows each document has, as they come, and gives `documents.bin`; see `documents-layout.ts`. */
+/** Collects the rows of each document as they are added and returns `documents.bin`; see `documents-layout.ts`. */
 export interface DocumentsWriter {
   readonly count: number
   add(row: number, documentId: string): void
@@ -8,7 +8,7 @@ export interface DocumentsWriter {
 }
 
 export function createDocumentsWriter(): DocumentsWriter {
-  /** Of each document: first row, row after the last, first row, … */
+  /** Per document: first row, row after the last, first row, … */
   const runs = new Map<string, number[]>()
   return {
     get count() {

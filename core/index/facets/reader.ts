@@ -10,7 +10,10 @@ import type { Facets } from './layout.ts'
 /** The facets of all rows; see `layout.ts`. */
 export interface FacetsReader {
   readonly facets: Facets
-  /** One bitset a value, in the order languages, jurisdictions, subjects, statuses; read from the file at each call. */
+  /**
+   * Bitset of a value; values are numbered in the order languages, jurisdictions, subjects, statuses. Each call reads
+   * the file.
+   */
   readonly bitset: (value: number) => Uint32Array
   readonly documents: DocumentTable
   /** Days since 1970-01-01. */
@@ -19,7 +22,7 @@ export interface FacetsReader {
   readonly close: () => void
 }
 
-/** @param folder of an artifact that was verified. */
+/** @param folder of a verified artifact. */
 export function openFacetsReader(folder: string, rows: number, documents: number): FacetsReader {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
   const { fromOffset, toOffset } = facetsLayout(rows, facets)

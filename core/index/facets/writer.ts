@@ -3,7 +3,7 @@ import { OPEN_END_DAY, dayNumber, facetsLayout } from './layout.ts'
 import type { Facets } from './layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 
-/** Collects the facets of rows as they come and gives the two files' content; see `layout.ts`. */
+/** Collects the facets of rows as they are added and returns the content of the two files; see `layout.ts`. */
 export interface FacetsWriter {
   add(row: number, record: PassageRecord): void
   finish(): { readonly facets: Facets; readonly bytes: Buffer }

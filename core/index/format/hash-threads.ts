@@ -6,15 +6,15 @@ import type { FileDigest } from '#core/platform/hashed-file.ts'
 
 export interface FileToHash {
   readonly path: string
-  /** How long it should be: the largest goes first. */
+  /** Expected size. Larger files are hashed first. */
   readonly bytes: number
 }
 
-/** Below so many bytes in all, starting threads takes longer than hashing. */
+/** Below this total, starting threads takes longer than hashing. */
 const THREADS_FROM_BYTES = 64 * 1024 * 1024
 const THREADS_MAX = 4
 
-/** Size and SHA-256 of each file, in their order; large ones on several threads at once. */
+/** Returns size and SHA-256 of each file in input order. A large total is hashed on several threads. */
 export async function digestFiles(files: readonly FileToHash[]): Promise<FileDigest[]> {
   const threads = Math.min(THREADS_MAX, availableParallelism(), files.length)
   if (threads < 2 || files.reduce((sum, { bytes }) => sum + bytes, 0) < THREADS_FROM_BYTES) return inTurn(files)

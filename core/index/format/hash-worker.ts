@@ -1,7 +1,7 @@
 import { digestFile } from '#core/platform/hashed-file.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 
-/** What a hashing thread does. */
+/** Task of a hashing thread. */
 export function digest(path: string): Promise<FileDigest> {
   return digestFile(path)
 }

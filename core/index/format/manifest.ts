@@ -5,7 +5,7 @@ export const ARTIFACT_FORMAT = 3
 export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 
-/** The files a manifest names. Layouts are described in `layout.ts`. */
+/** The files that a manifest names. The layout file of each part (`facets`, `lexical`, …) describes them. */
 export const ARTIFACT_FILES = [
   'vectors.f32',
   'vectors.i8',
@@ -35,7 +35,7 @@ export const embeddingSpaceSchema = z.strictObject({
   model: z.string().min(1),
   dimensions: z.int().min(8).max(4096),
 })
-/** The space that vectors live in: query and passages must share it exactly. */
+/** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
 
 export const manifestSchema = z.strictObject({
@@ -48,10 +48,10 @@ export const manifestSchema = z.strictObject({
   index: z.strictObject({
     metric: z.literal('cos'),
     scalar: z.literal('i8'),
-    /** Components of a head; see `layout.ts`. */
+    /** Components of a head; see `vectors/layout.ts`. */
     head: z.int().positive(),
     cells: z.int().positive(),
-    /** See `Reach` in `layout.ts`. */
+    /** See `Reach` in `vectors/layout.ts`. */
     reach: z.strictObject({ near: z.number().positive(), far: z.number().positive() }),
   }),
   /** SHA-256 over the sorted SHA-256 values of the source snapshots. */

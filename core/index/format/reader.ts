@@ -18,7 +18,7 @@ import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import type { Manifest } from './manifest.ts'
 
-/** A verified artifact as the event loop names it to a thread. */
+/** Reference to a verified artifact that the event loop passes to a thread. */
 export interface ArtifactRef {
   readonly projectionId: string
   readonly folder: string
@@ -64,7 +64,7 @@ export interface IndexReader {
   close(): void
 }
 
-/** @throws Error if a file is not what the verified manifest says. */
+/** @throws Error if a file does not match the verified manifest. */
 export function openIndex(ref: ArtifactRef): IndexReader {
   const { folder, passages, dimensions } = ref
   const vectors = openRowFile(join(folder, 'vectors.f32'), dimensions * 4)

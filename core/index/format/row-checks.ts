@@ -37,7 +37,7 @@ export function createRowChecks(passages: number, dimensions: number): (record: 
   }
 }
 
-/** Code points, without counting further than needed. */
+/** Whether the text has more code points than the bound; counting stops there. */
 function longerThan(text: string, codePointsMax: number): boolean {
   if (text.length <= codePointsMax) return false
   let count = 0
@@ -45,7 +45,7 @@ function longerThan(text: string, codePointsMax: number): boolean {
   return false
 }
 
-/** Upper bound of the bytes that a reply spends on the passage. */
+/** Upper bound of the bytes that the passage takes in a reply. */
 function replyBytes({ chunk_id, text, document, citation, metadata }: PassageRecord): number {
   return Buffer.byteLength(
     JSON.stringify({ chunk_id, text, score: 0.123_456_789_012_345_68, document, citation, metadata }),
@@ -53,8 +53,8 @@ function replyBytes({ chunk_id, text, document, citation, metadata }: PassageRec
 }
 
 /**
- * Copies a vector at unit length. @throws ArtifactError unless the vector has the right length, finite values and a
- * direction.
+ * Copies a vector at unit length.
+ * @throws ArtifactError unless the vector has the right length, finite values and a length above 0.
  */
 export function copyUnit(vector: Float32Array, target: Float32Array, at: number, dimensions: number): void {
   let squares = 0

@@ -4,7 +4,7 @@ export type PlacedPassage = Pick<PassageRecord, 'metadata' | 'subjects' | 'docum
 
 /**
  * Order of the rows of an artifact: language, jurisdiction, first subject, document, revision, place, by code units.
- * Rows that one filter allows then lie in few runs, which exact scoring reads at once.
+ * The rows that a filter allows then form few runs, and exact scoring reads each run at once.
  */
 export function rowOrder(a: PlacedPassage, b: PlacedPassage): number {
   return (

@@ -10,9 +10,9 @@ export interface ArtifactStore {
   artifactFolder(projectionId: string): string
   snapshotFile(sha256Hex: string): string
   workFolder(buildId: string): string
-  /** The page that shows a reviewer how a version was evaluated. */
+  /** Evaluation report of a version, as a page for reviewers. */
   reportFile(versionId: string): string
-  /** The same as JSON. */
+  /** The same report as JSON. */
   figuresFile(versionId: string): string
 }
 

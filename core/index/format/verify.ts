@@ -24,10 +24,10 @@ export interface SignedManifest {
 }
 
 /**
- * Checks an artifact before anything of it is mapped: signature, digest asked for, no other files, sizes, SHA-256 of
- * every file, and that the files fit each other and the manifest.
+ * Verifies an artifact before any of it is opened: signature, expected digest, file names, sizes and SHA-256 of every
+ * file. The files must also agree with each other and with the manifest.
  * @param expectedDigest SHA-256 of manifest.json as the database holds it.
- * @throws ArtifactError one sentence on the first thing that does not hold.
+ * @throws ArtifactError with one sentence about the first fault.
  */
 export async function verifyArtifact(
   folder: string,
@@ -44,7 +44,7 @@ export async function verifyArtifact(
   return manifest
 }
 
-/** The manifest alone: its signature, its digest and its form; the files are not looked at. */
+/** Verifies the manifest alone: digest, signature and schema. The other files are not checked. */
 export async function readSignedManifest(
   folder: string,
   publicKeyDer: Buffer,
@@ -126,7 +126,7 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
     throw new ArtifactError('facets.bin does not fit facets.json.')
 }
 
-/** The tables that a search trusts without looking: a row or slot out of range would read another's bytes. */
+/** Verifies the tables that a search does not check. A row or slot out of range would address foreign bytes. */
 async function verifyTables(folder: string, { passages, documents, embedding, index, files }: Manifest): Promise<void> {
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
@@ -136,7 +136,7 @@ async function verifyTables(folder: string, { passages, documents, embedding, in
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 
-/** What the words, their order and the references say of themselves, against the sizes of their files. */
+/** Verifies the sizes of the lexical, forward and reference files against their descriptions. */
 async function verifyWords(folder: string, { passages, files }: Manifest): Promise<void> {
   const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
     const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))

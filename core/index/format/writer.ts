@@ -46,20 +46,20 @@ export interface ArtifactInput {
   readonly versionId: string
   readonly embedding: EmbeddingSpace
   readonly snapshotsDigest: string
-  /** Number of rows that will come. */
+  /** Number of rows that follow. */
   readonly passages: number
   /** In `rowOrder`. */
   readonly rows: AsyncIterable<ArtifactRow> | Iterable<ArtifactRow>
-  /** What the corpus calls its acts. */
+  /** The acts of the corpus with their names. */
   readonly acts: readonly ActEntry[]
   /** Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
-  /** Rows from which vectors are divided into cells, if not as many as usual. */
+  /** Minimum number of rows for a division into cells, if not the default. */
   readonly dividedFrom?: number
-  /** Threads that divide the vectors into cells; all cores if absent. The artifact does not depend on it. */
+  /** Threads that divide the vectors into cells; all cores if absent. The artifact does not depend on the number. */
   readonly threads?: number
   readonly onProgress?: (done: number, total: number) => void
-  /** Looked at between batches. */
+  /** Abort is checked between batches. */
   readonly signal?: AbortSignal
 }
 
@@ -72,9 +72,9 @@ export interface WrittenArtifact {
 const BATCH_ROWS = 1_000
 
 /**
- * Writes an artifact under a temporary name, makes it durable and renames it into place: a reader sees all of it or
- * nothing. An artifact that is already in place and holds is kept as it is.
- * @throws ArtifactError a row that may not be in an artifact, a wrong count, or a damaged artifact already in place.
+ * Writes an artifact under a temporary name, makes it durable and renames it into place, so a reader never sees a part
+ * of it. A valid artifact that is already in place is kept.
+ * @throws ArtifactError for an invalid row, a wrong row count, or a damaged artifact already in place.
  */
 export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
   if (await exists(input.artifactFolder)) return keepExisting(input)
@@ -99,7 +99,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Two builds of one projection may race; the second finds a folder that is not empty in its place. */
+/** Two builds of one projection may race. The second finds a non-empty folder in place. */
 async function finishedElsewhere(error: unknown, folder: string): Promise<boolean> {
   return (
     error instanceof Error &&

@@ -7,33 +7,36 @@ import { openSized, ownBytes, readFully } from '#core/platform/file-reader.ts'
 /** The words of rows; see `forward-layout.ts`. */
 export interface ForwardReader {
   readonly description: ForwardDescription
-  /** In how many rows two words stand side by side, or more. */
+  /** Upper bound of the number of rows in which two words are adjacent. */
   readonly pairFrequency: (first: number, second: number) => number
   /**
-   * Reads neighbouring rows at once.
-   * @param from first row. @param to last row. @returns their words, valid until the next call.
+   * Reads adjacent rows in one call.
+   * @param from first row.
+   * @param to last row.
+   * @returns their words, valid until the next call.
    */
   readonly read: (from: number, to: number) => RowsTokens
   readonly close: () => void
 }
 
 /**
- * Rows `from` to `to` of the index. A view of a row costs more than to look through it: loops take the places instead.
+ * Rows `from` to `to` of the index. Creating a view of a row costs more than scanning it, so loops use positions
+ * instead.
  */
 export interface RowsTokens {
-  /** Word hashes, and what lies between them. */
+  /** Word hashes. The number of heading words precedes those of each row. */
   readonly tokens: Uint32Array
-  /** Place of a row's first word in `tokens`, heading first. */
+  /** Position of a row's first word in `tokens`; the heading comes first. */
   readonly start: (row: number) => number
-  /** Place of the first word of its text. */
+  /** Position of the first word of its text. */
   readonly textStart: (row: number) => number
-  /** Place after its last word. */
+  /** Position after its last word. */
   readonly end: (row: number) => number
   /** Word hashes of a row, heading first. */
   readonly words: (row: number) => Uint32Array
 }
 
-/** @throws Error if a file is not as long as the description says. */
+/** @throws Error if a file's size contradicts the description. */
 export function openForwardReader(folder: string, rows: number): ForwardReader {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
   const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
@@ -45,7 +48,7 @@ export function openForwardReader(folder: string, rows: number): ForwardReader {
   let buffer = new Uint32Array(4_096)
   return {
     description,
-    // Read as asked for: a question has some ten pairs, the table of a million passages 64 MB.
+    // Read on demand: a question has about ten pairs, while the table of a million passages has 64 MB.
     pairFrequency(first, second) {
       readFully(pairs, new Uint8Array(count.buffer), pairSlot(first, second, description.pair_bits) * 4)
       return count[0] ?? 0

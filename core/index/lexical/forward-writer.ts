@@ -4,24 +4,25 @@ import type { ForwardDescription } from './forward-layout.ts'
 import { tokenHash } from './token-hash.ts'
 import type { LexicalTerms } from './writer.ts'
 
-/** Slots for each row: passages hold some twenty pairs that no other passage holds. */
+/** Slots per row. A passage has about twenty pairs that no other passage has. */
 const PAIR_SLOTS_PER_ROW = 16
 
 export interface ForwardWriter {
   /**
-   * @param sameRevisionAsPrevious whether the row before belongs to the same revision. @returns the row's bytes in `forward.tokens`.
+   * @param sameRevisionAsPrevious whether the previous row belongs to the same revision.
+   * @returns the row's bytes in `forward.tokens`.
    */
   add(terms: LexicalTerms, sameRevisionAsPrevious: boolean): Uint8Array
   finish(): { readonly description: ForwardDescription; readonly offsets: Uint8Array; readonly pairs: Uint8Array }
 }
 
-/** @param rows that will come, in their order. */
+/** @param rows number of rows; they are added in order. */
 export function createForwardWriter(rows: number): ForwardWriter {
   const bits = Math.min(PAIR_BITS_MAX, Math.max(PAIR_BITS_MIN, Math.ceil(Math.log2(rows * PAIR_SLOTS_PER_ROW))))
   const pairs = new Uint32Array(2 ** bits)
   const offsets = new Uint32Array(rows + 1)
   const total = { length: 0, beside: 0, near: 0 }
-  /** Words of the texts of the row before and of the one before it; rows of this revision so far. */
+  /** Text words of the previous row and of the one before it; previous rows of this revision. */
   let [before, beforeThat, run] = [0, 0, 0]
   let row = 0
   return {
@@ -54,7 +55,7 @@ export function createForwardWriter(rows: number): ForwardWriter {
   }
 }
 
-/** Each pair counts once a row. */
+/** Counts each pair once per row. */
 function countPairs(words: Uint32Array, pairs: Uint32Array, bits: number): void {
   const slots = new Set<number>()
   for (let at = 1; at < words.length; at++) slots.add(pairSlot(words[at - 1] ?? 0, words[at] ?? 0, bits))

@@ -4,22 +4,21 @@ export const LEXICAL_FIELDS = ['heading', 'text'] as const
 export type LexicalField = (typeof LEXICAL_FIELDS)[number]
 
 /**
- * Layout of a version's lexical index; all little-endian. A term is indexed under the language of its passage
- * (`en:bank`), so the terms that stand for a word in different languages never meet in one row. Rows lie in chunks of
- * 65,536.
+ * Layout of a version's lexical index; all values are little-endian. A term is indexed under the language of its
+ * passage (`en:bank`), so terms of different languages never occur in one row. Rows are grouped in chunks of 65,536.
  *
- * - `lexical.json`: what it was made with, and the counts that give the layout below.
- * - `lexical.postings`: for every term, at an even offset, its directory of three uint16 a chunk that holds it (chunk,
- *   postings − 1, largest impact), then chunk after chunk its rows ascending (uint16, row % 65,536), their impacts
- *   (uint8), and one byte of padding where their number is odd.
- * - `lexical.terms`: blocks of at most TERMS_PER_BLOCK terms in order of their UTF-8 bytes, each: uint8 length, the
- *   UTF-8 bytes, then ENTRY_BYTES of uint32 document frequency, uint32 and uint16 of the offset into the postings
- *   halved (low, high), uint16 chunks, uint8 largest impact; then the first term of every block, one after the other;
- *   then (blocks + 1) pairs of uint32: where the block starts, and where its first term starts in the text before.
+ * - `lexical.json`: the parameters, and the counts that determine the layout below.
+ * - `lexical.postings`: for every term, at an even offset, a directory with three uint16 per chunk that holds the term
+ *   (chunk, postings − 1, largest impact). Then for each chunk its rows ascending (uint16, row % 65,536), their impacts
+ *   (uint8), and one byte of padding if their number is odd.
+ * - `lexical.terms`: blocks of at most TERMS_PER_BLOCK terms in order of their UTF-8 bytes. A term has a uint8 length,
+ *   the UTF-8 bytes and ENTRY_BYTES: uint32 document frequency, uint32 and uint16 of half the postings offset (low,
+ *   high), uint16 chunks, uint8 largest impact. Then the first terms of all blocks, concatenated. Then (blocks + 1)
+ *   pairs of uint32: the start of the block, and the start of its first term in that concatenation.
  *
- * The impact of a term in a row is 255 × tf / (k1 + tf), rounded, at least 1, with the field-weighted,
- * length-normalised frequency tf of BM25F (Robertson & Zaragoza 2009, section 3.6). A question multiplies it with the
- * word's inverse document frequency, as an integer too: sums are exact, whatever their order.
+ * The impact of a term in a row is 255 × tf / (k1 + tf), rounded, at least 1. tf is the field-weighted,
+ * length-normalised frequency of BM25F (Robertson & Zaragoza 2009, section 3.6). A question multiplies the impact by
+ * the word's inverse document frequency, also an integer, so sums are exact in any order.
  */
 export const lexicalSchema = z.strictObject({
   rows: z.int().positive(),
@@ -41,7 +40,7 @@ export type LexicalDescription = z.infer<typeof lexicalSchema>
 
 export const CHUNK_ROWS = 65_536
 export const TERMS_PER_BLOCK = 32
-/** Of a term in its block, after its bytes. */
+/** Bytes of a term in its block, after its UTF-8 bytes. */
 export const ENTRY_BYTES = 13
 export const DIRECTORY_BYTES = 6
 export const IMPACT_MAX = 255

@@ -1,11 +1,8 @@
 import { LEXICAL_FIELDS } from './layout.ts'
 
-/**
- * How often each term occurs in each field of each row, in flat arrays: at a million passages objects would take
- * gigabytes.
- */
+/** Term frequencies per field and row in flat arrays. At a million passages, objects would take gigabytes. */
 export interface Occurrences {
-  /** One occurrence of a term in the row that is being collected. */
+  /** Counts one occurrence of a term in the current row. */
   count(term: number, field: number): void
   endRow(): void
   readonly postings: number
@@ -14,12 +11,12 @@ export interface Occurrences {
   term(posting: number): number
   /** At most FREQUENCY_MAX. */
   frequency(posting: number, field: number): number
-  /** Terms of a row's field. */
+  /** Number of terms in a row's field. */
   length(row: number, field: number): number
   totalLength(field: number): number
 }
 
-/** Saturation leaves nothing to tell beyond. */
+/** Higher frequencies hardly change the impact, because it saturates. */
 const FREQUENCY_MAX = 255
 const BLOCK = 1_048_576
 const FIELDS = LEXICAL_FIELDS.length
@@ -30,7 +27,7 @@ export function createOccurrences(rows: number): Occurrences {
   const rowEnds = new Float64Array(rows)
   const lengths = new Uint32Array(rows * FIELDS)
   const totals = new Float64Array(FIELDS)
-  /** Of each term the posting of its last row: this row's if it lies at or after `rowStart`. */
+  /** The last posting of each term. It belongs to the current row if it is at least `rowStart`. */
   let lastPosting = new Float64Array(BLOCK).fill(-1)
   let [row, rowStart, postings] = [0, 0, 0]
 

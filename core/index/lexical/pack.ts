@@ -3,7 +3,7 @@ import { CHUNK_ROWS, DIRECTORY_BYTES, ENTRY_BYTES, TERMS_PER_BLOCK, chunkBytes }
 import type { LexicalDescription } from './layout.ts'
 import type { Occurrences } from './occurrences.ts'
 
-/** The postings by term: those of term t lie from starts[t] to starts[t + 1], rows ascending. */
+/** The postings by term: term t has those from starts[t] to starts[t + 1], rows ascending. */
 export interface Inverted {
   readonly starts: Float64Array
   readonly rows: Uint32Array
@@ -69,7 +69,11 @@ function chunksOf({ starts, rows, impacts }: Inverted, term: number): Chunk[] {
   return chunks
 }
 
-/** `lexical.terms`. @param stored a string of bytes for each term. @param order terms in order of these strings. */
+/**
+ * Encodes `lexical.terms`.
+ * @param stored a string of bytes for each term.
+ * @param order terms in order of these strings.
+ */
 export function packTerms(
   stored: readonly string[],
   order: Uint32Array,
@@ -105,7 +109,10 @@ function writePair(table: Buffer, place: number, first: number, second: number):
   table.writeUInt32LE(second, place * 8 + 4)
 }
 
-/** @param offset of the term's postings. @returns how many bytes these take. */
+/**
+ * @param offset of the term's postings.
+ * @returns their size in bytes.
+ */
 function writeEntry(entries: Buffer, at: number, chunks: readonly Chunk[], offset: number): number {
   if (chunks.length >= UINT16_VALUES || offset > POSTINGS_BYTES_MAX)
     throw new ArtifactError('The version has more passages than the lexical index can hold.')

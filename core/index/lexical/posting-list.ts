@@ -1,7 +1,7 @@
 import { DIRECTORY_BYTES, chunkBytes } from './layout.ts'
 import { readFully } from '#core/platform/file-reader.ts'
 
-/** Where the postings of a term lie; see `core/index/lexical/layout.ts`. */
+/** Location of a term's postings; see `core/index/lexical/layout.ts`. */
 export interface TermEntry {
   /** Rows that hold the term. */
   readonly frequency: number
@@ -11,24 +11,24 @@ export interface TermEntry {
 }
 
 /**
- * Lists up to this size are read at once, longer ones chunk by chunk: a system call costs as much as copying about so
+ * Lists up to this size are read at once, longer ones chunk by chunk. A system call costs about as much as copying this
  * many bytes.
  */
 const WHOLE_BYTES_MAX = 16_384
 
 /**
- * The postings of one term: in memory their directory, and a short list's rows and impacts; a long one's stay in the
- * file.
+ * The postings of one term. The directory is in memory, and so are the rows and impacts of a short list. Those of a
+ * long list stay in the file.
  */
 export class PostingList {
-  /** Rows in the chunk that was sought. */
+  /** Rows in the chunk of the last `seek`. */
   count = 0
   readonly #file: number
   readonly #chunks: number
   /** The directory, and the postings if they are few. */
   readonly #bytes: Buffer
   readonly #whole: boolean
-  /** Where in the file the postings of the first chunk start. */
+  /** File position of the first chunk's postings. */
   readonly #position: number
   #place = 0
   /** Bytes of the chunks before `#place`. */
@@ -46,13 +46,16 @@ export class PostingList {
     readFully(file, this.#bytes, offset)
   }
 
-  /** Starts over. */
+  /** Returns to the first chunk. */
   rewind(): void {
     this.#place = 0
     this.#skipped = 0
   }
 
-  /** @param chunk not below the one sought before. @returns the largest impact in it; 0 if the term is not in it. */
+  /**
+   * @param chunk not below that of the previous call.
+   * @returns the largest impact in it; 0 if the term is not in it.
+   */
   seek(chunk: number): number {
     for (; this.#place < this.#chunks; this.#place++) {
       const at = this.#place * DIRECTORY_BYTES
@@ -70,7 +73,7 @@ export class PostingList {
   }
 
   /**
-   * Copies what was sought to the front of the target: `count` uint16 rows without their chunk, then as many uint8
+   * Copies the current chunk to the start of the target: `count` uint16 rows relative to the chunk, then as many uint8
    * impacts.
    */
   read(target: Uint8Array): void {

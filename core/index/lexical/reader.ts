@@ -7,8 +7,8 @@ import { PostingList } from './posting-list.ts'
 import type { TermEntry } from './posting-list.ts'
 
 /**
- * One thread's view of a lexical index. In memory stays only the first term of every block of the dictionary, some 20
- * bytes for 32 terms; everything else is read from the page cache, which all threads share.
+ * One thread's view of a lexical index. Only the first term of every dictionary block is in memory, about 20 bytes per
+ * 32 terms. Everything else is read from the page cache, which all threads share.
  */
 export interface LexicalReader {
   readonly description: LexicalDescription
@@ -18,8 +18,8 @@ export interface LexicalReader {
 }
 
 /**
- * @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says, or
- * describes another number of rows.
+ * @param folder of a verified artifact.
+ * @throws Error if a file's size contradicts its description, or the description has another number of rows.
  */
 export function openLexicalReader(folder: string, rows: number): LexicalReader {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
@@ -34,7 +34,7 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
   readFully(terms, new Uint8Array(table.buffer), layout.tableOffset)
   let block = Buffer.alloc(0)
 
-  /** The last block whose first term is not above the wanted one; -1 if there is none. */
+  /** Returns the last block whose first term is not above the wanted one; -1 if there is none. */
   function blockOf(wanted: Buffer): number {
     let [low, high] = [0, layout.blocks]
     while (low < high) {

@@ -6,30 +6,24 @@ import { createOccurrences } from './occurrences.ts'
 import type { Occurrences } from './occurrences.ts'
 import { invert, packPostings, packTerms } from './pack.ts'
 
-/**
- * BM25F: how soon repetition saturates, and of each field how much an occurrence counts and how far its length is
- * evened out.
- */
+/** BM25F parameters: the saturation k1 of term frequency, and per field its weight and length normalisation b. */
 export const LEXICAL_PARAMETERS = {
   k1: 0.9,
   fields: { heading: { weight: 1, b: 0.7 }, text: { weight: 1, b: 0.7 } },
 } as const
 
-/** What a passage is indexed under: the terms of its fields (`createAnalyzer`), in its language. */
+/** The terms of a passage's fields (`createAnalyzer`) in its language. */
 export interface LexicalTerms extends Readonly<Record<LexicalField, readonly string[]>> {
   /** BCP 47. */
   readonly language: string
 }
 
-/**
- * Collects the terms of rows as they come, in ascending order, and gives the three files' content; see
- * `lexical-layout.ts`.
- */
+/** Collects the terms of rows in ascending order and returns the content of the three files; see `layout.ts`. */
 export interface LexicalWriter {
-  /** @throws ArtifactError unless rows come as 0, 1, 2 … */
+  /** @throws ArtifactError unless rows are added as 0, 1, 2 … */
   add(row: number, terms: LexicalTerms): void
   /**
-   * @throws ArtifactError when fewer rows came than were announced, or terms do not fit the format's 32-bit offsets.
+   * @throws ArtifactError when fewer rows were added than announced, or terms do not fit the format's 32-bit offsets.
    */
   finish(): LexicalFiles
 }
@@ -37,11 +31,11 @@ export interface LexicalWriter {
 export interface LexicalFiles {
   readonly description: LexicalDescription
   readonly terms: Uint8Array
-  /** In pieces; can be gone through once. */
+  /** In pieces; can be iterated once. */
   readonly postings: Iterable<Uint8Array>
 }
 
-/** @param rows that will come. Memory: about twelve bytes a posting, and the distinct terms. */
+/** @param rows number of rows to be added. Memory: about twelve bytes per posting, and the distinct terms. */
 export function createLexicalWriter(rows: number, parameters: LexicalParameters = LEXICAL_PARAMETERS): LexicalWriter {
   const vocabulary = createVocabulary()
   const occurrences = createOccurrences(rows)
@@ -69,13 +63,10 @@ export interface LexicalParameters {
 }
 
 interface Vocabulary {
-  /** Numbers terms in order of first appearance, all languages together. */
+  /** Numbers terms in order of first appearance across all languages. */
   of(language: string): (term: string) => number
   languages(): string[]
-  /**
-   * Stored form of each term by its number; a string whose units are the bytes, so that the order of strings is the
-   * order of bytes.
-   */
+  /** Stored form of each term by its number. Each unit of the string is one byte, so string order is byte order. */
   stored(): string[]
 }
 
@@ -137,8 +128,8 @@ function packed(
 }
 
 /**
- * BM25F's frequency of a posting's term: the sum over fields of weight × occurrences, each evened out by the length of
- * the row's field.
+ * BM25F frequency of a posting's term: the sum over fields of weight × occurrences, normalised by the length of the
+ * row's field.
  */
 function weightedFrequency(
   occurrences: Occurrences,

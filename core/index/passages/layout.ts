@@ -6,7 +6,7 @@ export function passageOffsetsBytes(rows: number): number {
   return (rows + 1) * Float64Array.BYTES_PER_ELEMENT
 }
 
-/** What does not hold of `passages.offsets`, in one sentence; undefined if all does. */
+/** Returns the first fault of `passages.offsets` as one sentence, or undefined if there is none. */
 export function passageOffsetsFault(bytes: Buffer, rows: number, passagesBytes: number): string | undefined {
   if (bytes.length !== passageOffsetsBytes(rows))
     return 'passages.offsets does not hold one offset a passage and the end.'

@@ -10,7 +10,10 @@ export interface PassagesReader {
   close(): void
 }
 
-/** @param folder of an artifact that was verified. @throws Error when a file is not as long as it was. */
+/**
+ * @param folder of a verified artifact.
+ * @throws Error if a file does not have the expected size.
+ */
 export function openPassagesReader(folder: string, rows: number): PassagesReader {
   const offsets = new Float64Array(ownBytes(join(folder, 'passages.offsets'), passageOffsetsBytes(rows)))
   const file = openSized(join(folder, 'passages.jsonl'), offsets[rows] ?? 0)
@@ -19,7 +22,7 @@ export function openPassagesReader(folder: string, rows: number): PassagesReader
       const from = offsets[row] ?? 0
       const line = Buffer.allocUnsafe((offsets[row + 1] ?? 0) - from)
       readFully(file, line, from)
-      // Hashed and signed by the build, which parsed every record: not parsed again.
+      // The build parsed, hashed and signed every record, so it is not validated again.
       return JSON.parse(line.toString('utf8')) as PassageRecord
     },
     close: () => closeSync(file),

@@ -9,8 +9,8 @@ const instant = z.iso.datetime({ precision: 3 })
 const day = z.iso.date()
 
 /**
- * A passage as the artifact holds it: one line of `passages.jsonl`. Everything a reply shows of it, and where it came
- * from.
+ * A passage of an artifact: one line of `passages.jsonl`. It holds everything that a reply shows, and the passage's
+ * origin.
  */
 export const passageRecordSchema = z.strictObject({
   chunk_id: z.string().regex(/^chk_[0-9a-f]{40}$/),
@@ -38,13 +38,13 @@ export const passageRecordSchema = z.strictObject({
   place: z.strictObject({ ordinal: z.int().nonnegative(), document_passages: z.int().positive() }),
   /** Identifier in the source: the record's id, or `<document key>#<anchor>`; question sets name passages by it. */
   source_id: z.string().min(1),
-  /** Text that is embedded and indexed before the passage's own: its title and headings. */
+  /** Title and headings, embedded and indexed before the passage's own text. */
   heading: z.string(),
-  /** Canonical forms of the provisions that the passage is the text of, or a part of the text; not their ancestors. */
+  /** Canonical forms of the provisions whose text the passage holds in full or in part, without their ancestors. */
   references: z.array(z.string().min(1)).default([]),
   /**
-   * Key that the passage shares with the same provision, and the same part of a split text, in the other revisions of
-   * its document, and with nothing else.
+   * Key of the provision, and of the part if its text was split. Only the same part in other revisions of the document
+   * shares it.
    */
   provision: z.string().min(1).default('-'),
 })

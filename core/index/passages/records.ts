@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { passageRecordSchema } from './record.ts'
 import type { PassageRecord } from './record.ts'
 
-/** Every passage of a `passages.jsonl`, in row order, without holding them. */
+/** Streams every passage of a `passages.jsonl` in row order. */
 export async function* passagesIn(path: string): AsyncGenerator<PassageRecord> {
   const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
   for await (const line of lines) if (line !== '') yield passageRecordSchema.parse(JSON.parse(line))

@@ -3,10 +3,10 @@ import { ownBytes } from '#core/platform/file-reader.ts'
 import type { PassageRecord } from './record.ts'
 
 /**
- * `rows.bin`: what a search must know of every row before it reads any passage. Three columns of uint32, one after the
- * other: the document (numbered in order of first appearance), the provision (likewise; revisions of one provision
- * share it), and the place of the row's chunk id among all chunk ids in order of code units, by which ties are broken.
- * Then a column of bytes: 1 where the row before is of the same revision.
+ * `rows.bin`: attributes of every row that a search needs before it reads any passage. First three columns of uint32:
+ * the document (numbered by first appearance), the provision (likewise; its revisions share it), and the rank of the
+ * row's chunk id. Ranks follow code unit order and break ties. Then a column of bytes: 1 where the previous row has the
+ * same revision.
  */
 export interface RowTable {
   readonly documents: Uint32Array
@@ -19,7 +19,10 @@ export function rowTableBytes(rows: number): number {
   return rows * (3 * Uint32Array.BYTES_PER_ELEMENT + 1)
 }
 
-/** @param folder of an artifact that was verified. @throws Error if the file is not as long as the rows need. */
+/**
+ * @param folder of a verified artifact.
+ * @throws Error if the file's size does not fit the number of rows.
+ */
 export function readRowTable(folder: string, rows: number): RowTable {
   return tableOf(ownBytes(join(folder, 'rows.bin'), rowTableBytes(rows)), rows)
 }
@@ -34,7 +37,7 @@ function tableOf(bytes: ArrayBuffer, rows: number): RowTable {
 }
 
 export interface RowTableWriter {
-  /** @returns whether the row before is of the same revision. */
+  /** @returns whether the previous row has the same revision. */
   add(row: number, record: PassageRecord): boolean
   finish(): Uint8Array
 }

@@ -1,6 +1,6 @@
 import type { PassageRecord } from './record.ts'
 
-/** Gives the lines of `passages.jsonl` and keeps their offsets; see `layout.ts`. */
+/** Returns the lines of `passages.jsonl` and collects their offsets; see `layout.ts`. */
 export interface PassagesWriter {
   /** @returns the row's line. */
   add(row: number, record: PassageRecord): Uint8Array
@@ -8,7 +8,7 @@ export interface PassagesWriter {
   finish(): Uint8Array
 }
 
-/** @param rows that will come, in their order. */
+/** @param rows number of rows; they are added in order. */
 export function createPassagesWriter(rows: number): PassagesWriter {
   const offsets = new Float64Array(rows + 1)
   return {

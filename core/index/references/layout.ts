@@ -1,16 +1,15 @@
 import { z } from 'zod'
 
 /**
- * Layout of a version's references; all little-endian. A term is the canonical form of a provision that some passage is
- * the text of, and, for a provision of a known act, the same path under any act (`*#433` beside `de:bgb#433`). Terms
- * are sorted by code units, so the parts of a provision follow from one place on, and the rows of a provision with all
- * its parts are one stretch: no ancestor is written out.
+ * Layout of a version's references; all values are little-endian. A term is the canonical form of a provision whose
+ * text a passage holds. A provision of a known act also has a term for its path under any act (`*#433` beside
+ * `de:bgb#433`). Terms are sorted by code units, so the parts of a provision are consecutive and their rows contiguous.
+ * Ancestors are therefore not stored.
  *
- * - `references.json`: the acts that the version holds with what they are called, and the counts that give the layout
- *   below.
+ * - `references.json`: the acts of the version with their names, and the counts that determine the layout below.
  * - `references.bin`: (terms + 1) uint32 byte offsets into the text and (terms + 1) uint32 offsets into the rows,
  *   interleaved (text, rows); then `postings` uint32 rows, by term and ascending within it; then the UTF-8 text of the
- *   terms, one after the other.
+ *   terms, concatenated.
  */
 export const referencesSchema = z.strictObject({
   /** Sorted by id; aliases are sorted too. */
@@ -21,7 +20,7 @@ export const referencesSchema = z.strictObject({
 })
 export type ReferencesCounts = Omit<z.infer<typeof referencesSchema>, 'acts'>
 
-/** An act that a corpus holds, and what queries may call it beside the names that everybody knows. */
+/** An act of the corpus, and its names in queries besides the built-in ones. */
 export type ActEntry = z.infer<typeof referencesSchema>['acts'][number]
 
 /** Byte offsets of the parts of `references.bin`, and its size. */

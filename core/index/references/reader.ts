@@ -6,21 +6,24 @@ import { openSized, readFully } from '#core/platform/file-reader.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 
 /**
- * Finds the rows of a provision by binary search in the file: nothing of it stays in memory but what the acts are
- * called. A look-up reads some forty short pieces from the page cache at a million terms.
+ * Finds the rows of a provision by binary search in the file. Only the names of the acts are in memory. At a million
+ * terms, a lookup reads about forty short pieces from the page cache.
  */
 export interface ReferencesReader {
   readonly aliases: ActAliases
-  /** Rows of passages that are the text of this very provision, or of parts of it cut for length; ascending. */
+  /** Rows of passages that hold the text of exactly this provision, whole or split for length; ascending. */
   rowsOf(canonical: string): Uint32Array
-  /** Rows of passages that are the text of a part of the provision; by part, so a row may come twice. */
+  /** Rows of passages that hold the text of a part of the provision; ordered by part, so a row may occur twice. */
   rowsWithin(canonical: string): Uint32Array
-  /** Is there a passage whose reference begins so? */
+  /** Whether some passage has a reference with this prefix. */
   holds(beginning: string): boolean
   close(): void
 }
 
-/** @param folder of an artifact that was verified. @throws Error when a file is not as long as its description says. */
+/**
+ * @param folder of a verified artifact.
+ * @throws Error if a file's size contradicts its description.
+ */
 export function openReferencesReader(folder: string): ReferencesReader {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
@@ -32,7 +35,7 @@ export function openReferencesReader(folder: string): ReferencesReader {
     const [from = 0, , to = 0] = offsetsAt(position)
     return Buffer.from(readBytes(file, layout.textOffset + from, to - from)).toString('utf8')
   }
-  /** Position of the first term that is not below `wanted`. */
+  /** Returns the position of the first term that is not below `wanted`. */
   const lowerBound = (wanted: string): number => {
     let [low, high] = [0, counts.terms]
     while (low < high) {
@@ -58,8 +61,8 @@ export function openReferencesReader(folder: string): ReferencesReader {
         : new Uint32Array(0)
     },
     rowsWithin(canonical) {
-      // What comes between a provision and a part of it: the mark of an act's path, or of a path's next part; the end
-      // is the mark's successor.
+      // The separator between a provision and its part is `#` after an act and `/` within a path. The range ends at the
+      // separator's successor.
       const [mark, successor] = canonical.includes('#') ? ['/', '0'] : ['#', '$']
       return rowsBetween(lowerBound(canonical + mark), lowerBound(canonical + successor))
     },

@@ -3,7 +3,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 import type { ActEntry } from './layout.ts'
 
-/** Collects the references of rows as they come and gives the two files' content; see `references-layout.ts`. */
+/** Collects the references of rows as they are added and returns the content of the two files; see `layout.ts`. */
 export interface ReferencesWriter {
   add(row: number, record: Pick<PassageRecord, 'references'>): void
   /** @throws ArtifactError when the terms do not fit the format's 32-bit offsets. */
@@ -15,7 +15,7 @@ export interface ReferencesWriter {
 
 const OFFSET_MAX = 0xffff_ffff
 
-/** @param rows how many will come: their numbers must be below it. */
+/** @param rows number of rows; row numbers are below it. */
 export function createReferencesWriter(rows: number): ReferencesWriter {
   const postings = new Map<string, number[]>()
 
@@ -45,7 +45,7 @@ export function createReferencesWriter(rows: number): ReferencesWriter {
   }
 }
 
-/** The reference, and its path under any act. An act alone has no path to look for. */
+/** Returns the reference, and its path under any act. An act alone has no path. */
 function termsOf(reference: string): readonly string[] {
   const path = reference.indexOf('#')
   return path === -1 || reference.startsWith('*') ? [reference] : [reference, `*${reference.slice(path)}`]

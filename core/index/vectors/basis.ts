@@ -1,9 +1,7 @@
-/**
- * Orthogonal iteration stops after so many steps: the leading directions then hold nearly all that the best ones would.
- */
+/** Steps of orthogonal iteration. The directions then hold nearly as much variance as the optimal ones. */
 const STEPS = 6
 
-/** How vectors differ from their common mean. */
+/** Mean of vectors, and their covariance times their number. */
 export interface Covariance {
   readonly dimensions: number
   readonly mean: Float64Array
@@ -12,15 +10,15 @@ export interface Covariance {
 }
 
 export interface Basis {
-  /** Orthonormal, one after the other. */
+  /** Orthonormal, concatenated. */
   readonly directions: Float64Array
-  /** Share of all variance that lies along them. */
+  /** Share of the total variance along them. */
   readonly share: number
 }
 
 /**
- * The directions in which vectors differ most, by orthogonal iteration (Golub & Van Loan, Matrix Computations, 8.2).
- * One order of double-precision operations, so that every machine gets the same bits.
+ * Returns the directions of largest variance by orthogonal iteration (Golub & Van Loan, Matrix Computations, 8.2). The
+ * order of double-precision operations is fixed, so every machine gets the same bits.
  * @param count directions wanted, ≤ dimensions.
  */
 export function leadingDirections({ dimensions, matrix }: Covariance, count: number): Basis {
@@ -44,7 +42,7 @@ export function leadingDirections({ dimensions, matrix }: Covariance, count: num
   }
 }
 
-/** @param sample float32, one vector after the other. */
+/** @param sample float32, concatenated vectors. */
 export function covarianceOf(sample: Float32Array, dimensions: number): Covariance {
   const mean = meanOf(sample, dimensions)
   const matrix = new Float64Array(dimensions * dimensions)
@@ -62,7 +60,7 @@ export function covarianceOf(sample: Float32Array, dimensions: number): Covarian
   return { dimensions, mean, matrix }
 }
 
-/** Rows of the covariance, evenly spread, are a start that no chance enters. */
+/** Evenly spaced rows of the covariance are a deterministic start. */
 function startRow(row: number, count: number, dimensions: number): number {
   return Math.floor((row * dimensions) / count) * dimensions
 }
@@ -74,7 +72,7 @@ function meanOf(sample: Float32Array, dimensions: number): Float64Array {
   return mean.map((sum) => (sum * dimensions) / sample.length)
 }
 
-/** Each direction times the symmetric matrix. */
+/** Multiplies each direction by the symmetric matrix. */
 function multiplied(directions: Float64Array, matrix: Float64Array, dimensions: number): Float64Array<ArrayBuffer> {
   const product = new Float64Array(directions.length)
   for (let to = 0; to < directions.length; to += dimensions) {
@@ -87,7 +85,7 @@ function multiplied(directions: Float64Array, matrix: Float64Array, dimensions: 
   return product
 }
 
-/** Modified Gram–Schmidt, in place; a direction that depends on those before it becomes an axis. */
+/** Modified Gram–Schmidt, in place. A direction that depends linearly on earlier ones is replaced by an axis. */
 function orthonormalize(directions: Float64Array, dimensions: number): void {
   for (let row = 0; row < directions.length / dimensions; row++) {
     const own = directions.subarray(row * dimensions, (row + 1) * dimensions)

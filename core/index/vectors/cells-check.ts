@@ -1,7 +1,7 @@
 import { cellsLayout } from './layout.ts'
 import type { Division } from './layout.ts'
 
-/** What does not hold of `cells.bin`, in one sentence; undefined if all does. */
+/** Returns the first fault of `cells.bin` as one sentence, or undefined if there is none. */
 export function cellsFault(bytes: Buffer, rows: number, dimensions: number, division: Division): string | undefined {
   const { cells } = division
   const layout = cellsLayout(rows, dimensions, division)

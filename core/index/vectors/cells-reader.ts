@@ -21,7 +21,7 @@ export interface Cells {
   readonly reach: Reach
 }
 
-/** @param folder of an artifact that was verified. */
+/** @param folder of a verified artifact. */
 export function readCells(
   folder: string,
   rows: number,
@@ -53,7 +53,7 @@ export function readCells(
   }
 }
 
-/** A query as heads are compared with it: int8 in its own scale. */
+/** Returns the head of a query, int8 in its own scale. */
 export function headOf(
   { directions, head }: Pick<Cells, 'directions' | 'head'>,
   query: Float32Array,

@@ -10,22 +10,19 @@ import { gatherRows, partition, strided, units } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 import { measureReach } from './reach.ts'
 
-/**
- * Below so many rows scoring all of their vectors takes two milliseconds, and dividing them is not worth a build's
- * time.
- */
+/** Below this number of rows, scoring all vectors takes two milliseconds, so a division is not worth the build time. */
 const DIVIDED_FROM_ROWS = 16_384
-/** Cells for each √row: more cells cut finer, but every search looks at the mean of each. */
+/** Number of cells per √rows. More cells are finer, but every search compares the query with the mean of each. */
 const CELLS_PER_ROOT = 2
 /**
- * Beyond this share of rows to score for an unfiltered query cells save less than they cost: vectors without
- * neighbourhoods, such as hashed words.
+ * If an unfiltered query scores a larger share of rows, cells cost more than they save. Vectors without clusters, such
+ * as hashed words, are an example.
  */
 const SCORED_SHARE_MAX = 0.4
-/** Directions along which spreads are measured. */
+/** Directions along which standard deviations are measured. */
 const PROBES = 64
 const PROBE_BATCH_ROWS = 2_000
-/** A small cell's spread is drawn towards that of all, as if so many more rows had it. */
+/** Weight of the prior in rows: a small cell's standard deviation is shrunk towards the pooled one. */
 const PRIOR_ROWS = 4
 
 export interface WrittenCells {
@@ -35,13 +32,13 @@ export interface WrittenCells {
   readonly head: number
   /** `cells.bin`. */
   readonly table: Uint8Array
-  /** `vectors.i8`, piece by piece. */
+  /** `vectors.i8`, in pieces. */
   readonly slots: () => Iterable<Uint8Array>
 }
 
 /**
- * Finds the shortest heads, divides the rows into cells by them, and measures what a search needs to know of these.
- * @param dividedFrom rows below which heads stay whole and all rows are one cell.
+ * Finds the shortest heads, divides the rows into cells by them, and measures the cells' statistics for the search.
+ * @param dividedFrom minimum number of rows; below it heads are whole vectors and all rows form one cell.
  */
 export async function buildCells(
   vectors: QuantizedVectors,
@@ -96,8 +93,8 @@ function sizeOf(starts: Uint32Array, cell: number): number {
 }
 
 /**
- * Along the directions of other cells, because that is where queries come from: in all directions alike a vector hardly
- * spreads.
+ * Measures along the means of other cells, because queries have such directions. An average over all directions would
+ * be too small.
  */
 async function standardDeviationsOf(
   vectors: QuantizedVectors,

@@ -7,8 +7,8 @@ import { gatherRows, strided } from './partition.ts'
 import { quantizeTogether } from './quantize.ts'
 
 /**
- * Lengths of a head that are tried, shortest first, each with the least share of the variance along it that makes it
- * worth judging; one of more than half of the dimensions saves too little.
+ * Head lengths that are tried, shortest first, with the minimum share of variance for measuring the recall. A head of
+ * more than half of the dimensions saves too little.
  */
 const HEADS_TRIED = [
   { length: 64, shareMin: 0.4 },
@@ -18,36 +18,34 @@ const HEADS_TRIED = [
 const BASIS_SAMPLE_ROWS = 2_048
 const SCALE_SAMPLE_ROWS = 16_384
 const BATCH_ROWS = 1_000
-/** Sampled rows that stand for queries when the recall of a head is measured. */
+/** Sampled rows used as queries when the recall of a head is measured. */
 const SAMPLED_QUERIES = 48
 const NEIGHBOURS = 10
-/** Share of the true ten nearest that must be among the candidates for them. */
+/** Minimum recall of the true ten nearest rows among the candidates. */
 const RECALL_MIN = 0.995
 
 /**
- * Candidates scored again from float32 for the `limit` nearest, because a head alone does not put them in their true
- * order.
+ * Number of candidates that are rescored in float32 for the `limit` nearest. Heads alone do not give the exact order.
  */
 export function candidatesOf(limit: number): number {
   return 40 + Math.ceil(1.4 * limit)
 }
 
 /**
- * Heads of vectors: their components along the directions in which they differ most, without their common mean, int8 in
- * one scale. The inner product of a query with a head orders rows nearly as the cosine does, at a fraction of the
- * bytes.
+ * Heads of vectors: their components along the directions of largest variance, minus the common mean, int8 in one
+ * scale. The inner product of a query with a head orders rows nearly as the cosine does, at a fraction of the bytes.
  */
 export interface Heads {
-  /** One after the other, `length` each. */
+  /** Concatenated, `length` each. */
   readonly values: Int8Array
   readonly length: number
-  /** length × dimensions, float32: query components; empty where the head is the whole vector. */
+  /** length × dimensions, float32: projects a query to its head; empty where the head is the whole vector. */
   readonly directions: Float32Array
   /** The common mean along the directions, in the scale of the values. */
   readonly mean: Float64Array
 }
 
-/** The shortest heads whose candidates hold the true nearest rows. */
+/** Returns the shortest heads whose candidates reach RECALL_MIN. */
 export async function shortestHeads(vectors: QuantizedVectors): Promise<Heads> {
   const { dimensions, pause } = vectors
   const sample = sampleOf(vectors)
@@ -66,7 +64,7 @@ export async function shortestHeads(vectors: QuantizedVectors): Promise<Heads> {
   return whole(vectors, sample)
 }
 
-/** Heads as long as the vectors. */
+/** Returns heads as long as the vectors. */
 export function wholeHeads(vectors: QuantizedVectors): Promise<Heads> {
   return whole(vectors, sampleOf(vectors))
 }
@@ -107,7 +105,9 @@ async function along(vectors: QuantizedVectors, mean: Float64Array, directions: 
   }
 }
 
-/** All inner products in one native call: it sorts them, which costs less than adding them up here. */
+/**
+ * Computes all inner products in one native call. It also sorts them, which still costs less than computing them here.
+ */
 function projector(
   { dimensions, threads }: QuantizedVectors,
   directions: Float64Array,
@@ -140,7 +140,7 @@ function rounded(value: number): number {
   return Math.max(-127, Math.min(127, Math.round(value)))
 }
 
-/** Heads that are the vectors themselves, without their mean. */
+/** Returns heads that are the vectors themselves, minus their mean. */
 async function whole({ values, dimensions, pause }: QuantizedVectors, sample: Float32Array): Promise<Heads> {
   const mean = new Float64Array(dimensions)
   for (const [at, value] of sample.entries())
@@ -195,7 +195,9 @@ async function recallOf(
   return shares.reduce((sum, share) => sum + share, 0) / shares.length
 }
 
-/** Rows in the place of queries: a query's head has the common mean, a row's has not. Each in its own scale. */
+/**
+ * Returns rows as queries. The common mean is added, because a query's head contains it. Each query has its own scale.
+ */
 export function queriesOf({ values, length, mean }: Heads, rows: Uint32Array): Int8Array<ArrayBuffer> {
   const queries = new Int8Array(rows.length * length)
   for (const [at, row] of rows.entries()) {
@@ -205,7 +207,10 @@ export function queriesOf({ values, length, mean }: Heads, rows: Uint32Array): I
   return queries
 }
 
-/** Every row compared with every query. @returns of each query the rows nearest first. */
+/**
+ * Compares every row with every query.
+ * @returns the rows of each query, nearest first.
+ */
 async function nearestRows(
   vectors: QuantizedVectors,
   queries: Int8Array,

@@ -1,6 +1,6 @@
 /**
- * Inner product of the query and the vector that begins at `at`, in one fixed order of addition, so that every machine
- * gets the same bits. Four sums, because one waits for each addition: a third of the time.
+ * Returns the inner product of the query and the vector at `at`. The order of addition is fixed, so every machine gets
+ * the same bits. Four independent sums take a third of the time of one, where each addition waits for the previous.
  */
 export function innerProductAt(block: Float32Array | Int8Array, at: number, query: Float32Array | Int8Array): number {
   let [a, b, c, e] = [0, 0, 0, 0]

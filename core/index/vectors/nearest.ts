@@ -1,21 +1,21 @@
 import { MetricKind, exactSearch } from 'usearch'
 
-/** Vectors compared with a set of directions by one native call. */
+/** Vectors that one native call compares with the directions. */
 const BATCH_ROWS = 2_000
 
-/** Int8 vectors one after the other, each in its own scale. */
+/** Concatenated int8 vectors, each in its own scale. */
 export interface QuantizedVectors {
   readonly values: Int8Array
   readonly dimensions: number
   /** Native threads of one comparison; no result depends on it. */
   readonly threads: number
-  /** Between two native calls: lets other work run, or throws to stop. */
+  /** Runs between two native calls: yields to other work, or throws to stop. */
   readonly pause: () => Promise<void>
 }
 
 /**
- * The nearest directions of each vector, nearest first, and their inner products with it: larger is nearer, comparable
- * for one vector only.
+ * The nearest directions of each vector, nearest first, and their inner products with it. Larger is nearer. Products
+ * are comparable within one vector only.
  */
 export interface Nearest {
   readonly directions: Uint32Array
@@ -23,9 +23,9 @@ export interface Nearest {
 }
 
 /**
- * The `count` directions that each vector lies nearest to, by angle. All comparisons are sums of integers: every
- * machine finds the same.
- * @param directions int8 in one scale, one after the other.
+ * Returns the `count` nearest directions of each vector by angle. All comparisons are sums of integers, so every
+ * machine gets the same result.
+ * @param directions int8 in one scale, concatenated.
  */
 export async function nearestDirections(
   vectors: QuantizedVectors,
@@ -48,7 +48,7 @@ export async function nearestDirections(
   return nearest
 }
 
-/** Keys are rows of a set that 32 bits can number. */
+/** Returns the low 32 bits of each key. Keys are row numbers that fit 32 bits. */
 export function lowWords(keys: BigUint64Array): Uint32Array {
   const words = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2)
   const low = new Uint32Array(keys.length)
@@ -67,7 +67,7 @@ export function inverseLengths(values: Int8Array, dimensions: number): Float64Ar
   return inverse
 }
 
-/** Sum of the vectors of each of `sets`, each vector times its weight. */
+/** Returns the weighted sum of the vectors of each of `sets` sets. */
 export function sumsByMember(
   vectors: Pick<QuantizedVectors, 'values' | 'dimensions'>,
   weights: Float64Array,

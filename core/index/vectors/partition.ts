@@ -2,21 +2,20 @@ import { inverseLengths, nearestDirections, sumsByMember } from './nearest.ts'
 import type { QuantizedVectors } from './nearest.ts'
 import { quantizeTogether } from './quantize.ts'
 
-/** Vectors a direction is learned from; more move it hardly. */
+/** Sampled vectors per learned direction. More hardly change it. */
 const SAMPLE_PER_DIRECTION = 48
 const ITERATIONS = 8
 /** Vectors gathered at once. */
 const PIECE_ROWS = 50_000
 
-/** Groups among whose cells a vector looks for its own: more find it hardly better. */
+/** Nearest groups whose cells are compared with a vector. More hardly improve the assignment. */
 const GROUPS_TRIED = 4
 
 /**
- * Divides vectors into about `cells` sets of neighbours by spherical k-means (Dhillon & Modha 2001) on two levels:
- * √cells groups, then each group's share of the cells. A vector goes to the nearest cell of the groups nearest to it,
- * which costs some 5 √cells comparisons instead of `cells`. Where sets begin follows from the order of the vectors
- * alone.
- * @returns the cell of each vector; cells are numbered from 0 without gaps, those of one group one after the other.
+ * Divides vectors into about `cells` clusters by spherical k-means (Dhillon & Modha 2001) on two levels: √cells groups,
+ * then each group's share of the cells. A vector is assigned to the nearest cell of its nearest groups, which costs
+ * about 5 √cells comparisons instead of `cells`. The initial directions depend only on the order of the vectors.
+ * @returns the cell of each vector. Cells are numbered from 0 without gaps, those of a group consecutively.
  */
 export async function partition(
   vectors: QuantizedVectors,
@@ -40,7 +39,9 @@ export async function partition(
   return numbered(await nearestCells(vectors, near.directions, tried, learned))
 }
 
-/** Which of all groups' cells each vector is nearest to, cells being numbered group after group. */
+/**
+ * Returns the nearest cell of each vector among the cells of its nearest groups. Cells are numbered group after group.
+ */
 async function nearestCells(
   vectors: QuantizedVectors,
   groupsOf: Uint32Array,
@@ -76,15 +77,15 @@ async function nearestCells(
   return cellOf
 }
 
-/** Without the numbers that no vector has. */
+/** Renumbers the cells without gaps. */
 function numbered(cellOf: Uint32Array): { readonly cellOf: Uint32Array; readonly cells: number } {
   const numbers = new Map([...new Set(cellOf)].sort((a, b) => a - b).map((cell, number) => [cell, number]))
   return { cellOf: cellOf.map((cell) => numbers.get(cell) ?? 0), cells: numbers.size }
 }
 
 /**
- * `k` unit vectors, or as many as there are vectors: each the mean direction of those of a sample that are nearest to
- * it.
+ * Returns `k` unit vectors, or one per vector if there are fewer. Each is the mean direction of the sampled vectors
+ * nearest to it.
  */
 async function learn(vectors: QuantizedVectors, k: number): Promise<Float64Array> {
   const { dimensions } = vectors
@@ -100,7 +101,7 @@ async function learn(vectors: QuantizedVectors, k: number): Promise<Float64Array
   return directions
 }
 
-/** Sums at unit length; one that is empty stays what it was. */
+/** Scales sums to unit length. A zero sum keeps its value in `before`. */
 export function units(sums: Float64Array, dimensions: number, before: Float64Array = sums): Float64Array {
   const out = new Float64Array(sums.length)
   for (let at = 0; at < sums.length; at += dimensions) {
@@ -112,7 +113,7 @@ export function units(sums: Float64Array, dimensions: number, before: Float64Arr
   return out
 }
 
-/** At most `count` of `rows` rows, evenly spread. */
+/** Returns at most `count` of `rows` rows, evenly spaced. */
 export function strided(rows: number, count: number): Uint32Array {
   const taken = Math.min(rows, count)
   return Uint32Array.from({ length: taken }, (_, at) => Math.floor((at * rows) / taken))

@@ -1,7 +1,7 @@
 /**
- * Vectors as int8, each scaled so that its largest component is ±127. The cosine of two of them is the cosine of the
- * originals up to rounding, whatever their scales.
- * @param vectors one after the other, finite, none of length 0.
+ * Returns vectors as int8, each scaled so that its largest component is ±127. The cosine of two of them is the cosine
+ * of the originals up to rounding, at any scale.
+ * @param vectors concatenated, finite, none of length 0.
  */
 export function quantize(vectors: Float32Array, dimensions: number): Int8Array<ArrayBuffer> {
   const quantized = new Int8Array(vectors.length)
@@ -15,8 +15,8 @@ export function quantize(vectors: Float32Array, dimensions: number): Int8Array<A
 }
 
 /**
- * All vectors as int8 in one scale, so that inner products with them can be compared with each other.
- * @returns `scale`: what a component was multiplied by.
+ * Returns all vectors as int8 in one scale, so that inner products with them are comparable.
+ * @returns `scale`: the factor of every component.
  */
 export function quantizeTogether(vectors: Float64Array | Float32Array): {
   readonly quantized: Int8Array<ArrayBuffer>

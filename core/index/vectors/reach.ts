@@ -7,32 +7,32 @@ import type { Reach } from './layout.ts'
 import type { QuantizedVectors } from './nearest.ts'
 import { gatherRows, strided } from './partition.ts'
 
-/** Rows that stand for queries. */
+/** Rows used as queries. */
 const QUERIES = 192
 const NEIGHBOURS = 10
 /**
- * Recall that rows in the place of queries must reach: near their own neighbourhood, and where filters exclude that,
- * where they are more extreme than queries are.
+ * Minimum recall of rows used as queries: `near` with their own neighbourhood, `far` where filters exclude it. There
+ * such rows are more extreme than queries are.
  */
 const RECALL = { near: 0.998, far: 0.975 } as const
-/** Reaches tried, shortest first. */
+/** Values that are tried, smallest first. */
 const REACHES = [2, 2.25, 2.5, 2.75, 3, 3.25, 3.5, 3.75, 4, 4.25, 4.5, 4.75, 5, 5.25, 5.5, 6, 7, 8] as const
 const REACH_MAX = 10
 
 interface SampledQuery {
   /** Inner products with the means of the cells. */
   readonly means: Float64Array
-  /** Of each cell, the largest inner products with its heads. */
+  /** The largest inner products with the heads of each cell. */
   readonly best: readonly Float32Array[]
-  /** Length of the query's head. */
+  /** Euclidean length of the query's head. */
   readonly length: number
 }
 
 /**
- * How far from its mean, in spreads, a cell must be taken to reach for the nearest rows to be found. Measured by
- * searching for rows in the place of queries: without a filter (near), and with filters that exclude a query's own
- * neighbourhood (far), because what is then nearest lies further from any mean.
- * @returns the shortest reaches that find enough, and the share of all rows that an unfiltered query then scores.
+ * Measures the reach of cells, in standard deviations, that finds the nearest rows. Sampled rows serve as queries:
+ * without a filter (near), and with filters that exclude a query's own neighbourhood (far). In the latter case the
+ * nearest rows are further from any mean.
+ * @returns the smallest reaches with enough recall, and the share of all rows that an unfiltered query then scores.
  */
 export async function measureReach(
   heads: Heads,
@@ -73,7 +73,7 @@ interface Case {
   readonly query: SampledQuery
   /** The cells that the filter allows. */
   readonly cells: readonly number[]
-  /** The inner product of the last row that should be found. */
+  /** The inner product of the last row that must be found. */
   readonly last: number
 }
 
@@ -114,7 +114,7 @@ function products(head: Int8Array, means: Float64Array): Float64Array {
   })
 }
 
-/** The cells that are left when those nearest to the query go, until a share of the rows is gone. */
+/** Returns the cells that remain after removing the nearest ones until a share of the rows is removed. */
 function withoutNearest(means: Float64Array, sizes: readonly number[], share: number): number[] {
   const total = sizes.reduce((sum, size) => sum + size, 0)
   let gone = 0
@@ -127,7 +127,7 @@ function withoutNearest(means: Float64Array, sizes: readonly number[], share: nu
     })
 }
 
-/** What `scoreCells` of the search node does. */
+/** Simulates `scoreCells` of the search node. */
 function walk(
   { query: { means, best, length }, cells, last }: Case,
   standardDeviations: Float32Array,

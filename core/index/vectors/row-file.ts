@@ -2,25 +2,23 @@ import { closeSync, openSync } from 'node:fs'
 import { readFully } from '#core/platform/file-reader.ts'
 
 /**
- * A file of rows of one size, read into one buffer that the thread reuses. Reading copies from the page cache, which
- * all threads share. usearch ignores the offset of a view into a buffer, so what was read always starts at byte 0.
+ * A file of rows of equal size, read into one buffer that the thread reuses. Reading copies from the page cache, which
+ * all threads share. usearch ignores the offset of a view into a buffer, so the rows always start at byte 0.
  */
 export interface RowFile {
-  /** Rows that one call may ask for. */
+  /** Maximum number of rows of one call. */
   readonly rowsMax: number
   /**
-   * @param rows ascending. @returns the buffer, their bytes at its front one row after the other; valid until the next
-   * call.
+   * @param rows ascending.
+   * @returns the buffer with the rows' bytes at its start, in order; valid until the next call.
    */
   read(rows: Uint32Array): ArrayBuffer
   close(): void
 }
 
-/**
- * Half a megabyte stays in a core's own cache while it is scored: at 768 dimensions 0.25 and 1.5 MB were both slower.
- */
+/** Half a megabyte fits a core's own cache during scoring. At 768 dimensions 0.25 MB and 1.5 MB were both slower. */
 const BUFFER_BYTES = 524_288
-/** Bytes worth reading along to save a system call: one call costs as much as copying about this many. */
+/** Largest gap that is read to save a system call. One call costs about as much as copying this many bytes. */
 const GAP_BYTES = 8_192
 
 export function openRowFile(path: string, rowBytes: number): RowFile {
@@ -31,7 +29,10 @@ export function openRowFile(path: string, rowBytes: number): RowFile {
   const bytes = new Uint8Array(buffer)
   const file = openSync(path, 'r')
 
-  /** Last position of the group that starts at `from`: rows with small gaps between them, as far as the buffer goes. */
+  /**
+   * Returns the last position of the group that starts at `from`: rows with small gaps between them that fit the
+   * buffer.
+   */
   function groupEnd(rows: Uint32Array, from: number): number {
     const lastThatFits = (rows[from] ?? 0) + capacityRows - from - 1
     let to = from
@@ -42,7 +43,7 @@ export function openRowFile(path: string, rowBytes: number): RowFile {
     }
     return to
   }
-  /** Rows of a group were read with the gaps between them; moves them together. */
+  /** Closes the gaps between the rows of a group, which were read with them. */
   function closeGaps(rows: Uint32Array, from: number, to: number): void {
     const first = rows[from] ?? 0
     for (let at = from + 1; at <= to; at++) {

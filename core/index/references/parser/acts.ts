@@ -9,7 +9,7 @@ import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 import { readUkAct } from './uk.ts'
 import { readUsAct, readUsTitleAfter } from './us.ts'
 
-/** Words between a provision and the act behind it: `of the`, `der`, `du`, `, (`. */
+/** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
 const LINKS = new Set(
   (
     'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
@@ -26,15 +26,18 @@ const LEGAL_NOUNS = new Set(
 )
 const NAME_CONNECTORS = new Set(['of', 'and', 'the', 'for', 'on', 'to', 'against', 'in', 'with', '&', ',', '(', ')'])
 
-/** Things that have sections and articles too, and are no law. */
+/** Works that also have sections and articles but are not legislation. */
 const OTHER_WORKS = new Set(
-  `report reports exam examination book form questionnaire survey article paper study guide manual course play film series presentation website handbook brochure application agreement contract lease document
-  newspaper magazine game test syllabus thesis dissertation novel story tutorial blog essay newsletter plan album curriculum prospectus letter memo memorandum minutes proposal offer policy warehouse building
-  berichts berichtes bericht vertrags vertrages vertrag buches buchs buch prufung formulars formular handbuchs handbuch zeitschrift klausur romans roman mietvertrags mietvertrages arbeitsvertrags satzung anleitung
-  rapport contrat formulaire manuel livre magazine journal examen bail catalogue roman site guide`.split(/\s+/),
+  `report reports exam examination book form questionnaire survey article paper study guide manual course play
+    film series presentation website handbook brochure application agreement contract lease document newspaper
+    magazine game test syllabus thesis dissertation novel story tutorial blog essay newsletter plan album
+    curriculum prospectus letter memo memorandum minutes proposal offer policy warehouse building
+    berichts berichtes bericht vertrags vertrages vertrag buches buchs buch prufung formulars formular handbuchs
+    handbuch zeitschrift klausur romans roman mietvertrags mietvertrages arbeitsvertrags satzung anleitung
+    rapport contrat formulaire manuel livre magazine journal examen bail catalogue roman site guide`.split(/\s+/),
 )
 
-/** The longest act that begins here. */
+/** Reads the longest act mention that starts here. */
 export function readAct(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
   const alias = aliases.find(tokens, at)
   const named = alias === undefined ? undefined : withRulebookWord(tokens, { ...alias, sections: undefined })
@@ -61,8 +64,8 @@ export type ActAfter =
   | undefined
 
 /**
- * What stands behind a provision: its act, or something that is no law. `linked`: with a word that says so (`of`,
- * `des`).
+ * Reads what follows a provision: its act, or a work that is not legislation. `linked`: a word such as `of` or `des`
+ * connects them.
  */
 export function readActAfter(
   tokens: readonly Token[],
@@ -88,7 +91,7 @@ export function readActAfter(
   return named === undefined ? undefined : { kind: 'act', mention: named, linked }
 }
 
-/** `the annual report`, `my lease`: one word may stand before it. */
+/** `the annual report`, `my lease`: up to two words may precede the noun. */
 function isOtherWork(tokens: readonly Token[], at: number): boolean {
   for (let place = at; place <= at + 2; place += 1) {
     const token = tokens[place]
@@ -99,8 +102,8 @@ function isOtherWork(tokens: readonly Token[], at: number): boolean {
 }
 
 /**
- * An act that no table knows, by its name: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. The corpus then
- * does not hold it.
+ * Reads the name of an act that no table lists: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. The corpus
+ * does not hold such an act.
  */
 function readNamedAct(tokens: readonly Token[], at: number): ActMention | undefined {
   const words: string[] = []

@@ -2,15 +2,14 @@ import { KNOWN_ACTS } from './known-acts.ts'
 import { type Token, tokenise } from './tokens.ts'
 
 /**
- * Longer names are left out: no act is called by more words, and each place of a query is compared with at most so
- * many.
+ * Longer names are ignored, because no act has one. The bound also limits the comparison at each position of a query.
  */
 const ALIAS_TOKENS_MAX = 32
-/** Signs that may stand between two words of a name, or be left out: `C. civ.`, `DS-GVO`, `Fees Rules (FEES)`. */
+/** Signs that are optional between two words of a name: `C. civ.`, `DS-GVO`, `Fees Rules (FEES)`. */
 const LOOSE_SIGNS = new Set(['.', '-', '–', "'", '(', ')', ',', '&'])
 const LOOSE_SIGNS_TOGETHER_MAX = 2
 
-/** How a name counts where no provision stands beside it: in any case, as written, or not at all. */
+/** Whether a name counts without a provision beside it: in any letter case, only as written, or never. */
 type Standing = 'any' | 'cased' | 'never'
 
 interface Entry {
@@ -24,17 +23,17 @@ interface Entry {
 
 export interface AliasMatch {
   readonly act: string
-  /** The place after the name's last token. */
+  /** Position after the name's last token. */
   readonly end: number
-  /** Names the act also where no provision stands beside it. */
+  /** Counts also without a provision beside it. */
   readonly standing: boolean
-  /** A short code of a rulebook, which is often a word of the subject as well (`AML`, `funds`). */
+  /** A short code of a rulebook. Such a code is often an ordinary word as well (`AML`, `funds`). */
   readonly code: boolean
-  /** Capitals stand where the alias has them. */
+  /** The capitals match those of the alias. */
   readonly cased: boolean
 }
 
-/** What the corpus calls its acts, and what the language of law calls the best known; built once per version. */
+/** Names of acts: those of the corpus, and built-in names of well-known acts. Built once per version. */
 export interface ActAliases {
   /** The longest name that starts at this token. */
   readonly find: (tokens: readonly Token[], at: number) => AliasMatch | undefined
@@ -48,8 +47,8 @@ interface Node {
 }
 
 /**
- * `entries` in any order; the least act id wins where one alias is given twice. The corpus wins over the built-in
- * names.
+ * `entries` may be in any order. If an alias occurs twice, the lowest act id wins. Names of the corpus override
+ * built-in names.
  */
 export function createActAliases(entries: Iterable<readonly [alias: string, act: string]>): ActAliases {
   const root: Node = { next: new Map(), entry: undefined }
@@ -85,7 +84,7 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   }
 }
 
-/** Which of the known ways to number provisions an act follows; every scheme of its own is a rulebook's. */
+/** Numbering scheme of an act's provisions. An act with an unknown scheme counts as a rulebook. */
 export type Family = 'us' | 'eu' | 'uk' | 'de' | 'fr' | 'rulebook'
 
 const FAMILIES: ReadonlyMap<string, Family> = new Map([
@@ -158,7 +157,7 @@ function standingOfAlias(alias: string, act: string): Standing {
   return familyOf(act) === 'rulebook' || alias.length < 3 ? 'never' : 'cased'
 }
 
-/** Single words and abbreviations are easily something else in lower case, except the best known. */
+/** Single words and abbreviations are ambiguous in lower case, except well-known ones. */
 function standingOfWord(name: string): Standing {
   return /^(?:gdpr|dsgvo|rgpd|mifir|aifmd|sfdr|psd2|nis2|tfeu|pecr|[a-z]{10,})$/i.test(name) ? 'any' : 'cased'
 }

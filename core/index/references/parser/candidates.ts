@@ -10,14 +10,14 @@ import { isStrong } from './strength.ts'
 import { reads, type Token } from './tokens.ts'
 import { readComment } from './us.ts'
 
-/** Something that may be a reference: places of its first token and after its last, and what was read. */
+/** A possible reference: the positions of its first token and after its last, and the parsed content. */
 export interface Candidate {
   readonly from: number
   readonly to: number
   readonly kind: DesignatorKind | 'act' | 'comment'
   readonly path: readonly string[]
   readonly act: string | undefined
-  /** A provision even if no act turns up for it. */
+  /** Counts as a provision even without an act. */
   readonly strong: boolean
   /** The first two parts are joined by a point (`1026.43`). */
   readonly pointed: boolean
@@ -54,7 +54,7 @@ export function readCandidates(tokens: readonly Token[], aliases: ActAliases, ma
   return candidates.slice(0, max).map((candidate) => underOwnPart(candidate, aliases))
 }
 
-/** `§ 1003.4(a)` says its part, and so its act, itself; an act named beside it that says otherwise is another one. */
+/** `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one or another CFR act. */
 function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
   const [part = ''] = candidate.path
   const isNumbered = candidate.kind === 'section' || candidate.kind === 'sign' || candidate.kind === 'comment'
@@ -77,7 +77,7 @@ function readPrefixedProvision(tokens: readonly Token[], at: number, aliases: Ac
   )
 }
 
-/** What begins with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
+/** Reads a reference that starts with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
 function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (tokens[at]?.glued === true && tokens[at - 1]?.kind === 'word') return undefined
   const mention = readAct(tokens, at, aliases)
@@ -113,7 +113,9 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
   return mention.standing ? { candidates: [alone], end: mention.end } : undefined
 }
 
-/** The number behind the act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. One number alone can be anything. */
+/**
+ * Reads the number after an act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. A single number is ambiguous and does not count.
+ */
 function readDirect(tokens: readonly Token[], from: number, mention: ActMention): Reading | undefined {
   const designator: Designator = {
     kind: familyOf(mention.act) === 'rulebook' ? 'rule' : 'section',
@@ -129,8 +131,8 @@ function readDirect(tokens: readonly Token[], from: number, mention: ActMention)
 }
 
 /**
- * `7.1.1(1)(c)` with nothing before it: three numbers and a bracket are no version and no amount. An unknown code
- * before it names an act that no table knows.
+ * Reads `7.1.1(1)(c)` without a designator: three numbers and a bracket are neither a version nor an amount. An unknown
+ * code before it names an act that no table lists.
  */
 function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
@@ -146,7 +148,7 @@ function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases)
     : undefined
 }
 
-/** `L. 3121-27 du code du travail`, without the word article: only with its act. */
+/** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
 function readBareSeries(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (!/^[LRD]$/.test(tokens[at]?.raw ?? '')) return undefined
   const designator: Designator = { kind: 'article', plural: false, end: at, named: true, abbreviated: false }
@@ -156,7 +158,7 @@ function readBareSeries(tokens: readonly Token[], at: number, aliases: ActAliase
     : undefined
 }
 
-/** A designator with its numbers, and the act before or behind them. */
+/** Reads a designator with its numbers, and the act before or after them. */
 function readProvision(
   tokens: readonly Token[],
   at: number,
@@ -180,8 +182,8 @@ function readProvision(
 }
 
 /**
- * `CSDR Article 30`: initials directly before an article are its act, also where no table knows them; issuers stand so
- * before rules and sections.
+ * `CSDR Article 30`: initials directly before an article name its act, even if no table lists them. Before rules and
+ * sections, initials name issuers as well.
  */
 function underInitials(tokens: readonly Token[], at: number, designator: Designator, reading: Reading): Reading {
   const initials = tokens[at - 1]?.raw ?? ''
@@ -252,7 +254,7 @@ function extended(elements: readonly Element[], to: number): Element[] {
   return elements.map((element, index) => (index === elements.length - 1 ? { ...element, to } : element))
 }
 
-/** One candidate, or two for a range written with a hyphen where numbers have none. */
+/** Returns one candidate, or two for a range with a hyphen where numbers contain none. */
 function candidatesOf(
   tokens: readonly Token[],
   element: Element,
@@ -285,7 +287,7 @@ function candidatesOf(
   return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
 }
 
-/** Is this act the first word of the next citation (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`)? */
+/** Whether this act starts the next reference (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */
 function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: ActAliases): boolean {
   if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
   const designator = readDesignator(tokens, mention.end)

@@ -2,7 +2,7 @@ import type { ActMention } from './act-mention.ts'
 import { isRoman } from './numbers.ts'
 import type { Token } from './tokens.ts'
 
-/** Legal forms and states of mind of companies that look like the abbreviation of an act. */
+/** Legal forms of companies, and states, that look like the abbreviation of an act. */
 const NO_ACT = new Set(['ag', 'kg', 'ohg', 'gbr', 'ug', 'eg', 'eu', 'usa', 'ggmbh', 'kgaa'])
 /**
  * An act's abbreviation ends with the capital of `Gesetz`, `Ordnung`, `Buch`, `Verordnung`, `Recht`, `Vertrag`,
@@ -10,9 +10,7 @@ const NO_ACT = new Set(['ag', 'kg', 'ohg', 'gbr', 'ug', 'eg', 'eu', 'usa', 'ggmb
  */
 const ABBREVIATION = /^\p{Lu}[\p{L}]{0,9}[GOBVRS]$/u
 
-/**
- * An act that no table knows, by the form of its abbreviation, directly behind a provision: `§ 17 InsO`, `§ 31 SGB II`.
- */
+/** Reads the abbreviation of an act that no table lists, directly after a provision: `§ 17 InsO`, `§ 31 SGB II`. */
 export function readGermanAbbreviation(tokens: readonly Token[], at: number): ActMention | undefined {
   const token = tokens[at]
   if (

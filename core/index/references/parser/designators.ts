@@ -1,7 +1,7 @@
 import { isRoman, type Part, romanValue } from './numbers.ts'
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
-/** What a provision is called before its number. */
+/** What names a kind of provision. */
 export type DesignatorKind =
   | 'article'
   | 'section'
@@ -21,11 +21,10 @@ export type DesignatorKind =
 export interface Designator {
   readonly kind: DesignatorKind
   readonly plural: boolean
-  /** The place of the number. */
+  /** Position of the number. */
   readonly end: number
   /**
-   * Written out and with a capital, or as an abbreviation with capital and full stop: a name rather than a word of
-   * prose.
+   * Written out with a capital, or abbreviated with a capital and a full stop. Otherwise it may be an ordinary word.
    */
   readonly named: boolean
   readonly abbreviated: boolean
@@ -68,7 +67,7 @@ for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
 }
 words.delete('')
 
-/** `Art.`, `§§`, `Rules`; undefined where no such word stands, or one glued to something before it. */
+/** Reads `Art.`, `§§`, `Rules`. Undefined if there is no such word, or if it is part of a longer one. */
 export function readDesignator(tokens: readonly Token[], at: number): Designator | undefined {
   const token = tokens[at]
   if (token === undefined) return undefined
@@ -93,7 +92,7 @@ export function readDesignator(tokens: readonly Token[], at: number): Designator
   }
 }
 
-/** Kinds whose number is told apart from that of an article or section: `annex-3`, `recital-26`. */
+/** Kinds whose name precedes the number in a path: `annex-3`, `recital-26`. */
 const CONTAINERS: ReadonlySet<DesignatorKind> = new Set([
   'recital',
   'annex',
@@ -109,9 +108,7 @@ export function isContainer(kind: DesignatorKind): boolean {
   return CONTAINERS.has(kind)
 }
 
-/**
- * The path of a provision: its parts, folded, with the kind before a number that is not an article's or a section's.
- */
+/** Returns the path of a provision: its folded parts, with the kind before the number of a container. */
 export function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
   const [first, ...rest] = parts.map((part) => part.text)
   if (first === undefined) return []
@@ -120,7 +117,7 @@ export function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
   return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
 }
 
-/** Part of a compound or an address (`sub-section`, `x.art`): no designator. */
+/** Whether the token is part of a compound or an address (`sub-section`, `x.art`), and so not a designator. */
 function isInsideWord(tokens: readonly Token[], at: number): boolean {
   const token = tokens[at]
   const before = tokens[at - 1]

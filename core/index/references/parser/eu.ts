@@ -9,7 +9,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ...['directive', 'directives', 'richtlinie', 'richtlinien'].map((word): [string, string] => [word, 'L']),
   ...['decision', 'decisions', 'beschluss', 'beschlusses'].map((word): [string, string] => [word, 'D']),
 ])
-/** How far back a list of acts may have named their type. */
+/** Number of tokens before a number in which a list of acts may name its type. */
 const TYPE_BEFORE_MAX = 24
 const ELI_TYPES: ReadonlyMap<string, string> = new Map([
   ['reg', 'R'],
@@ -20,15 +20,18 @@ const COMMUNITIES = new Set(['eu', 'ec', 'eec', 'eg', 'ewg', 'ue', 'ce', 'cee', 
 const CELEX_TYPE = /^[a-z]{1,2}$/
 const YEAR_MIN = 1951
 const YEAR_MAX = 2099
-/** Until then regulations were cited as number/year, since as year/number. */
+/** From this year regulations are cited as year/number, before it as number/year. */
 const YEAR_FIRST_SINCE = 2015
 
-/** `Regulation (EU) 2016/679`, `Richtlinie 2009/65/EG`, `(EU) 2022/2554`, `32016R0679`, `…/eli/reg/2016/679/art_6`. */
+/**
+ * Reads `Regulation (EU) 2016/679`, `Richtlinie 2009/65/EG`, `(EU) 2022/2554`, `32016R0679`,
+ * `…/eli/reg/2016/679/art_6`.
+ */
 export function readEuAct(tokens: readonly Token[], at: number): ActMention | undefined {
   return readCelex(tokens, at) ?? readNumbered(tokens, at) ?? readEli(tokens, at)
 }
 
-/** Consolidated texts (sector 0, with a date) stand for the act itself. */
+/** A consolidated text (sector 0, with a date) is read as the act itself. */
 function readCelex(tokens: readonly Token[], at: number): ActMention | undefined {
   const start = reads(tokens, at, 'celex') && reads(tokens, at + 1, ':', '=') ? at + 2 : at
   const [sector, type, number] = [tokens[start], tokens[start + 1], tokens[start + 2]]
@@ -57,7 +60,7 @@ function readNumbered(tokens: readonly Token[], at: number): ActMention | undefi
   return isNamed ? mention : undefined
 }
 
-/** The type that the list this number stands in began with: `Directives 2013/36/EU and 2014/59/EU`. */
+/** Returns the type at the start of the list that contains this number: `Directives 2013/36/EU and 2014/59/EU`. */
 function typeBefore(tokens: readonly Token[], at: number): string | undefined {
   for (let place = at - 1; place >= Math.max(0, at - TYPE_BEFORE_MAX); place -= 1) {
     const token = tokens[place]
@@ -114,13 +117,13 @@ function isYear(digits: string): boolean {
   return fullYear(digits) !== undefined
 }
 
-/** Years of two digits are of the last century (`95/46/EC`, `2913/92`). */
+/** Two-digit years are of the 20th century (`95/46/EC`, `2913/92`). */
 function fullYear(digits: string): string | undefined {
   if (digits.length === 2) return Number(digits) >= YEAR_MIN % 100 ? `19${digits}` : undefined
   return digits.length === 4 && Number(digits) >= YEAR_MIN && Number(digits) <= YEAR_MAX ? digits : undefined
 }
 
-/** European Legislation Identifier, with the subdivisions EUR-Lex writes: `eli/reg/2016/679/art_6/par_1/pnt_f`. */
+/** Reads a European Legislation Identifier with the subdivisions of EUR-Lex: `eli/reg/2016/679/art_6/par_1/pnt_f`. */
 function readEli(tokens: readonly Token[], at: number): ActMention | undefined {
   if (!reads(tokens, at, 'eli') || !reads(tokens, at + 1, '/')) return undefined
   const type = ELI_TYPES.get(tokens[at + 2]?.text ?? '')

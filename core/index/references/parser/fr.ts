@@ -3,7 +3,7 @@ import { digitsAt, reads, skip, type Token } from './tokens.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])
 
-/** `loi n° 78-17 du 6 janvier 1978`: the number is enough; the date is read over. */
+/** Reads `loi n° 78-17 du 6 janvier 1978`. The number identifies the act; the date is skipped. */
 export function readFrenchAct(tokens: readonly Token[], at: number): ActMention | undefined {
   const kind = tokens[at]?.text ?? ''
   if (!NUMBERED.has(kind)) return undefined
@@ -21,7 +21,7 @@ function afterDate(tokens: readonly Token[], at: number): number {
   return tokens[month]?.kind === 'word' && digitsAt(tokens, month + 1, 4, 4) !== undefined ? month + 2 : at
 }
 
-/** `l'article 1242`: with the elided article a provision, in whatever case. */
+/** `l'article 1242`: an elided article marks a provision in any letter case. */
 export function isElided(tokens: readonly Token[], at: number): boolean {
   return reads(tokens, at - 1, "'") && reads(tokens, at - 2, 'l') && tokens[at]?.glued === true
 }

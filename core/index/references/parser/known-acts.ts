@@ -1,6 +1,6 @@
 /**
- * Names of acts that are facts of the language of law, the same whatever a corpus holds. Everything else comes with the
- * corpus. `cased`: the name is also a word or another thing, so that it counts only as written here.
+ * Well-known names of acts, independent of any corpus. All other names come with the corpus. `cased`: the name is
+ * ambiguous and counts only as written here.
  */
 export interface KnownAct {
   readonly act: string

@@ -12,19 +12,16 @@ import {
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
 import { afterAbbreviation, reads, type Token } from './tokens.ts'
 
-/** More elements of one list are not read. */
+/** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
 
 export interface Element {
   readonly parts: readonly Part[]
-  /** Places of the first token and after the last. */
+  /** Positions of the first token and after the last. */
   readonly from: number
   readonly to: number
   readonly hyphen: boolean
-  /**
-   * Stands as a number of its own, so that without an act it may as well be something else (`Article 5(1) and 10
-   * days`).
-   */
+  /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
   readonly bare: boolean
 }
 
@@ -48,8 +45,8 @@ const CONNECTORS = new Set([
 ])
 
 /**
- * The numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`: both ends of a range, each
- * element of a list.
+ * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
+ * list and each end of a range is one element.
  */
 export function readList(tokens: readonly Token[], designator: Designator): Element[] {
   const first = readFirst(tokens, designator)
@@ -72,7 +69,7 @@ function readFirst(tokens: readonly Token[], designator: Designator): Element | 
     : qualified(tokens, designator, designator.end, designation, false)
 }
 
-/** Annexes and chapters may have Roman numbers, annexes and appendices letters. */
+/** Annexes and chapters may have Roman numerals, annexes and appendices letters. */
 function readNumber(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
   const designation = readDesignation(tokens, at)
   if (designation !== undefined)
@@ -124,22 +121,22 @@ function readNext(tokens: readonly Token[], designator: Designator, last: Elemen
   const designation = readNumber(tokens, at, designator)
   const isWord = tokens[at]?.kind === 'word'
   if (designation === undefined || startsCitation(tokens, designation.end)) return undefined
-  // A capital behind a comma is a numeral only where numerals are usual: chapters, annexes.
+  // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(designator.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
   return qualified(tokens, designator, at, designation, designation.parts.length === 1)
 }
 
 /**
- * Lists ascend: in `§§ 280 Abs. 1, 3, 281` the 3 is another Absatz, and 281 another section, as is a number with an
- * Absatz of its own.
+ * Lists ascend: in `§§ 280 Abs. 1, 3, 281` the 3 is another Absatz, and 281 another section. A number with an Absatz of
+ * its own is also another section.
  */
 function isPart(tokens: readonly Token[], at: number, { parts }: Element): boolean {
   const isLess = Number.parseInt(tokens[at]?.text ?? '', 10) < Number.parseInt(parts[0]?.text ?? '', 10)
   return isLess && readQualifier(tokens, at + 1) === undefined
 }
 
-/** The element before with the keyword's part, and all below, replaced: `Abs. 1 und 2`. */
+/** Returns the previous element with the keyword's part, and all parts below it, replaced: `Abs. 1 und 2`. */
 function inherited(
   tokens: readonly Token[],
   from: number,
@@ -152,8 +149,8 @@ function inherited(
 }
 
 /**
- * `6(1)(a)` and `(f)` is `6(1)(f)`; `20(e)(3)(ii)` and `(f)(2)` is `20(f)(2)`. Undefined where the brackets continue
- * nothing: they count something else.
+ * `6(1)(a)` and `(f)` is `6(1)(f)`; `20(e)(3)(ii)` and `(f)(2)` is `20(f)(2)`. Undefined if the brackets do not
+ * continue the previous element.
  */
 function withBrackets(
   tokens: readonly Token[],
@@ -172,7 +169,7 @@ function withBrackets(
   return replaced < 0 ? undefined : continued(tokens, from, last.parts.slice(0, replaced), parts, end)
 }
 
-/** Digits, letters or Roman numerals; `i`, `v` and `x` are both of the latter. */
+/** Compares digits, letters and Roman numerals. `i`, `v` and `x` are both letters and numerals. */
 function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
   if (old === undefined || part === undefined || old.kind !== part.kind) return false
   if (part.kind === 'digit' || /^[ivx]$/.test(old.text) || /^[ivx]$/.test(part.text)) return true
@@ -190,7 +187,7 @@ function continued(
   return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, bare: false }
 }
 
-/** The place after `,`, `and`, `–` or two of them (`, and`); undefined where no list goes on. */
+/** Returns the position after `,`, `and`, `–` or two of them (`, and`). Undefined if the list ends. */
 function afterConnector(tokens: readonly Token[], at: number): number | undefined {
   let place = at
   while (place < at + 2) {
@@ -201,7 +198,7 @@ function afterConnector(tokens: readonly Token[], at: number): number | undefine
   return place === at ? undefined : place
 }
 
-/** A number before `CFR` or `U.S.C.` begins another citation. */
+/** A number before `CFR` or `U.S.C.` starts another reference. */
 function startsCitation(tokens: readonly Token[], at: number): boolean {
   return afterAbbreviation(tokens, at, 'cfr') !== undefined || afterAbbreviation(tokens, at, 'usc') !== undefined
 }

@@ -1,16 +1,16 @@
 import { digitsAt, reads, skip, type Token } from './tokens.ts'
 
-/** Longer designations are cut: no provision is numbered so deep. */
+/** Longer designations are cut; no provision has more levels. */
 const PARTS_MAX = 16
 
 /**
- * One part of a provision's number, and what it was written as: lists replace parts of their own kind (`12(1) and (2)`,
+ * One part of a provision's number, and how it was written. Lists replace parts of the same kind (`12(1) and (2)`,
  * `Abs. 1 und 2`).
  */
 export interface Part {
   readonly text: string
   readonly kind: 'main' | 'digit' | 'letter'
-  /** The keyword before it (`abs`, `point`), '' for one in brackets or after a point. */
+  /** Level of the keyword before it (`paragraph`, `point`); '' for a part in brackets or after a point. */
   readonly keyword: string
 }
 
@@ -74,8 +74,8 @@ export function romanValue(text: string): number {
 }
 
 /**
- * The number of a provision: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`, `2000e-2`, with the brackets after
- * it.
+ * Reads the number of a provision with the brackets after it: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`,
+ * `2000e-2`.
  */
 export function readDesignation(tokens: readonly Token[], at: number): Designation | undefined {
   const series = readSeries(tokens, at)
@@ -105,7 +105,7 @@ export function readDesignation(tokens: readonly Token[], at: number): Designati
   }
 }
 
-/** `206(4)-2`: rules of the Securities and Exchange Commission go on behind the bracket. */
+/** `206(4)-2`: rules of the Securities and Exchange Commission continue after the bracket. */
 export function readHyphenated(tokens: readonly Token[], designation: Designation): Designation {
   const number =
     reads(tokens, designation.end, '-') && tokens[designation.end]?.glued === true
@@ -121,8 +121,8 @@ export function readHyphenated(tokens: readonly Token[], designation: Designatio
 }
 
 /**
- * `(1)(f)(iii)`; one bracket may stand off (`6 (1)`), where what it holds can be nothing else. A letter may follow
- * without (`6(1)f`).
+ * Reads `(1)(f)(iii)`. A space may precede a bracket (`6 (1)`) whose content can only be a part. A letter may follow
+ * without brackets (`6(1)f`).
  */
 export function readBrackets(tokens: readonly Token[], at: number): { parts: Part[]; end: number } {
   const parts: Part[] = []
@@ -142,8 +142,7 @@ export function readBrackets(tokens: readonly Token[], at: number): { parts: Par
 }
 
 /**
- * A Roman numeral as a number (`Annex III`), or one letter (`Appendix C`, `Appendix MS-2`): numbers of annexes and
- * chapters.
+ * Reads the number of an annex or chapter: a Roman numeral (`Annex III`), or a letter (`Appendix C`, `Appendix MS-2`).
  */
 export function readNumeral(tokens: readonly Token[], at: number, letters: boolean): Designation | undefined {
   const token = tokens[at]
@@ -171,7 +170,7 @@ export function readNumeral(tokens: readonly Token[], at: number, letters: boole
   return { parts: [...parts, ...after.parts], end: after.end, hyphen: false }
 }
 
-/** One letter that stands alone: `lit. f`, `point (f)` without its brackets. */
+/** Reads one letter without brackets: `lit. f`, `point f`. */
 export function readLetter(tokens: readonly Token[], at: number): Piece | undefined {
   const token = tokens[at]
   if (token?.kind !== 'word' || !/^([a-z])\1?$/.test(token.text)) return undefined
@@ -184,7 +183,9 @@ export function kindOf(text: string): 'digit' | 'letter' {
   return /^\d/.test(text) ? 'digit' : 'letter'
 }
 
-/** `L.`, `R.*`, `D` before a French number, `A` before one of an appendix: the letter becomes part of the number. */
+/**
+ * Reads `L.`, `R.*`, `D` before a French number, `A` before one of an appendix. The letter becomes part of the number.
+ */
 function readSeries(tokens: readonly Token[], at: number): { prefix: string; end: number } {
   const token = tokens[at]
   if (token?.kind !== 'word' || !FRENCH_SERIES.has(token.text)) return { prefix: '', end: at }
@@ -195,7 +196,7 @@ function readSeries(tokens: readonly Token[], at: number): { prefix: string; end
 }
 
 /**
- * Digits with a letter or a Latin count after them and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`,
+ * Reads digits with a letter or a Latin suffix and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`,
  * `2000e-2`.
  */
 function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
@@ -225,7 +226,7 @@ function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
   return isLettered ? { text: `${text}-${letter.text}`, end: end + 1, hyphen } : { text, end, hyphen }
 }
 
-/** In `8.3.1-8.3.4` the hyphen stands between two numbers. */
+/** Removes the part after the hyphen if the hyphen separates two numbers: `8.3.1-8.3.4`. */
 function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece | undefined {
   if (
     piece?.hyphen !== true ||
@@ -239,7 +240,7 @@ function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece 
   return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
 }
 
-/** What follows digits directly; undefined where it makes them something else (`5th`, `10km`). */
+/** Reads the suffix of digits. Undefined if it makes them something else (`5th`, `10km`). */
 function readSuffix(tokens: readonly Token[], at: number): { text: string; end: number } | undefined {
   const token = tokens[at]
   if (token?.kind !== 'word') return { text: '', end: at }
@@ -257,7 +258,7 @@ function readSuffix(tokens: readonly Token[], at: number): { text: string; end: 
     : undefined
 }
 
-/** Is the number before this place part of an amount, a time, a fraction or a longer number? */
+/** Whether the number before this position is part of an amount, a time, a fraction or a longer number. */
 function stands(tokens: readonly Token[], at: number): boolean {
   const token = tokens[at]
   if (token === undefined) return false

@@ -8,15 +8,15 @@ export { type ActAliases, createActAliases } from './aliases.ts'
 export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './reference.ts'
 export { parseReference } from './written.ts'
 
-/** References of one query beyond this many are not read. */
+/** Further references of a query are ignored. */
 const EXPLICIT_REFERENCES_MAX = 100
 
 /**
- * The provisions and acts that a query names, in order and without overlap, in time linear in its length. Each element
- * of a list and each end of a range is one. Sentences, subparagraphs and alinéas, which publishers do not number,
- * belong to the text of a reference, never to its path. A provision without an act takes that of the list it stands in,
- * else the only act the query names, if it has such provisions. Left without one it counts only where it can hardly be
- * anything else: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
+ * Returns the provisions and acts that a query names, in order and without overlap, in time linear in its length. Each
+ * item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
+ * alinéas, so these belong to the text of a reference, never to its path. A provision without an act takes the act of
+ * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
+ * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
 export function explicitReferences(query: string, aliases: ActAliases): ExplicitReference[] {
   const tokens = tokenise(query)

@@ -36,8 +36,8 @@ interface Innermost {
 }
 
 /**
- * A provision named from the inside out: `points (a) and (f) of Article 6(1)`, `point (f) of paragraph 1 of Article 6`,
- * `Absatz 1 des § 433`.
+ * Reads a provision whose innermost part comes first: `points (a) and (f) of Article 6(1)`, `Absatz 1 des § 433`,
+ * `point (f) of paragraph 1 of Article 6`.
  */
 export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | undefined {
   const innermost = readInnermost(tokens, at)
@@ -95,7 +95,7 @@ function withDesignator(
   return { designator: { ...designator, plural: true, named: true }, elements }
 }
 
-/** The place after `of the`, `des`, `de l'`; undefined where no such word stands. */
+/** Returns the position after `of the`, `des`, `de l'`. Undefined if there is no such word. */
 function afterOf(tokens: readonly Token[], at: number): number | undefined {
   let place = at
   while (place < at + OF_MAX && OF.has(tokens[place]?.text ?? '')) place += 1

@@ -2,7 +2,7 @@ import { isRoman, kindOf, type Part, readBrackets, readDesignation, readLetter, 
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
 /**
- * Words that name a part below an article or section. Words of one row name the same level, so that `Abs. 1 und Abs. 2`
+ * Words that name a part below an article or section. Words of one row name the same level, so `Abs. 1 und Abs. 2`
  * replace each other. `letters`: the part may be a letter without brackets (`lit. f`).
  */
 const LEVELS: readonly (readonly [level: string, letters: boolean, words: readonly string[]])[] = [
@@ -49,10 +49,10 @@ const LEVELS: readonly (readonly [level: string, letters: boolean, words: readon
   ],
 ]
 
-/** Places within a text that the publisher does not number: read over, never part of the path. */
+/** Subdivisions that the publisher does not number. They are skipped and never part of the path. */
 const PLACES = new Set(
-  `satz satze s sentence sentences subparagraph subparagraphs hs halbsatz alt alternative var variante unterabs uabs unterabsatz unterabsatzes alinea alineas al phrase indent indents tiret tirets
-   spiegelstrich`.split(/\s+/),
+  `satz satze s sentence sentences subparagraph subparagraphs hs halbsatz alt alternative var variante unterabs
+    uabs unterabsatz unterabsatzes alinea alineas al phrase indent indents tiret tirets spiegelstrich`.split(/\s+/),
 )
 const ORDINALS = new Set(
   (
@@ -75,8 +75,8 @@ export interface Qualified {
 }
 
 /**
- * `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`, `alinéa 2`, `ff.`: everything that narrows the number
- * before it. Paragraphs of a schedule are numbered through its parts.
+ * Reads everything that narrows the number before it: `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`,
+ * `alinéa 2`, `ff.`. Paragraphs of a schedule are numbered across its parts.
  */
 export function readQualifiers(tokens: readonly Token[], at: number, inSchedule = false): Qualified {
   const parts: Part[] = []
@@ -91,7 +91,7 @@ export function readQualifiers(tokens: readonly Token[], at: number, inSchedule 
   return { parts, end: afterFollowing(tokens, end) }
 }
 
-/** One keyword with what it numbers: `Abs. 1`, `point (f)`, `Buchst. aa`. */
+/** Reads one keyword with its number: `Abs. 1`, `point (f)`, `Buchst. aa`. */
 export function readQualifier(tokens: readonly Token[], at: number): Qualified | undefined {
   const token = tokens[at]
   const level = token?.kind === 'word' ? levelOfWord.get(token.text) : undefined
@@ -100,7 +100,7 @@ export function readQualifier(tokens: readonly Token[], at: number): Qualified |
   return PLACES.has(token.text) && tokens[value]?.kind === 'number' ? undefined : readValue(tokens, value, level)
 }
 
-/** More of the same level, after a connector: the `2` of `Abs. 1 und 2`. */
+/** Reads another number of the same level after a connector: the `2` of `Abs. 1 und 2`. */
 export function readSibling(tokens: readonly Token[], at: number, keyword: string): Qualified | undefined {
   return readValue(tokens, at, { name: keyword, letters: keyword === 'point' })
 }
@@ -145,7 +145,7 @@ function readPlace(tokens: readonly Token[], at: number, inSchedule: boolean): Q
   return { parts: [], end: suffix?.glued === true && suffix.text === 'er' ? number + 2 : number + 1 }
 }
 
-/** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, with the sentence behind it. */
+/** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, and the sentence after it. */
 function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[]): number {
   const token = tokens[at]
   if (token === undefined || token.glued || !/^[IVX]{1,5}$/.test(token.raw) || !isRoman(token.text)) return at
@@ -159,7 +159,7 @@ function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[])
   return next.kind === 'number' && next.text.length === 1 ? at + 2 : at + 1
 }
 
-/** "And those that follow" adds nothing that could be looked up. */
+/** Skips `ff.`, `et seq.` and the like, which add nothing to look up. */
 function afterFollowing(tokens: readonly Token[], at: number): number {
   if (reads(tokens, at, 'et') && reads(tokens, at + 1, 'seq', 'seqq', 'suiv', 's')) return skip(tokens, at + 2, '.')
   if (reads(tokens, at, 'et', 'und') && reads(tokens, at + 1, 'suivants', 'suivantes', 'folgende')) return at + 2

@@ -5,7 +5,7 @@ import { underRulebook } from './rulebook.ts'
 import type { Token } from './tokens.ts'
 import { underUsAct } from './us.ts'
 
-/** What may stand between two provisions of one act: `and`, `i.V.m.`, `read with`. */
+/** Tokens allowed between two provisions of one act: `and`, `i.V.m.`, `read with`. */
 const JOINING = new Set(
   (
     ', ; and or und oder et ou & sowie i v m . in verbindung conjunction with mit read together to bis ' +
@@ -15,7 +15,8 @@ const JOINING = new Set(
 const JOINING_MAX = 8
 
 /**
- * Families whose acts have provisions of this kind; a paragraph is as often one of guidance or of the question itself.
+ * Families whose acts have provisions of this kind. `paragraph` has none: it is as often part of guidance or of the
+ * question itself.
  */
 const FAMILIES_OF_KIND: Readonly<Record<Candidate['kind'], readonly Family[]>> = {
   act: [],
@@ -35,7 +36,7 @@ const FAMILIES_OF_KIND: Readonly<Record<Candidate['kind'], readonly Family[]>> =
   paragraph: [],
   comment: ['us'],
 }
-/** Kinds that a query names with the act elsewhere in it (`Under the GDPR, what does Article 17 say`). */
+/** Kinds whose act may be elsewhere in the query (`Under the GDPR, what does Article 17 say`). */
 const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
   'article',
   'section',
@@ -47,8 +48,8 @@ const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
 ])
 
 /**
- * Gives provisions without an act the one of their neighbours, or the only one that the query names, which then no
- * longer counts by itself. Drops those that may be anything after that.
+ * Gives provisions without an act the act of a neighbour, or the only act in the query. That act then no longer counts
+ * by itself. Provisions that remain ambiguous are dropped.
  */
 export function withActs(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
   const resolved = [...candidates]
@@ -66,7 +67,7 @@ export function withActs(candidates: readonly Candidate[], tokens: readonly Toke
   )
 }
 
-/** The reference in the form that the act's family numbers its provisions. */
+/** Returns the reference in the numbering scheme of the act's family. */
 export function referenceOf(candidate: Candidate): Reference {
   const { act, kind, path } = candidate
   if (act === undefined) return { act, path: kind === 'rule' ? underRulebook(path) : withComment(kind, path) }

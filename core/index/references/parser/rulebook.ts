@@ -3,7 +3,7 @@ import { reads, skip, type Token } from './tokens.ts'
 import type { Designator } from './designators.ts'
 
 const RULEBOOK_WORDS = ['rulebook', 'rulebooks', 'module', 'sourcebook', 'handbook']
-/** Parts of a rulebook's own numbering that group provisions and are no part of their number. */
+/** Levels of a rulebook that group provisions and are not part of their number. */
 const GROUPS = new Set(['part', 'chapter'])
 /** Words before a provision's own number. */
 const RULEBOOK_DESIGNATORS = new Set(['rule', 'rules', 'section', 'article', 'paragraph', 'regulation'])
@@ -19,15 +19,14 @@ const LABEL_WORDS = new Set([
   'appendix',
 ])
 
-/** The place after `Rulebook` or `module`, which makes a short code (`AML`) the name of an act. */
+/** Returns the position after `Rulebook` or `module`. Such a word makes a short code (`AML`) the name of an act. */
 export function afterRulebookWord(tokens: readonly Token[], at: number): number | undefined {
   return reads(tokens, at, ...RULEBOOK_WORDS) ? at + 1 : undefined
 }
 
 /**
- * The path of a rule: chapters are numbered like the rules they hold (`Chapter 9` is the parent of `9.1`), and what is
- * numbered `A4.10.1` stands in appendix 4. The letter of a rule's status (`3.4.1R`: rule, guidance, evidential) is no
- * part of its number.
+ * Returns the path of a rule. Chapters are numbered like their rules: `Chapter 9` is the parent of `9.1`. `A4.10.1` is
+ * in appendix 4. The letter of a rule's status (`3.4.1R`: rule, guidance, evidential) is not part of its number.
  */
 export function underRulebook(path: readonly string[]): readonly string[] {
   const [first, ...rest] = path
@@ -41,18 +40,15 @@ export function underRulebook(path: readonly string[]): readonly string[] {
   return [`app${appendix}`, ...(second === `a${appendix}` ? below : rest)]
 }
 
-/**
- * May a rule be named by this alone? Three numbers in any case, two with `Rule` in capitals or with a bracket; one
- * never.
- */
+/** Whether this alone names a rule: three parts in any letter case, two after a capitalised `Rule`, one never. */
 export function isRuleNumber(designator: Designator, parts: readonly Part[], capital: boolean): boolean {
   if (designator.kind !== 'rule') return false
   return parts.length >= 3 || (parts.length === 2 && capital)
 }
 
 /**
- * What a publisher's label has behind the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part 15.192.(1)`,
- * `PART 5.14.1`, `7.1.2.(1)`. Every number and word in order; groups fall away where a number follows them.
+ * Reads a publisher's label after the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part 15.192.(1)`,
+ * `PART 5.14.1`, `7.1.2.(1)`. Returns every number and word in order, without groups before another number.
  */
 export function readRulebookLabel(tokens: readonly Token[], at: number): string[] {
   const pieces: string[] = []
@@ -84,7 +80,8 @@ function readJoined(tokens: readonly Token[], at: number): { text: string; end: 
 }
 
 /**
- * `schedule 1` and `app 7` as one part; groups with their number away where more follows, words before a number away.
+ * Joins `schedule 1` and `app 7` into one part. Drops a group with its number if more follows, and a word before a
+ * number.
  */
 function grouped(pieces: readonly string[]): string[] {
   const path: string[] = []

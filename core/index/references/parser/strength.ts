@@ -6,8 +6,8 @@ import { isCapitalised } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
 /**
- * Whether a provision without an act can hardly be anything but a reference: `§ 5`, `Article 6`, `section 5(a)`.
- * @param at place of the designator.
+ * Whether a provision without an act is unambiguously a reference: `§ 5`, `Article 6`, `section 5(a)`.
+ * @param at position of the designator.
  */
 export function isStrong(tokens: readonly Token[], at: number, designator: Designator, first: Element): boolean {
   const [main] = first.parts

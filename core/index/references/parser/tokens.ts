@@ -5,17 +5,17 @@ export interface Token {
   readonly kind: 'word' | 'number' | 'sign'
   /** Folded: lower case, without diacritics; dashes and apostrophes unified. */
   readonly text: string
-  /** As written, in compatibility form: tells capitals. */
+  /** As written, in compatibility form, with capitals. */
   readonly raw: string
   /** Offsets in the query, in UTF-16 units. */
   readonly start: number
   readonly end: number
-  /** Nothing stands between this token and the one before it. */
+  /** Nothing separates it from the previous token. */
   readonly glued: boolean
 }
 
 const TOKEN = /[\p{L}\p{M}\u00ad\u200b-\u200d]+|\p{Nd}+|§+|[^\s]/gu
-/** Soft hyphens, joiners and marks of direction, which editors leave before numbers. */
+/** Soft hyphens, joiners and direction marks, which editors insert before numbers. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g
 const ASCII_ONLY = /^[\0-\x7f]*$/
 const SIGNS: ReadonlyMap<string, string> = new Map([
@@ -29,7 +29,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ['ʼ', "'"],
 ])
 
-/** The tokens of a text in order, in time linear in its length. */
+/** Returns the tokens of a text in order, in time linear in its length. */
 export function tokenise(text: string): Token[] {
   const tokens: Token[] = []
   let previousEnd = -1
@@ -50,27 +50,27 @@ function kindOf(folded: string): Token['kind'] {
   return /^\p{L}/u.test(folded) ? 'word' : 'sign'
 }
 
-/** Does the token at this place read so? */
+/** Whether the token at this position is one of `texts`. */
 export function reads(tokens: readonly Token[], at: number, ...texts: readonly string[]): boolean {
   const text = tokens[at]?.text
   return text !== undefined && texts.includes(text)
 }
 
-/** The number at this place, when it has between so many digits. */
+/** Returns the number at this position if its count of digits is within the bounds. */
 export function digitsAt(tokens: readonly Token[], at: number, least: number, most: number): string | undefined {
   const token = tokens[at]
   if (token?.kind !== 'number' || token.text.length < least || token.text.length > most) return undefined
   return token.text
 }
 
-/** The place after one of these signs or words where it stands here, else the same place. */
+/** Returns the position after one of these texts if it is here, else the same position. */
 export function skip(tokens: readonly Token[], at: number, ...texts: readonly string[]): number {
   return reads(tokens, at, ...texts) ? at + 1 : at
 }
 
 /**
- * The place after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`); undefined when another
- * word stands here.
+ * Returns the position after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`). Undefined
+ * if it is not here.
  */
 export function afterAbbreviation(tokens: readonly Token[], at: number, letters: string): number | undefined {
   if (reads(tokens, at, letters)) return skip(tokens, at + 1, '.')

@@ -12,7 +12,7 @@ const URI_DESIGNATORS: ReadonlyMap<string, string> = new Map([
   ['chapter', 'chapter-'],
 ])
 
-/** `SI 2017/692`, `S.I. 2017 No. 692`, `2018 c. 12`, `legislation.gov.uk/ukpga/2018/12/section/12/1`. */
+/** Reads `SI 2017/692`, `S.I. 2017 No. 692`, `2018 c. 12`, `legislation.gov.uk/ukpga/2018/12/section/12/1`. */
 export function readUkAct(tokens: readonly Token[], at: number): ActMention | undefined {
   return readInstrument(tokens, at) ?? readChapter(tokens, at) ?? readUri(tokens, at)
 }
@@ -37,7 +37,7 @@ function readChapter(tokens: readonly Token[], at: number): ActMention | undefin
     : { act: `ukpga:${year}/${chapter}`, end: at + 4, standing: true, sections: undefined }
 }
 
-/** Identifiers of legislation.gov.uk. */
+/** Reads an identifier of legislation.gov.uk. */
 function readUri(tokens: readonly Token[], at: number): ActMention | undefined {
   const type = tokens[at]?.text ?? ''
   const year = readYear(tokens, at + 2)

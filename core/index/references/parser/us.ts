@@ -7,12 +7,12 @@ import { afterAbbreviation, digitsAt, reads, skip, type Token } from './tokens.t
 /** Letters that are also words; they name a regulation only with a provision beside them. */
 const WORDS = new Set(['i', 'o'])
 
-/** `12 CFR Part 1003` (an act), `12 CFR 1003.2` and `15 U.S.C. 1601` (a title, whose sections follow). */
+/** Reads `12 CFR Part 1003` (an act), `12 CFR 1003.2` and `15 U.S.C. 1601` (a title, whose sections follow). */
 export function readUsAct(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
   return readTitle(tokens, at) ?? readLetteredRegulation(tokens, at) ?? readPart(tokens, at, aliases)
 }
 
-/** `section 1601 of title 15, United States Code`: the title behind the section. */
+/** Reads a title after its section: `section 1601 of title 15, United States Code`. */
 export function readUsTitleAfter(tokens: readonly Token[], at: number): ActMention | undefined {
   if (!reads(tokens, at, 'title')) return undefined
   const title = digitsAt(tokens, at + 1, 1, 2)
@@ -55,7 +55,7 @@ function withSections(act: string, tokens: readonly Token[], at: number): ActMen
   return tokens[number]?.kind === 'number' ? { act, end: number, standing: false, sections: number } : undefined
 }
 
-/** `Regulation Z`, `Reg. DD`. In lower case only where a provision follows. */
+/** Reads `Regulation Z`, `Reg. DD`. A letter that is also a word needs a capital or a following provision. */
 function readLetteredRegulation(tokens: readonly Token[], at: number): ActMention | undefined {
   if (!reads(tokens, at, 'regulation', 'reg')) return undefined
   const place = skip(tokens, at + 1, '.')
@@ -72,7 +72,7 @@ function readLetteredRegulation(tokens: readonly Token[], at: number): ActMentio
   return { act: `cfr:12/${part}`, end: place + 1, standing: isCapital || !WORDS.has(letter.text), sections: undefined }
 }
 
-/** `Part 1026` alone, where the part is known. */
+/** Reads `Part 1026` alone if the part is known. */
 function readPart(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
   if (!reads(tokens, at, 'part', 'parts')) return undefined
   const part = digitsAt(tokens, at + 1, 3, 4)
@@ -86,8 +86,8 @@ export interface Comment {
 }
 
 /**
- * `comment 1003.2(g)-1.ii`, `comment 4(a)-3`: the official interpretation of a paragraph, with its own number behind a
- * hyphen.
+ * Reads `comment 1003.2(g)-1.ii`, `comment 4(a)-3`: the official interpretation of a paragraph, with its own number
+ * after a hyphen.
  */
 export function readComment(tokens: readonly Token[], at: number): Comment | undefined {
   if (!reads(tokens, at, 'comment', 'comments')) return undefined
@@ -108,9 +108,7 @@ export function readComment(tokens: readonly Token[], at: number): Comment | und
   return numbers.length === 0 ? undefined : { parts: [...provision.parts, ...numbers], end }
 }
 
-/**
- * A path under a title or a part: the part's own number, written before the section (`1026.43`), belongs to the act.
- */
+/** Moves the part's number before a section (`1026.43`) from the path to the act. */
 export function underUsAct(act: string, path: readonly string[]): { act: string; path: readonly string[] } {
   const [first, ...rest] = path
   if (first !== undefined && /^cfr:\d+$/.test(act)) return { act: `${act}/${first}`, path: rest }

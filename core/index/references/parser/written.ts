@@ -11,9 +11,9 @@ const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 const CANDIDATES_MAX = 8
 
 /**
- * The reference that a citation label or an identifier of the publisher stands for: `12 CFR 1003.2(g)(1)`,
- * `celex:32016R0679 art 6(1)(f)`, `BGB § 433`, `COBS 23.6.Guidance.2.`, an ELI; a canonical form stands for itself. Of
- * several the most exact with an act. Undefined when it names none.
+ * Returns the reference of a citation label or of a publisher's identifier: `12 CFR 1003.2(g)(1)`, `celex:32016R0679
+ * art 6(1)(f)`, `BGB § 433`, `COBS 23.6.Guidance.2.`, an ELI, or a canonical form. Of several references it is the most
+ * exact one with an act. Undefined if there is none.
  */
 export function parseReference(written: string, aliases: ActAliases): Reference | undefined {
   const label = written.trim()
