@@ -1,4 +1,4 @@
-# One image for every process; docker-compose.yml names what each runs.
+# One image for every process; docker-compose.yml sets the command of each.
 FROM node:24.21.0-slim
 
 ENV NODE_ENV=production
@@ -14,7 +14,7 @@ COPY gateway ./gateway
 COPY search-node ./search-node
 COPY jobs ./jobs
 
-# A named volume takes its owner from the folder that it is mounted over.
+# A named volume inherits the owner of the folder that it is mounted on.
 RUN mkdir -p /var/lib/evidence && chown node:node /var/lib/evidence
 VOLUME /var/lib/evidence
 

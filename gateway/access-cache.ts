@@ -6,20 +6,20 @@ import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 
 /**
- * What API keys may reach. An entry expires a fixed time after its read began; a notification from Postgres empties the
- * cache at once. An entry that cannot be read again is an error, never an old answer.
+ * Caches the access of API keys. An entry expires a fixed time after its read began; a notification from Postgres
+ * empties the cache at once. If an entry cannot be read again, the read fails; a stale entry is never returned.
  */
 export interface AccessCache {
   /** undefined: no such key. */
   read(digests: readonly Buffer[]): Promise<Access | undefined>
-  /** Whether one of the digests belongs to a valid key, without a database read per question. */
+  /** Whether one of the digests belongs to a valid key, without a database read per call. */
   isKnown(digests: readonly Buffer[]): Promise<boolean>
   onChange(listener: () => void): void
   close(): Promise<void>
 }
 
 interface Entry {
-  /** On the monotonic clock: setting the time of day must not lengthen its life. */
+  /** On the monotonic clock, so that a change of the system time cannot extend its life. */
   readonly readBeganMs: number
   readonly access: Promise<Access | undefined>
 }
@@ -72,10 +72,7 @@ export function openAccessCache(deps: {
   }
 }
 
-/**
- * Keeps one connection on LISTEN; whenever it had to be made anew, changes may have been missed, so that counts as a
- * change.
- */
+/** Keeps one connection on LISTEN. A reconnect counts as a change, because notifications may have been missed. */
 function listenForChanges(databaseUrl: string, log: Log, changed: () => void): { close(): Promise<void> } {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined

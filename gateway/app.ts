@@ -21,7 +21,7 @@ export interface AppDeps extends PipelineDeps {
   readonly trustedProxies: readonly string[] | undefined
 }
 
-/** The public application: one operation, and the same kind of refusal for everything else. */
+/** The public application: one operation; everything else gets an error reply of the same form. */
 export function createApp(deps: AppDeps): FastifyInstance {
   const app = Fastify({
     logger: false,
@@ -31,20 +31,19 @@ export function createApp(deps: AppDeps): FastifyInstance {
     keepAliveTimeout: BOUNDS.keepAliveTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // A missing Host is refused below, in the words of the catalogue; Node's own refusal has no body.
+    // A missing Host is refused below with an error of the catalogue; Node's own reply has no body.
     http: { maxHeaderSize: BOUNDS.headerBytesMax, requireHostHeader: false },
     clientErrorHandler: (_error, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST')),
     // The only such error left is a path that cannot be decoded.
     frameworkErrors: (_error, request, reply) =>
       void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 }))),
   })
-  // What Node would answer by itself, or not at all, is answered like everything else.
+  // Requests that Node would answer itself, or not at all, get the same error replies.
   app.server.on('checkExpectation', (incoming, outgoing) => app.server.emit('request', incoming, outgoing))
   app.server.on('connect', (_incoming, socket) =>
     refuseUnreadable(socket, new ServiceError('INVALID_REQUEST', { status: 404 })),
   )
-  // Each hook answers by itself before Fastify looks at the body: `parse` reads it, after authentication and in the
-  // open.
+  // The hook replies before Fastify reads the body. The stage `parse` reads it, after authentication.
   app.route({
     method: 'POST',
     url: '/v1/retrieve',
@@ -69,7 +68,7 @@ function publicIds(exchange: Exchange): { requestId: string; traceId: string } {
   return { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
 }
 
-/** Runs one exchange under its deadline, sends its reply, and says in the log how it went. */
+/** Runs one exchange under its deadline, sends its reply and logs the outcome. */
 async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, work: Work): Promise<FastifyReply> {
   const over = deps.lifecycle.begin()
   const ending = new AbortController()
@@ -90,7 +89,7 @@ async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyRepl
   return reply.code(finished.reply.status).headers(finished.reply.headers).send(finished.reply.body)
 }
 
-/** What is wrong with the request line and headers, or with the moment, is answered before anything else. */
+/** Checks the lifecycle phase and the headers first; a fault there is answered before any other work. */
 async function admissible(deps: AppDeps, exchange: Exchange, work: Work): Promise<Finished> {
   if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(exchange)
   const { headers, rawHeaders } = exchange.incoming
@@ -130,7 +129,7 @@ function logFinished(deps: AppDeps, exchange: Exchange, { reply, error, decision
 
 const round = (ms: number): number => Math.round(ms * 100) / 100
 
-/** A valid W3C traceparent is kept as a link; it never names anything of ours. */
+/** A valid W3C traceparent is logged as a link; it never becomes an id of this service. */
 function traceParent(exchange: Exchange): string | undefined {
   const header = exchange.incoming.headers['traceparent']
   return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header)
@@ -138,7 +137,7 @@ function traceParent(exchange: Exchange): string | undefined {
     : undefined
 }
 
-/** What is no HTTP request, or one for a tunnel, still gets a reply of the catalogue; then the connection ends. */
+/** Replies with an error of the catalogue to unreadable requests and to CONNECT, then closes the connection. */
 function refuseUnreadable(socket: Duplex, error: ServiceError): void {
   if (!socket.writable) return void socket.destroy()
   const reply = errorReply({ requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }, error, undefined)

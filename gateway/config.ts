@@ -22,7 +22,7 @@ export const GATEWAY_VARIABLES = {
   OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY,
   OPENAI_MODEL: SETTINGS.OPENAI_MODEL,
   OPENAI_DIMENSIONS: SETTINGS.OPENAI_DIMENSIONS,
-  // Within the request's own deadline; a build may wait longer.
+  // Bounded by the request's deadline; a build may wait longer.
   OPENAI_TIMEOUT_MS: { ...SETTINGS.OPENAI_TIMEOUT_MS, schema: wholeNumber(100, BOUNDS.embedTimeoutMaxMs, 4_000) },
   RERANK_BASE_URL: SETTINGS.RERANK_BASE_URL,
   RERANK_API_KEY: SETTINGS.RERANK_API_KEY,

@@ -17,7 +17,7 @@ export interface InternalDeps {
   readonly metrics: GatewayMetrics
 }
 
-/** Health, readiness, metrics and the API document: on a port of their own, never public. */
+/** Health, readiness, metrics and the API document, on a separate port that is never public. */
 export function createInternalApp(deps: InternalDeps): FastifyInstance {
   const app = Fastify({ logger: false, requestTimeout: BOUNDS.internalRequestTimeoutMs })
   const document = openApiDocument()

@@ -1,10 +1,10 @@
 /**
- * serving: all is well. draining: still serving, but connections are asked to close. refusing: new requests get 503
- * while the last ones finish.
+ * serving: normal operation. draining: requests are served, and replies ask the connection to close. refusing: new
+ * requests get 503 while the last ones finish.
  */
 export type Phase = 'serving' | 'draining' | 'refusing'
 
-/** Where the gateway stands between start and stop, and what is under way. */
+/** The phase of the gateway between start and stop, and its exchanges in flight. */
 export interface Lifecycle {
   phase(): Phase
   advance(to: Phase): void

@@ -59,7 +59,7 @@ await startOrExplain('The service could not start', async () => {
     trustedProxies: config.TRUSTED_PROXIES,
   })
   const internal = createInternalApp({ database, limiter, searchTier, lifecycle, metrics })
-  // In this order: whoever finds it ready can reach it.
+  // The public port opens first, so that readiness implies reachability.
   await app.listen(address(config.GATEWAY_LISTEN))
   await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
@@ -78,8 +78,8 @@ await startOrExplain('The service could not start', async () => {
 })
 
 /**
- * Nothing is in flight any more; but a connection on which no request ever arrived whole would keep its server from
- * closing.
+ * Called when nothing is in flight. A connection with an incomplete request would keep the server from closing, so all
+ * connections are closed after a while.
  */
 async function closeServer(server: FastifyInstance): Promise<void> {
   const rest = setTimeout(() => server.server.closeAllConnections(), BOUNDS.lastRepliesMs)

@@ -5,7 +5,7 @@ import type { Finished } from './retrieve/pipeline.ts'
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 
-/** Prometheus metrics of the gateway. Labels are codes and stage names: nothing a caller sent. */
+/** Prometheus metrics of the gateway. Labels are codes and stage names, never values that a caller sent. */
 export interface GatewayMetrics {
   finished(exchange: Exchange, finished: Finished): void
   text(): Promise<string>
@@ -57,7 +57,7 @@ export function createGatewayMetrics(inFlight: () => number): GatewayMetrics {
       this.set(inFlight())
     },
   })
-  // Looked up once: by label it would cost more than all the rest of the book-keeping, on every request.
+  // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
   return {
@@ -80,7 +80,7 @@ function byName<Name extends string, Child>(
   return Object.fromEntries(names.map((name) => [name, childOf(name)])) as Record<Name, Child>
 }
 
-/** Total less what was spent awaiting others: the gateway's own share, in milliseconds. */
+/** The gateway's own time: total minus the time spent waiting for other parties, in milliseconds. */
 export function ownMs(timings: Exchange['timings']): number {
   return Object.values(timings.waitedMs).reduce((left, ms) => left - ms, timings.totalMs())
 }

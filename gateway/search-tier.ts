@@ -7,9 +7,9 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 
-/** All search nodes as one: replicas of the same immutable projections. */
+/** All search nodes behind one interface; they are replicas of the same immutable projections. */
 export interface SearchTier {
-  /** Asks the least busy node; another one when it lacks the version, is full, or cannot be reached in time. */
+  /** Asks the least busy node; asks another one if that lacks the version, is full, or cannot be reached in time. */
   search(request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult>
   /** At least one node answers. */
   isReachable(): Promise<boolean>
@@ -30,7 +30,7 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
   }))
   let turn = 0
 
-  /** Nodes that failed lately come last, then the least busy first; equals take turns. */
+  /** Orders nodes by recent failure (last), then by load (least first); ties rotate. */
   function inOrder(): readonly Node[] {
     const now = Date.now()
     turn = (turn + 1) % nodes.length

@@ -10,13 +10,13 @@ export interface AccessDeps {
   readonly environment: KeyEnvironment
 }
 
-/** The digests of one presented key, under each pepper in use; made by `authenticate` alone. */
+/** The digests of one presented key, under each pepper in use; only `authenticate` creates them. */
 export type KeyDigests = readonly Buffer[]
 
 /**
- * Returns what the key may reach at this moment, mostly from the cache.
+ * Returns the key's current access, usually from the cache.
  * @throws ServiceError INVALID_API_KEY when the key is unknown, revoked, expired or of another environment;
- * SCOPE_FORBIDDEN; INTERNAL_UNAVAILABLE when the database cannot be asked.
+ * SCOPE_FORBIDDEN; INTERNAL_UNAVAILABLE when the database cannot be read.
  */
 export async function currentAccess(deps: AccessDeps, exchange: Exchange, digests: KeyDigests): Promise<Access> {
   const access = await exchange.timings.wait('postgres', deps.access.read(digests))

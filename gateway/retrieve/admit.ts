@@ -22,7 +22,7 @@ export interface AdmitDeps {
   readonly serviceSecret: Buffer
 }
 
-/** A charged, reserved request: it must end in `record` or in a refund. */
+/** A charged and reserved request, which must end in `record` or in a refund. */
 export interface Admitted {
   readonly status: 'admitted'
   readonly scope: LimitScope
@@ -39,8 +39,8 @@ export interface Refused {
 export type Admission = Admitted | Refused
 
 /**
- * Redis charges every limit or none, then Postgres reserves; a conflict or failure there takes the charge back before
- * the caller gets its refusal. Never rejects.
+ * Charges all limits or none in Redis, then reserves in Postgres. A conflict or failure there undoes the charge before
+ * the refusal is returned. Never rejects.
  * @returns a refusal with REQUEST_ALREADY_PROCESSED, QUOTA_EXHAUSTED, RATE_LIMITED, or INTERNAL_UNAVAILABLE when limits
  * cannot be decided.
  */
@@ -71,8 +71,8 @@ export async function admit(
         attempt += 1
         continue
       }
-      // The request that holds the key may still give it back: it is named as the original once it is on record, or
-      // after a while.
+      // The request that holds the key may still release it. It is reported as the original once it is recorded, or
+      // after some waits.
       if (decision.status === 'conflict' && original === undefined && waits < BOUNDS.idempotencyWaitsMax) {
         waits += 1
         await sleep(BOUNDS.admissionPauseMs * waits, undefined, { signal: exchange.signal })
@@ -88,7 +88,7 @@ export async function admit(
       await sleep(BOUNDS.admissionPauseMs * attempt)
       attempt += 1
     }
-    return refused(new Error('the epoch of the limit counters did not settle'))
+    return refused(new Error('the epoch of the limit counters changed at every attempt'))
   } catch (thrown) {
     return refused(thrown)
   }
@@ -101,8 +101,8 @@ function digestOf(deps: AdmitDeps, pinned: PinnedRequest, idempotencyKey: string
 }
 
 /**
- * An answer of Redis that was lost says nothing: what it may have charged is taken back, or the caller's retry would be
- * its own duplicate.
+ * If the reply of Redis is lost, the charge is undone in case it was made. Otherwise the caller's retry would conflict
+ * with its own first attempt.
  */
 async function chargeLimits(
   deps: AdmitDeps,
@@ -162,8 +162,7 @@ async function reserve(
 }
 
 /**
- * A charge that cannot be taken back makes the organization's counters doubtful: they are counted anew before the next
- * admission.
+ * If a charge cannot be undone, the organization's counters may be wrong; they are rebuilt before the next admission.
  */
 async function takeBack(
   deps: AdmitDeps,
@@ -201,10 +200,13 @@ function refusalOf(decision: AdmissionDecision): ServiceError {
   }
 }
 
-/** Unwrapped keys, ready for use, live as long as the access that carried them. */
+/** Unwrapped keys; each lives as long as the access entry that carries it. */
 const unwrapped = new WeakMap<Buffer, KeyObject>()
 
-/** The organization's key for the query's fingerprint; without one nothing can be metered, so nothing is admitted. */
+/**
+ * Computes the query's fingerprint with the organization's key. Without a key nothing can be metered, so nothing is
+ * admitted.
+ */
 function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerprint'] {
   const { fingerprintKey, organizationId } = pinned
   if (fingerprintKey === undefined)

@@ -12,7 +12,7 @@ export interface AuthenticateDeps extends AccessDeps {
 }
 
 /**
- * Who is calling, from the header alone. Every refusal of a key is the same 401.
+ * Identifies the caller from the Authorization header alone. Every refused key gets the same 401.
  * @throws ServiceError as `currentAccess`.
  */
 export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): Promise<KeyDigests> {

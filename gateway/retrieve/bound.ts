@@ -6,7 +6,7 @@ import type { Abstention, Result, RetrievalResponse } from './schema.ts'
 
 export interface BoundedReply {
   readonly body: Buffer
-  /** The passages that are in the body. */
+  /** The passages in the body. */
   readonly served: readonly FoundPassage[]
 }
 
@@ -16,7 +16,7 @@ interface ReplyIds {
 }
 
 /**
- * The reply's bytes. Whole passages are dropped from the end until it fits the plan; none is cut.
+ * Encodes the reply. Whole passages are dropped from the end until it fits the plan; none is truncated.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when not even one passage of an answer fits.
  */
 export function bound(
@@ -38,7 +38,7 @@ export function bound(
   })
 }
 
-/** Exactly the contract's fields: nothing the search node may add reaches a caller. */
+/** Exactly the contract's fields; other fields of the search node's reply never reach a caller. */
 function resultOf(passage: FoundPassage): Result {
   const { document, citation, metadata } = passage
   return {
@@ -82,7 +82,9 @@ function encode(
   } satisfies Partial<RetrievalResponse>)
   const tail = JSON.stringify({ trace_id: ids.traceId, abstention } satisfies Partial<RetrievalResponse>)
   const usage = JSON.stringify({ query_embedding_tokens: query.tokens, result_count: results.length })
-  const text = `${head.slice(0, -1)},"results":[${results.join(',')}],${tail.slice(1, -1)},"usage":${usage.slice(0, -1)},"response_bytes":`
+  const text =
+    `${head.slice(0, -1)},"results":[${results.join(',')}],${tail.slice(1, -1)},` +
+    `"usage":${usage.slice(0, -1)},"response_bytes":`
   const withoutCount = Buffer.byteLength(text) + 2
   return Buffer.from(`${text}${lengthIncludingItself(withoutCount)}}}`)
 }

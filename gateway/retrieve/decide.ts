@@ -6,15 +6,15 @@ import type { Abstention } from './schema.ts'
 import type { Evidence } from './search.ts'
 
 /**
- * answer iff a passage remains, no explicit reference is unsupported, and the observed value reaches the profile's
- * threshold.
- * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node measured other features than the profile was calibrated on.
+ * Decides `answer` iff a passage remains, no explicit reference is unsupported, and the observed value reaches the
+ * profile's threshold.
+ * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node sent other predictors than the profile was calibrated on.
  */
 export function decide(pinned: PinnedRequest, { passages, predictors, unsupported }: Evidence): Abstention {
   const { threshold, signal, parameters } = pinned.profile
   if (predictors.length !== PREDICTORS.length || !predictors.every(Number.isFinite))
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
-      cause: new Error('the search node measured other features than this gateway knows'),
+      cause: new Error('the search node sent other predictors than this gateway expects'),
     })
   const observed = passages.length === 0 ? 0 : probability(parameters.calibration, PREDICTORS, predictors)
   const answers = passages.length > 0 && unsupported.length === 0 && observed >= threshold

@@ -9,11 +9,11 @@ import type { PinnedRequest } from './pin.ts'
 
 export interface EmbeddedQuery {
   readonly vector: Float32Array<ArrayBuffer>
-  /** As the provider reported them; null when it does not. */
+  /** As reported by the provider; null when it reports none. */
   readonly tokens: number | null
 }
 
-/** One embedder per space that a projection was built in, opened when first needed. */
+/** Returns the embedder of an embedding space; opens it on first use. */
 export type EmbedderOf = (space: EmbeddingSpace) => Embedder
 
 export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
@@ -27,7 +27,7 @@ export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
 }
 
 /**
- * The query as a vector of the projection's space.
+ * Embeds the query in the projection's embedding space.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
 export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {

@@ -9,15 +9,15 @@ import { countCharacters } from './schema.ts'
 /** An entitlement that is active and has something to serve. */
 export type ActiveEntitlement = Entitlement & { readonly active_profile: ServingProfile }
 
-/** What the key may reach, and its entitlement to the requested knowledge base, from one read. */
+/** The key's access and its entitlement to the requested knowledge base, from one read. */
 export interface Entitled {
   readonly access: Access
   readonly entitlement: ActiveEntitlement
 }
 
 /**
- * The caller's entitlement to the knowledge base. The access is read again, because it may have been taken away while a
- * slow body came in. An unknown slug, one of another client and an inactive one answer identically.
+ * Returns the caller's entitlement to the knowledge base. The access is read again, because it may have been revoked
+ * while a slow body arrived. An unknown slug, another client's slug and an inactive entitlement give the same error.
  * @throws ServiceError as `currentAccess`; ENTITLEMENT_INACTIVE; INVALID_REQUEST when the plan allows a shorter query.
  */
 export async function entitle(

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { createRequestId } from '#core/platform/ids.ts'
 import type { RequestId } from '#core/platform/ids.ts'
 
-/** The stages of a request, in their order. */
+/** The stages of a request, in order. */
 export const STAGES = [
   'authenticate',
   'parse',
@@ -21,11 +21,11 @@ export const STAGES = [
 ] as const
 export type Stage = (typeof STAGES)[number]
 
-/** Outside parties whose time is not the gateway's own. */
+/** External parties; time spent waiting for them is not the gateway's own time. */
 export const PARTIES = ['caller', 'redis', 'postgres', 'provider', 'search'] as const
 export type Party = (typeof PARTIES)[number]
 
-/** One HTTP exchange: what came in, who it is, and where its time went. */
+/** One HTTP exchange: its request, ids, caller address and timings. */
 export interface Exchange {
   readonly requestId: RequestId
   readonly traceId: string
@@ -38,7 +38,7 @@ export interface Exchange {
   readonly timings: Timings
 }
 
-/** Stage by stage and party by party, in milliseconds. */
+/** Time per stage and per party, in milliseconds. */
 export interface Timings {
   readonly stages: { readonly name: Stage; readonly ms: number }[]
   readonly waitedMs: Record<Party, number>

@@ -1,15 +1,15 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 
 /**
- * Unknown keys per address and minute. Past the budget, unknown keys no longer reach the database; known ones keep
- * passing.
+ * Counts unknown keys per address and minute. Past the budget, unknown keys no longer cause a database read; known keys
+ * still pass.
  */
 export interface FailureBudget {
   isSpent(address: string): boolean
   count(address: string): void
 }
 
-/** @param now milliseconds since 1970. */
+/** @param now milliseconds since the epoch. */
 export function createFailureBudget(now: () => number = Date.now): FailureBudget {
   const failures = new Map<string, { sinceMs: number; count: number }>()
   const current = (address: string): { sinceMs: number; count: number } | undefined => {

@@ -3,7 +3,7 @@ import { ServiceError } from '#core/platform/errors.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { RetrievalRequest } from './schema.ts'
 
-/** Values that passages may have. */
+/** Metadata values that passages may have. */
 export interface Values {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
@@ -11,7 +11,7 @@ export interface Values {
   readonly subjects: readonly string[] | undefined
 }
 
-/** What the request may see: always within the entitlement, never more. */
+/** The scope of the request, always within the entitlement. */
 export interface Narrowed extends Values {
   readonly profile: ServingProfile
   /** Before the request's own filters. */
@@ -56,7 +56,7 @@ function within(allowed: readonly string[], asked: readonly string[] | undefined
   return [...new Set(asked)].sort()
 }
 
-/** BCP 47 canonical form; what is not a language tag stays as it is, and so lies outside every entitlement. */
+/** BCP 47 canonical form. Other text is returned unchanged and is therefore outside every entitlement. */
 function canonicalLanguage(code: string): string {
   try {
     return Intl.getCanonicalLocales(code)[0] ?? code

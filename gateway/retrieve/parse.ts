@@ -16,8 +16,8 @@ const IDEMPOTENCY_KEY = new RegExp(
 )
 
 /**
- * Reads the body, which nobody has touched before, and makes a request of it.
- * @throws ServiceError INVALID_REQUEST: 413 past the body limit, else 400 with what is wrong and where.
+ * Reads and parses the body, which no earlier stage has read.
+ * @throws ServiceError INVALID_REQUEST: 413 past the body limit, else 400 with the path and message of each fault.
  */
 export async function parse(exchange: Exchange): Promise<ParsedRequest> {
   const { headers } = exchange.incoming
@@ -45,7 +45,10 @@ function tooLarge(): ServiceError {
   })
 }
 
-/** Declared too large is refused unread; streamed too large as soon as it is; too slow after a time of its own. */
+/**
+ * Refuses a body that declares too many bytes unread, one that exceeds the limit at once, and a slow one after a
+ * time-out.
+ */
 function readBody(incoming: IncomingMessage): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > BOUNDS.bodyBytesMax) return Promise.reject(tooLarge())
   return new Promise((resolve, reject) => {

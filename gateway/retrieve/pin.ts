@@ -8,8 +8,8 @@ import type { RetrievalRequest } from './schema.ts'
 declare const pinned: unique symbol
 
 /**
- * A request about which nothing can change any more, whatever is activated meanwhile. Only `pin` makes one; only this
- * can be searched.
+ * A request with all its parameters fixed, even if another version is activated meanwhile. Only `pin` creates one, and
+ * only pinned requests can be searched.
  */
 export interface PinnedRequest {
   readonly [pinned]: true
@@ -28,7 +28,7 @@ export interface PinnedRequest {
   readonly filters: Filters
   /** The filters without the request's own. */
   readonly entitled: Filters
-  /** UTC day, YYYY-MM-DD, by which "in force" is judged. */
+  /** UTC day, YYYY-MM-DD, on which revisions must be in force. */
   readonly inForceOn: string
   readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
 }

@@ -34,7 +34,7 @@ export interface PipelineDeps extends AuthenticateDeps, AdmitDeps {
   readonly log: Log
 }
 
-/** What became of one exchange, for the log and the metrics. */
+/** The outcome of one exchange, for the log and the metrics. */
 export interface Finished {
   readonly reply: Reply
   readonly error: ServiceError | undefined
@@ -42,8 +42,8 @@ export interface Finished {
 }
 
 /**
- * One request, from its headers to its reply. The first stage that refuses answers; a refusal after `admit` is
- * refunded.
+ * Runs one request from its headers to its reply. The first stage that fails determines the error reply; a failure
+ * after `admit` is refunded.
  */
 export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<Finished> {
   const { stage } = exchange.timings
@@ -71,13 +71,13 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   }
 }
 
-/** @param windows once admission was evaluated. */
+/** @param windows undefined until admission was evaluated. */
 function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefined): Finished {
   return { reply: errorReply(ids, error, windows), error, decision: undefined }
 }
 
 /**
- * Runs the work of an admitted request. However it ends, its reservation is settled and its ledger entry asked for; the
+ * Runs the work of an admitted request. In every outcome its reservation is settled and its ledger entry requested; the
  * sweeper repairs a settlement that fails.
  */
 async function settling(
@@ -106,7 +106,7 @@ async function settling(
   }
 }
 
-/** A caller who hung up stays charged; the lease ends because the work has ended. */
+/** A caller that disconnected stays charged; the lease ends with the work. */
 async function abandon(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRequest): Promise<void> {
   await recordAbandoned(deps.database, exchange.requestId, undelivered(null, pinned.topK))
   const epoch = await deps.epochs.current(pinned.organizationId)

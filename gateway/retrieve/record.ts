@@ -15,9 +15,9 @@ export interface RecordDeps {
 }
 
 /**
- * Commits the outcome to the reservation, then ends the lease and counts the exposure. After this, and only then, may
- * the reply go out.
- * @throws ServiceError INTERNAL_UNAVAILABLE when the reservation is no longer open: it was refunded as overdue.
+ * Commits the outcome to the reservation, then ends the lease and counts the exposure. The reply may be sent only after
+ * this.
+ * @throws ServiceError INTERNAL_UNAVAILABLE when the reservation is no longer open, because it was refunded as overdue.
  */
 export async function record(
   deps: RecordDeps,
@@ -49,8 +49,8 @@ export async function record(
     reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
   }
   const commit = (): Promise<boolean> => deps.reservations.recordDelivered(exchange.requestId, outcome, served)
-  // Once more if it failed in time: when only Postgres's answer was lost, the caller is charged and must get what was
-  // committed.
+  // A failed commit is retried once before the deadline. If only Postgres's reply was lost, the caller is charged and
+  // must get the committed result.
   const recorded = await exchange.timings.wait(
     'postgres',
     commit().catch((error: unknown) => {

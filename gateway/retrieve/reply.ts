@@ -2,20 +2,20 @@ import type { AdmissionDecision } from '#core/limits/limiter.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 
-/** Everything an HTTP reply consists of. */
+/** The parts of an HTTP reply. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
 
-/** Ids as the caller sees them. */
+/** Ids in the form that callers see. */
 export interface PublicIds {
   readonly requestId: string
   readonly traceId: string
 }
 
-/** How full the windows are and the plan that says how full they may be; known once admission was evaluated. */
+/** Usage of the rate-limit windows and the plan with their limits; known once admission was evaluated. */
 export interface Windows {
   readonly pinned: PinnedRequest
   readonly decision: AdmissionDecision

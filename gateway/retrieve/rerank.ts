@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Evidence } from './search.ts'
 
-/** Opened when a profile first needs it: a gateway whose profiles do not re-rank needs no endpoint. */
+/** Returns the re-ranker; opens it on first use, so a gateway without re-ranking profiles needs no endpoint. */
 export type RerankerOf = () => Reranker
 
 export function rerankerOf(settings: RerankSettings): RerankerOf {
@@ -15,8 +15,8 @@ export function rerankerOf(settings: RerankSettings): RerankerOf {
 }
 
 /**
- * The first passages in the order of the profile's re-ranker, cut to what was asked for; as they are where the profile
- * has none. A profile was evaluated with its re-ranker, so without it there is no answer.
+ * Orders the first passages by the profile's re-ranker and truncates them to `topK`; without a re-ranker returns them
+ * unchanged. A profile was evaluated with its re-ranker, so a failure of it fails the request.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the endpoint fails or this gateway has none.
  */
 export async function rerank(

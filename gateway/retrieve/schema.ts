@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ErrorDetail } from '#core/platform/errors.ts'
 
-/** Unicode code points, as the contract counts characters. */
+/** Number of Unicode code points, which is how the contract counts characters. */
 export function countCharacters(text: string): number {
   let count = 0
   for (const character of text) if (character !== '') count++
@@ -10,8 +10,8 @@ export function countCharacters(text: string): number {
 }
 
 /**
- * No form of a value is wrong in itself: what is not in the entitlement is outside it, and refused as that. The body's
- * limit bounds them all.
+ * Any string is well-formed here; a value outside the entitlement is refused later as FILTER_FORBIDDEN. The body limit
+ * bounds the list.
  */
 const filterValues = z.array(z.string()).min(1)
 
@@ -52,7 +52,7 @@ export const retrievalRequestSchema = z.strictObject({
 })
 export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
 
-/** Zod's issues as details: where and what, without a word that the caller sent (field names included). */
+/** Zod's issues as error details: path and message, without values or unknown field names that the caller sent. */
 export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
   return error.issues
     .slice(0, BOUNDS.errorDetailsMax)

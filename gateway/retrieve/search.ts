@@ -7,13 +7,13 @@ import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
-/** The ranked passages, what speaks for them, and which provisions the query names in vain. */
+/** The ranked passages, their query performance predictors and the unsupported references of the query. */
 export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'>
 
 /**
- * The best passages of the pinned projection within the pinned filters, best first; as many as the caller or the
- * re-ranker needs.
- * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or one answers what was not asked for.
+ * Returns the best passages of the pinned projection within the pinned filters, best first; as many as the caller or
+ * the re-ranker needs.
+ * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or an answer violates the pinned request.
  */
 export async function search(
   tier: SearchTier,
@@ -41,7 +41,7 @@ export async function search(
   }
 }
 
-/** Wrong evidence is worse than none: what a node returns outside the pinned filters is refused whole. */
+/** Refuses the whole result if it violates the pinned request, because wrong evidence is worse than none. */
 function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[], limit: number): void {
   const { filters } = pinned
   if (passages.length > limit) throw new Error('the search node returned more passages than asked for')
