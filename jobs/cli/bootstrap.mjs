@@ -1,11 +1,10 @@
 /**
- * Runs a TypeScript entry point on any machine that has npm and some Node of at least 20: installs the packages of
- * package-lock.json where they are missing or differ, then hands over to the Node 24 that one of those packages
- * carries.
+ * Runs a TypeScript entry point on any machine with npm and Node 20 or newer. Installs the packages of
+ * package-lock.json where they are missing or differ, then runs the script under the Node 24 of one of those packages.
  *
  *   node jobs/cli/bootstrap.mjs <script.ts> [arguments…]
  *
- * Plain JavaScript without a dependency, because it runs before there is any.
+ * Plain JavaScript without a dependency, because it runs before any is installed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,7 +13,7 @@ import { delimiter, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NODE_MIN = [24, 19]
-/** npm passes on the Ctrl-C that the terminal already delivered; both arrive within this time and count as one. */
+/** npm forwards the Ctrl-C that the terminal already delivered; two signals within this time count as one. */
 const ECHO_MS = 1_000
 const PARENT_CHECK_MS = 250
 
@@ -23,7 +22,7 @@ const modules = join(root, 'node_modules')
 
 class BootstrapError extends Error {}
 
-/** npm's own record of what it installed is compared with the lockfile; only optional packages may be absent. */
+/** Compares npm's record of installed packages with the lockfile; only optional packages may be absent. */
 function packagesMatch(lock, installed) {
   const wanted = Object.entries(lock.packages).filter(([path]) => path !== '')
   const found = installed.packages
@@ -52,7 +51,10 @@ function packagesAreCurrent() {
   return installed !== undefined && packagesMatch(lock, installed)
 }
 
-/** The folder of packages is about to be replaced, so neither npm nor what it starts may run from it. */
+/**
+ * Removes node_modules from the PATH. The folder is about to be replaced, so neither npm nor its children may run from
+ * it.
+ */
 function pathWithoutPackages() {
   const path = process.env.PATH ?? ''
   return path
@@ -64,7 +66,7 @@ function pathWithoutPackages() {
 function installPackages() {
   const began = Date.now()
   process.stderr.write('Installing the packages of package-lock.json (about a minute the first time) …\n')
-  // Development packages are part of both commands, whatever NODE_ENV says.
+  // Development packages are always installed, regardless of NODE_ENV.
   const npm = spawnSync('npm', ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'], {
     cwd: root,
     env: { ...process.env, PATH: pathWithoutPackages() },
@@ -76,7 +78,8 @@ function installPackages() {
     )
   if (npm.status !== 0)
     throw new BootstrapError(
-      'npm could not install the packages: read its message above, check the connection to the package registry, and run the command again.',
+      'npm could not install the packages: read its message above, check the connection to the package ' +
+        'registry, and run the command again.',
     )
   process.stderr.write(`Packages installed in ${((Date.now() - began) / 1000).toFixed(0)} s.\n`)
 }
@@ -87,18 +90,20 @@ function carriedNode() {
   const [major, minor] = (/^v(\d+)\.(\d+)\./.exec(stdout ?? '') ?? []).slice(1).map(Number)
   if (major === undefined)
     throw new BootstrapError(
-      `Node ${NODE_MIN.join('.')} did not arrive with the package "node": allow npm to run its install script, delete node_modules and run the command again.`,
+      `Node ${NODE_MIN.join('.')} did not arrive with the package "node": allow npm to run its install script, ` +
+        'delete node_modules and run the command again.',
     )
   if (major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]))
     throw new BootstrapError(
-      `The package "node" carries ${stdout.trim()}, but ${NODE_MIN.join('.')} is needed: delete node_modules and run the command again.`,
+      `The package "node" carries ${stdout.trim()}, but ${NODE_MIN.join('.')} is needed: ` +
+        'delete node_modules and run the command again.',
     )
   return node
 }
 
 /**
- * The script gets a process group of its own, so that a Ctrl-C of the terminal reaches it once, through here.
- * Should this process be killed, the closed IPC channel tells the script.
+ * Runs the script in its own process group, so that a Ctrl-C of the terminal reaches it once, forwarded by this
+ * process. If this process is killed, the closed IPC channel tells the script.
  */
 function run(node, script, args) {
   const child = spawn(node, [script, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], detached: true })
@@ -117,7 +122,10 @@ function run(node, script, args) {
   })
 }
 
-/** npm passes a signal on to its shell only, which dies of it and tells nobody. */
+/**
+ * Calls `act` when the parent process has ended. npm forwards a signal only to its shell, which ends without forwarding
+ * it.
+ */
 function whenParentIsGone(act) {
   const parent = process.ppid
   const timer = setInterval(() => {

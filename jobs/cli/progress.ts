@@ -1,20 +1,22 @@
-/** Where people watch long work: standard error, so that standard output stays with the result. */
+/** Output for progress: standard error, so that standard output holds only the result. */
 export interface ProgressOutput {
   readonly isTTY?: boolean | undefined
   write(text: string): unknown
 }
 
 export interface Progress {
-  /** `total` 0: not known. */
+  /** `total` 0: unknown. */
   update(stage: string, done?: number, total?: number): void
-  /** Leaves the last line standing. */
+  /** Ends the progress and keeps the last line. */
   end(): void
 }
 
 const LINE_EVERY_MS = 2_000
 const REDRAW_EVERY_MS = 100
 
-/** On a terminal one line that is rewritten; elsewhere a plain line for each stage and every two seconds within one. */
+/**
+ * Rewrites one line on a terminal. Elsewhere writes a plain line for each stage, and every two seconds within a stage.
+ */
 export function createProgress(output: ProgressOutput, now: () => number = () => performance.now()): Progress {
   const terminal = output.isTTY === true
   let stage = ''

@@ -19,16 +19,16 @@ import type { DemoKeys, DemoState } from './state.ts'
 export const INACTIVE_KNOWLEDGE_BASE = 'demo-archive'
 
 export interface CallerWanted {
-  /** Organization and client are named after it. */
+  /** Prefix of the names of organization and client. */
   readonly application: string
   readonly knowledgeBase: string
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
-  /** Any of the plan's fields; the rest is the default plan. */
+  /** Any of the plan's fields; other fields have the defaults. */
   readonly limits: unknown
 }
 
-/** A knowledge base of that slug exists afterwards. */
+/** Creates the knowledge base unless one with that slug exists. */
 export async function ensureKnowledgeBase(
   operator: Operator,
   slug: string,
@@ -38,8 +38,9 @@ export async function ensureKnowledgeBase(
 }
 
 /**
- * One organization with one application, a plan, an entitlement to the knowledge base, a second one that is inactive,
- * and keys: one that works and four that must not. Taken up where it exists already; the keys are kept in `state`.
+ * Creates what is missing for a caller: one organization with one application, a plan, an entitlement to the knowledge
+ * base, a second entitlement that is inactive, and keys. One key is valid and four must be refused. `state` keeps the
+ * keys.
  */
 export async function ensureCaller(operator: Operator, state: DemoState, wanted: CallerWanted): Promise<DemoKeys> {
   const serviceSecret = Buffer.from(state.secrets.SERVICE_SECRET, 'base64')
@@ -75,16 +76,14 @@ async function ensureEntitlement(
   if (!active && existing === undefined) await setEntitlementActive(operator, name, false)
 }
 
-/** Plans are immutable: other limits make another plan, named after what they say. */
+/** Creates a plan named after a hash of its limits. Plans are immutable, so other limits make another plan. */
 async function ensurePlan(operator: Operator, limits: unknown): Promise<string> {
   const name = `demo-${createHash('sha256').update(JSON.stringify(limits)).digest('hex').slice(0, 12)}`
   if ((await findPlan(operator.database, name)) === undefined) await createPlan(operator, { name, limits })
   return name
 }
 
-/**
- * @throws OperatorError when the file is not JSON, or holds what no plan may say: before anything is started or built.
- */
+/** @throws OperatorError when the file is not JSON or not a valid plan, before anything is started or built. */
 export function readPlan(path: string): unknown {
   try {
     const limits: unknown = JSON.parse(readFileSync(path, 'utf8'))
@@ -112,7 +111,7 @@ async function issueKeys(operator: Operator, client: string, state: DemoState): 
     await issue('live'),
     await issue('test'),
   ]
-  // Replaced without an overlap, a key expires at once; nobody needs its successor.
+  // A key that is rotated without an overlap expires at once; its successor is not needed.
   const { id: successor } = await rotateKey(operator, { key: expired.id, overlapHours: 0, peppers })
   for (const id of [successor, revoked.id]) await revokeKeyNow(operator, id)
   return {

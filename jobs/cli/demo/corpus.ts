@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { isMarkdownName } from '#jobs/sources/list.ts'
 
-/** A corpus to show, and what to ask of it. */
+/** A corpus of the demo and its questions. */
 export interface DemoCorpus {
   readonly slug: string
   readonly title: string
@@ -21,7 +21,7 @@ const MAPPINGS = fileURLToPath(new URL('../../import/mappings/', import.meta.url
 
 const namedKnowledgeBase = z.object({ knowledge_base: z.object({ slug: z.string(), title: z.string() }).optional() })
 
-/** The invented regulator's rulebook that comes with the project. */
+/** Returns the built-in rulebook of a fictional regulator. */
 export function builtInCorpus(): DemoCorpus {
   return {
     slug: 'hsfa-rulebook',
@@ -33,8 +33,8 @@ export function builtInCorpus(): DemoCorpus {
 }
 
 /**
- * A folder of one's own. Its mapping is `mapping.json` in it, else, for `corpus.jsonl`, the built-in one named like the
- * folder; Markdown needs none.
+ * Returns the corpus of a user's folder. Its mapping is `mapping.json` in the folder. Otherwise `corpus.jsonl` uses the
+ * built-in mapping with the folder's name; Markdown needs none.
  * @throws OperatorError naming what is missing.
  */
 export function corpusAt(path: string): DemoCorpus {
@@ -79,7 +79,7 @@ function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowl
   }
 }
 
-/** SHA-256 over everything a build of the corpus reads. */
+/** Returns the SHA-256 over everything that a build of the corpus reads. */
 export function corpusDigest(corpus: DemoCorpus): string {
   const folder = statSync(corpus.source).isDirectory()
   const sources = folder

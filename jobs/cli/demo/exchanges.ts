@@ -45,7 +45,7 @@ export async function exchange(baseUrl: string, key: string, body: RetrieveBody)
   return { status: response.status, reply: replySchema.parse(await response.json()) }
 }
 
-/** The first of the candidates that is decided so; undefined when none is. */
+/** Returns the first candidate with this decision; undefined when there is none. */
 export async function firstDecided(
   decision: 'answer' | 'abstain',
   candidates: readonly string[],
@@ -58,7 +58,7 @@ export async function firstDecided(
   return undefined
 }
 
-/** The line that repeats an exchange in a shell. */
+/** Returns the shell command that repeats an exchange. */
 export function curlLine(baseUrl: string, key: string, body: RetrieveBody): string {
   const quoted = JSON.stringify(body).replaceAll("'", "'\\''")
   return (
@@ -80,7 +80,8 @@ export function describeExchange({ status, reply }: Exchanged): string {
     `${results.length} passage(s)`
   const passages = results.map(
     ({ text, score, citation }, index) =>
-      `     ${index + 1}. ${citation.label}  (${score.toFixed(3)})  ${citation.source_anchor}\n        ${shorten(text)}`,
+      `     ${index + 1}. ${citation.label}  (${score.toFixed(3)})  ${citation.source_anchor}\n` +
+      `        ${shorten(text)}`,
   )
   return [head, ...passages].join('\n')
 }

@@ -3,9 +3,9 @@ import { Command, InvalidArgumentError } from 'commander'
 export interface DemoFlags {
   readonly once: boolean
   readonly watch: boolean
-  /** undefined: a free one. */
+  /** undefined: a free port. */
   readonly port: number | undefined
-  /** A folder of one's own: `corpus.jsonl` or Markdown files. */
+  /** The user's folder: `corpus.jsonl` or Markdown files. */
   readonly corpus: string | undefined
   readonly readyFile: string | undefined
   readonly dataDir: string
@@ -21,7 +21,7 @@ function portNumber(text: string): number {
   return port
 }
 
-/** @param args what stands after the script's name. Prints help and ends the process where asked to. */
+/** @param args the arguments after the script's name. `--help` prints help and ends the process. */
 export function demoFlags(args: readonly string[]): DemoFlags {
   const command = new Command('demo')
     .description(

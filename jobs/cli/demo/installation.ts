@@ -14,7 +14,7 @@ import type { OnSpawn } from '#jobs/cli/local/supervised-process.ts'
 
 const DATABASE = 'evidence'
 
-/** Everything that runs on this machine, ready to be operated. */
+/** The running services of the demo. */
 export interface Installation {
   readonly settings: StackSettings
   readonly operatorUrl: string
@@ -26,16 +26,13 @@ export interface InstallationOptions {
   readonly secrets: DemoState['secrets']
   readonly flags: Pick<DemoFlags, 'port' | 'watch'>
   readonly actor: string
-  /**
-   * Files that tell of an earlier run: removed once the folder is this run's own, never while another still works on
-   * it.
-   */
+  /** Files of an earlier run. They are removed once this run owns the folder, never while another run uses it. */
   readonly stale: readonly string[]
 }
 
 /**
- * Postgres, Redis, schema, search node, job worker and gateway, in this order; `steps` stops them in the opposite one,
- * each from its very start on.
+ * Starts Postgres, Redis, schema, search node, job worker and gateway, in this order. `steps` stops them in reverse
+ * order, including a service that is still starting.
  */
 export async function startInstallation(
   { folder, secrets, flags, actor, stale }: InstallationOptions,
@@ -71,7 +68,7 @@ export async function startInstallation(
   return { settings, operatorUrl: logins.operatorUrl, gateway }
 }
 
-/** What `npm run operator` needs to work on this installation, for a shell to read. */
+/** Returns the environment of `npm run operator` for this installation, in shell syntax. */
 function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor: string): string {
   const { KEY_PEPPERS, SERVICE_SECRET } = settings.secrets
   const variables = {

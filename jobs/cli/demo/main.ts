@@ -27,12 +27,12 @@ import { LocalProcessError, assertPortFree } from '#jobs/cli/local/supervised-pr
 
 const ACTOR = 'demo'
 const CONNECTIONS_MAX = 4
-/** As a shell says it of SIGINT: a script that asked for exchanges learns that it got none. */
+/** Exit code of a shell for SIGINT. A script learns from it that no exchange was shown. */
 const INTERRUPTED = 130
-/** The demo asks under limits of its own, so that the caller's allowance is whole when it is handed over. */
+/** The demo uses its own limits, so that its requests do not use up the caller's allowance. */
 const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, requests_per_month: 100_000 }
 
-/** From nothing to a cited answer: every part real, every step told. */
+/** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
@@ -94,7 +94,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   )
 }
 
-/** The version that is served: the one that was built from this very source, else a new one. */
+/** Returns the served version: the one built from this source, else a new one. */
 async function ensureVersion(
   operator: Operator,
   store: ArtifactStore,
@@ -115,7 +115,7 @@ async function ensureVersion(
       progress,
     )
     progress.end()
-    // The figures alone; `operator imports show --json` has the records that were skipped, as many as the report keeps.
+    // Only the counts are shown; `operator imports show --json` lists the skipped records of the report.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')
     state.built_from[corpus.slug] = digest
   }
@@ -143,7 +143,7 @@ try {
   if (flags.once) await steps.stop(0)
   else steps.print('Ctrl-C stops everything.')
 } catch (error) {
-  // What fails because everything is being stopped is no news.
+  // Errors caused by stopping the services are not reported.
   if (!steps.isStopping()) steps.print(sentenceOf(error))
   await steps.stop(1)
 }

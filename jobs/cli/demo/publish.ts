@@ -30,8 +30,7 @@ export interface Publication {
 const WAIT_SECONDS = 1_800
 
 /**
- * Import → build → evaluate → review → activate: the life of a corpus version, driven through the queues as an operator
- * would.
+ * Takes a corpus version through import → build → evaluate → review → activate, using the queues as an operator does.
  */
 export async function publish(
   { operator, store, redisUrl }: PublishDeps,

@@ -9,12 +9,12 @@ import type { Exchanged, RetrieveBody } from './exchanges.ts'
 
 export interface ShowInput {
   readonly baseUrl: string
-  /** The caller's key, in the lines that repeat an exchange. */
+  /** The caller's key, for the shell commands that repeat an exchange. */
   readonly apiKey: string
-  /** The demo's own key: what it asks does not use up the caller's allowance. */
+  /** The demo's own key, so that its requests do not use up the caller's allowance. */
   readonly ownKey: string
   readonly corpus: DemoCorpus
-  /** Beginnings of passages: asked where there is no question set. */
+  /** Beginnings of passages, asked where there is no question set. */
   readonly sampleTexts: readonly string[]
   /** Asked instead of the built-in questions. */
   readonly queries: readonly string[]
@@ -28,7 +28,7 @@ export interface Shown {
   readonly forbiddenJurisdiction: string
 }
 
-/** Questions on nothing a rulebook holds. */
+/** Questions on topics that no rulebook covers. */
 const OFF_TOPIC = [
   'How long should a sourdough loaf rest before it goes into the oven?',
   'Which chord follows the tonic in a twelve-bar blues?',
@@ -43,8 +43,8 @@ const BUILT_IN_FIRST = {
 const CANDIDATES_MAX = 5
 
 /**
- * Asks the real gateway, prints each exchange with the line that repeats it, and returns questions that are decided as
- * they say.
+ * Asks the gateway and prints each exchange with the shell command that repeats it. Returns one question that is
+ * answered and one that is not.
  */
 export async function showExchanges(input: ShowInput, print: (text: string) => void): Promise<Shown> {
   const body = (query: string, filters?: RetrieveBody['filters']): RetrieveBody => ({
@@ -71,10 +71,8 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
   }
 
   async function show(title: string, query: string, filters?: RetrieveBody['filters']): Promise<void> {
-    print(
-      `${title}\n   ` +
-        `${curlLine(input.baseUrl, input.apiKey, body(query, filters))}\n${describeExchange(await ask(query, filters))}`,
-    )
+    const line = curlLine(input.baseUrl, input.apiKey, body(query, filters))
+    print(`${title}\n   ${line}\n${describeExchange(await ask(query, filters))}`)
   }
   for (const query of input.queries) await show(`You asked: ${query}`, query)
   const answered = answerQuery ?? input.queries[0] ?? questions.answerable[0]
@@ -93,7 +91,7 @@ export async function showExchanges(input: ShowInput, print: (text: string) => v
   }
 }
 
-/** From the question set where there is one; a corpus without one brings only what the user asks. */
+/** Returns the questions of the question set, or none without one. */
 function candidates(corpus: DemoCorpus): {
   readonly answerable: readonly string[]
   readonly unanswerable: readonly string[]
@@ -110,7 +108,7 @@ function candidates(corpus: DemoCorpus): {
 const SAMPLE_CHARACTERS = 300
 const SAMPLE_LINES = 200
 
-/** How some passages of an artifact begin: longer ones, since a bare line tells little. */
+/** Returns the beginnings of some long passages of an artifact; a short passage makes a poor question. */
 export async function firstTexts(passagesFile: string): Promise<readonly string[]> {
   const texts: string[] = []
   let line = 0

@@ -18,13 +18,13 @@ const stateSchema = z.strictObject({
     MANIFEST_PUBLIC_KEY: z.string(),
     MANIFEST_PRIVATE_KEY: z.string(),
   }),
-  /** Keys by knowledge base: a key is shown once by the service, so the demo keeps its own. */
+  /** Keys by knowledge base. The service shows a key only once, so the demo stores its own. */
   keys: z.record(z.string(), keysSchema),
-  /** SHA-256 of what each knowledge base was built from: the same source is not built twice. */
+  /** SHA-256 of the source of each knowledge base, so that the same source is not built twice. */
   built_from: z.record(z.string(), z.string()),
 })
 
-/** What the demo keeps between starts, readable by its owner alone. */
+/** State that the demo keeps between starts, readable by its owner only. */
 export type DemoState = z.infer<typeof stateSchema>
 export type DemoKeys = z.infer<typeof keysSchema>
 
@@ -49,7 +49,7 @@ export function writeState(file: string, state: DemoState): void {
   writePrivately(file, JSON.stringify(state, null, 2))
 }
 
-/** Whole or not at all, and for the owner's eyes only. */
+/** Writes a file atomically, readable by its owner only. */
 export function writePrivately(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(`${file}.tmp`, `${text}\n`, { mode: 0o600 })

@@ -1,17 +1,17 @@
 import type { LocalService } from '#jobs/cli/local/processes.ts'
 
-/** Tells what happens step by step, and undoes it in the opposite order when it is time to stop. */
+/** Reports progress step by step, and undoes the steps in reverse order on stop. */
 export interface Steps {
   run<T>(name: string, work: () => Promise<T>): Promise<T>
   /** A line below the running step. */
   note(line: string): void
   print(text: string): void
   onStop(undo: () => Promise<unknown>): void
-  /** Stops with the rest; if it ends by itself, everything stops with its last lines. */
+  /** Watches a service. If it ends by itself, everything stops and its last log lines are printed. */
   watch(service: LocalService): void
   /**
-   * Stops on SIGINT, SIGTERM and SIGHUP, and when the parent is gone (its IPC channel closes).
-   * @param exitCode as things stand when the signal comes; 0 unless given.
+   * Stops on SIGINT, SIGTERM and SIGHUP, and when the parent has ended (its IPC channel closes).
+   * @param exitCode called when the signal arrives; 0 unless given.
    */
   stopOnSignals(exitCode?: () => number): void
   isStopping(): boolean
@@ -23,7 +23,7 @@ export function createSteps(output: { write(text: string): unknown }): Steps {
   let stopping: Promise<never> | undefined
 
   async function stopAll(exitCode: number): Promise<never> {
-    // What is registered while this runs is undone too.
+    // Steps that are registered while this runs are undone too.
     for (let undo = undos.pop(); undo !== undefined; undo = undos.pop())
       await undo().catch((error: unknown) =>
         output.write(`${error instanceof Error ? error.message : 'a process did not stop'}\n`),

@@ -2,24 +2,24 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { jsonlRecords } from '#jobs/import/jsonl.ts'
 
-/** Marks what an evaluation fills in; nothing that holds it is ever served. */
+/** Marks values that an evaluation fills in; a version with such values is never served. */
 const FILLED_IN = 'evaluation only: a research corpus does not state it'
 
-/** The value of every record, marked as filled in. */
+/** Returns a rule with a constant value for every record, marked as filled in. */
 function constant(value: string): object {
   return { from: '{id}', match: '^[\\s\\S]', as: value, derived: FILLED_IN }
 }
 
 export interface MappingChoices {
-  /** Metadata field that questions are confined by, and the subject that stands for each of its values. */
+  /** Metadata field that confines questions, and the subject that represents each of its values. */
   readonly limit: { readonly field: string; readonly subjectOf: ReadonlyMap<string, string> } | undefined
-  /** Whether the records' own dates of effect count: the questions ask as of a day. */
+  /** Whether the records' own effective dates are used, which questions as of a day need. */
   readonly dated: boolean
 }
 
 /**
- * The mapping under which any BEIR-style corpus becomes a version that is asked and thrown away. A record's id is its
- * citation label, by which found passages are judged; its title is the heading; rows of one document keep their order.
+ * Returns the mapping of a BEIR-style corpus to a temporary version. A record's id is its citation label, by which
+ * found passages are judged. Its title is the heading. Rows of one document keep their order.
  */
 export function evaluationMapping({ limit, dated }: MappingChoices): object {
   const effective = dated ? ['{metadata.effective_from}'] : []
@@ -32,7 +32,7 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
         ...['document_id', 'document', 'contract', 'celex', 'act', 'part'].map((field) => `{metadata.${field}}`),
         '{id}',
       ],
-      // A dash stands for no title: it has no words to rank by.
+      // A dash replaces a missing title; it has no words for the ranking.
       title: [{ from: '{title}', match: '^[\\s\\S]{1,1000}' }, '–'],
       heading: [{ from: '{title}', match: '^[\\s\\S]{1,2000}' }, '–'],
       authority: FILLED_IN,
@@ -41,7 +41,7 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
       effective_at: [...effective, constant('2000-01-01')],
       ...(dated ? { effective_to: '{metadata.effective_to}' } : {}),
       citation_label: '{id}',
-      // What a record is cited as, where the corpus says so; an id is never read as a citation.
+      // The record's own reference, where the corpus states one; an id is never read as a reference.
       reference: ['{metadata.reference}', '{metadata.citation}'],
       language: [
         ...['lang', 'language'].map((field) => ({
@@ -57,15 +57,15 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
   }
 }
 
-/** The record that a passage was cut from, by its citation label. */
+/** Returns the id of the record that a passage was cut from, by its citation label. */
 export function recordOf(label: string): string {
   return label.replace(/ \(part \d+ of \d+\)$/, '')
 }
 
 /**
- * A subject for every value of a metadata field in the corpus; a value itself might be too long for one, or hold the
- * comma that separates them.
- * @throws OperatorError when the values are more than the subjects of a version, or there are none.
+ * Returns a subject for every value of a metadata field in the corpus. A value itself might be too long for a subject,
+ * or contain the comma that separates subjects.
+ * @throws OperatorError when there are no values, or more than a version may have subjects.
  */
 export async function limitSubjects(
   corpus: string,

@@ -19,13 +19,13 @@ import { findTaskFiles } from './text-lines.ts'
 import { withTemporaryVersion } from './temporary-version.ts'
 import type { TemporaryVersion } from './temporary-version.ts'
 
-/** For recall@100, and one more where a record has the question's own id. */
+/** Records for recall@100, plus one that may have the question's own id. */
 const RECORDS_WANTED = 101
 
 export interface EvaluationOutput {
-  /** For people: what is going on. */
+  /** Shows progress to the user. */
   progress(stage: string, done: number, total: number): void
-  /** For people: what they should know, one sentence. */
+  /** Shows one sentence to the user. */
   note(sentence: string): void
 }
 
@@ -36,8 +36,8 @@ export interface Evaluated {
 }
 
 /**
- * Evaluates a data set from its files: read → build → load → ask → time → judge. The build is the real one, the search
- * node a real one behind gRPC; nothing of the version is left afterwards.
+ * Evaluates a data set from its files: read → build → load → ask → time → judge. It uses the production build and a
+ * real search node over gRPC. The version is removed afterwards.
  * @throws OperatorError for each fault of the data set.
  */
 export async function evaluateDataSet(
@@ -76,7 +76,7 @@ function relevantIn(qrels: TaskQuestion['qrels']): readonly string[] {
   return [...qrels].filter(([, score]) => score > 0).map(([record]) => record)
 }
 
-/** A value that no record has confines its question to nothing. */
+/** Confines each question to its value; a value that no record has leaves no passages. */
 function confined(
   questions: readonly TaskQuestion[],
   subjectOf: ReadonlyMap<string, string>,
@@ -95,7 +95,7 @@ function confined(
   }))
 }
 
-/** What of the corpus is not as one would expect. */
+/** Notes irregularities of the corpus. */
 function tellOfCorpus({ report, missing }: TemporaryVersion, judged: number, output: EvaluationOutput): void {
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
@@ -112,7 +112,7 @@ function tellOfCorpus({ report, missing }: TemporaryVersion, judged: number, out
 
 interface Asked {
   readonly questions: readonly QueryWithQrels[]
-  /** SHA-256 (hex) of their file. */
+  /** SHA-256 (hex) of the questions' file. */
   readonly questionSet: string
 }
 

@@ -6,22 +6,22 @@ export interface EvaluateFlags {
   readonly queries: string | undefined
   readonly qrels: string | undefined
   readonly answerability: string | undefined
-  /** A field of the metadata of records and of queries. */
+  /** A metadata field of records and queries. */
   readonly limitTo: string | undefined
   readonly json: string | undefined
   readonly html: string | undefined
-  /** Share of the answers that may lack evidence. */
+  /** Maximum share of the answers without evidence. */
   readonly targetRisk: number
-  /** Where the folder of temporary files is made; the system's own place unless given. */
+  /** Parent folder of the temporary files; the system's default unless given. */
   readonly dataDir: string | undefined
 }
 
 const TARGET_RISK_DEFAULT = 0.05
 
 const EXAMPLES = `
-The folder holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv or qrels/test.tsv; and
-perhaps answerability.tsv (query id, then answerable, unanswerable or partial). Everything runs on this machine in temporary files, with neither
-Postgres nor Redis.
+The folder holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv
+or qrels/test.tsv; and perhaps answerability.tsv (query id, then answerable, unanswerable or partial). Everything runs
+on this machine in temporary files, with neither Postgres nor Redis.
 
 Examples:
   npm run evaluate -- ./scifact --json scifact.json
@@ -43,8 +43,8 @@ function fieldName(text: string): string {
 }
 
 /**
- * @param args what stands after the script's name.
- * @throws CommanderError when they cannot be understood (its message is printed already), or help was asked for.
+ * @param args the arguments after the script's name.
+ * @throws CommanderError when the arguments are invalid (the message is already printed), or help was requested.
  */
 export function evaluateFlags(args: readonly string[]): EvaluateFlags {
   const command = new Command('evaluate')
@@ -91,7 +91,7 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
   }
 }
 
-/** 0 where help was asked for, 2 where the arguments were not understood; undefined for any other error. */
+/** Returns 0 where help was requested, 2 for invalid arguments, undefined for any other error. */
 export function usageExitCode(error: unknown): 0 | 2 | undefined {
   if (!(error instanceof CommanderError)) return undefined
   return error.exitCode === 0 ? 0 : 2

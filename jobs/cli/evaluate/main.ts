@@ -10,10 +10,10 @@ import { evaluateFlags, usageExitCode } from './flags.ts'
 import type { EvaluateFlags } from './flags.ts'
 import { figuresOf } from '#jobs/evaluate/report.ts'
 
-/** As a shell says it of SIGINT. */
+/** Exit code of a shell for SIGINT. */
 const INTERRUPTED = 130
 
-/** Results go to standard output, all else to standard error. @returns the exit code. */
+/** Writes results to standard output, everything else to standard error. @returns the exit code. */
 async function main(args: readonly string[], stopped: AbortSignal): Promise<number> {
   const progress = createProgress(process.stderr)
   try {
@@ -38,7 +38,7 @@ async function main(args: readonly string[], stopped: AbortSignal): Promise<numb
   }
 }
 
-/** Before the work, not after it. */
+/** Fails before the evaluation if an output file cannot be written. */
 async function assertWritable({ json, html }: EvaluateFlags): Promise<void> {
   for (const path of [json, html]) {
     if (path === undefined) continue
@@ -62,7 +62,7 @@ function sentenceOf(error: unknown): string {
 const stop = new AbortController()
 const onSignal = (): void => stop.abort(new Error('stopped by a signal'))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
-// The process that started this one may be killed; the channel alone must not keep this one alive.
+// A killed parent stops this process; the open channel alone must not keep it alive.
 process.on('disconnect', onSignal)
 process.channel?.unref()
 process.exitCode = await main(process.argv.slice(2), stop.signal)

@@ -6,9 +6,9 @@ const LABELS = ['answerable', 'unanswerable', 'partial'] as const
 export type Answerability = (typeof LABELS)[number]
 
 /**
- * Judgments by question: `query-id corpus-id score` separated by tabs, or TREC's `query-id iteration corpus-id score`
- * separated by white space, with or without a line of headings.
- * @throws OperatorError for a line that fits neither, or a pair that is judged twice and differently.
+ * Reads judgments by question: `query-id corpus-id score` separated by tabs, or TREC's `query-id iteration corpus-id
+ * score` separated by white space. A header line is optional.
+ * @throws OperatorError for a line of neither form, or a pair with two different judgments.
  */
 export async function readQrels(path: string, signal?: AbortSignal): Promise<ReadonlyMap<string, Qrels>> {
   const judged = new Map<string, Map<string, number>>()
@@ -46,8 +46,9 @@ function judgmentOf(
 }
 
 /**
- * Labels by question: `query-id label`, separated by tabs, further columns ignored, with or without a line of headings.
- * @throws OperatorError for a line without a known label, or a question that is labelled twice and differently.
+ * Reads labels by question: `query-id label`, separated by tabs. Further columns are ignored; a header line is
+ * optional.
+ * @throws OperatorError for a line without a known label, or a question with two different labels.
  */
 export async function readAnswerability(
   path: string,

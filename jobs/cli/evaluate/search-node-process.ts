@@ -24,23 +24,22 @@ const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() 
 
 export interface NodeProcess {
   readonly client: SearchNodeClient
-  /** Aborted when the process ends without having been asked to. */
+  /** Aborted when the process ends without `stop`. */
   readonly ended: AbortSignal
   stop(): Promise<void>
 }
 
 /**
- * Starts a search node as it is run in production, in a process of its own on a free port of loopback. It ends when
- * this process does.
+ * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
  * @param storeUrl the artifact store, a `file:` URL.
- * @param publicKeyDer what it verifies manifests with.
- * @throws OperatorError when it does not come up.
+ * @param publicKeyDer the key that verifies manifests.
+ * @throws OperatorError when the node does not start.
  */
 export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): Promise<NodeProcess> {
   const child = fork(PROGRAM, [], {
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A Ctrl-C of the terminal is for this process, which then stops the node.
+    // A Ctrl-C of the terminal reaches only this process, which then stops the node.
     detached: true,
     env: {
       ARTIFACT_STORE: storeUrl,
@@ -78,7 +77,7 @@ export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): 
   }
 }
 
-/** The port that the node's own log names. */
+/** Returns the port from the node's log. */
 async function portOf(child: ChildProcess, exited: Promise<void>, failure: () => Error): Promise<number> {
   const timer = new AbortController()
   const late = new Promise<never>((_resolve, reject) => {
@@ -113,7 +112,7 @@ function jsonOf(line: string): unknown {
   }
 }
 
-/** What the node said last on standard error. */
+/** Collects the node's last lines on standard error. */
 function lastLinesOf(child: ChildProcess): () => readonly string[] {
   let kept: string[] = []
   if (child.stderr !== null)

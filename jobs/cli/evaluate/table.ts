@@ -9,8 +9,8 @@ const COLUMN_WIDTH = 24
 const NONE = '–'
 
 /**
- * The figures for a terminal, the systems side by side, each mean with its 95 % interval. Ends with a new line.
- * @param ranked questions behind the means.
+ * Renders the figures for a terminal: the systems side by side, each mean with its 95 % interval. Ends with a new line.
+ * @param ranked number of questions in the means.
  */
 export function renderTable(report: EvaluationReport, documents: number, ranked: number): string {
   const row = (name: string, cell: (system: System) => string): string =>
@@ -65,10 +65,8 @@ function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
 function filteredLines({ filtered_recall_by_kind: kinds }: EvaluationReport): readonly string[] {
   const rows = Object.entries(kinds).map(([kind, recall]) => {
     const shares = Object.keys(recall).sort((a, b) => Number(b) - Number(a))
-    return (
-      '  ' +
-      `${kind.padEnd(NAME_WIDTH - 2)}${shares.map((share) => `${share} %: ${figure(recall[share] ?? null)}`).join('  ')}`
-    )
+    const figures = shares.map((share) => `${share} %: ${figure(recall[share] ?? null)}`)
+    return `  ${kind.padEnd(NAME_WIDTH - 2)}${figures.join('  ')}`
   })
   return rows.length === 0
     ? []

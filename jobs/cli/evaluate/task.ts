@@ -9,24 +9,24 @@ import type { Answerability } from './qrels.ts'
 import { lineFault, textLines } from './text-lines.ts'
 import type { TaskFiles, TextLine } from './text-lines.ts'
 
-/** One question of a data set, with all that it is judged by. */
+/** One question of a data set, with everything it is judged by. */
 export interface TaskQuestion {
   readonly id: string
-  /** At most as many characters as a caller may send. */
+  /** At most `queryCharactersMax` characters, the limit of a caller. */
   readonly text: string
-  /** Relevance by record id; empty where nothing counts for the ranking. */
+  /** Relevance by record id; empty where the question has no relevant record. */
   readonly qrels: Qrels
-  /** Undefined: no part of the abstention figures. */
+  /** Undefined: the question is not part of the abstention figures. */
   readonly answerable: boolean | undefined
   /** The value that confines it; undefined: the whole corpus. */
   readonly limitedTo: string | undefined
-  /** UTC day as of which it asks; undefined: today. */
+  /** UTC day of the question; undefined: today. */
   readonly asOf: string | undefined
 }
 
 export interface Task {
   readonly questions: readonly TaskQuestion[]
-  /** What was left out or changed, one sentence each. */
+  /** Questions left out or changed, one sentence each. */
   readonly notes: readonly string[]
 }
 
@@ -45,11 +45,10 @@ interface Query {
 }
 
 /**
- * Reads a data set's questions with their qrels and labels. Asked is what has a relevant record or a label; a
- * question that is labelled unanswerable counts for abstention alone, one that is labelled partial not at all.
- * @param limitTo field of the metadata that every asked question must then have.
- * @throws OperatorError for the first line that does not fit, an id that comes twice, or a set without judged
- * questions.
+ * Reads a data set's questions with their qrels and labels. Questions with a relevant record or a label are asked. A
+ * question labelled unanswerable counts only for abstention; one labelled partial is not counted.
+ * @param limitTo metadata field that every asked question must then have.
+ * @throws OperatorError for the first invalid line, a repeated id, or a set without judged questions.
  */
 export async function readTask(files: TaskFiles, limitTo: string | undefined, signal?: AbortSignal): Promise<Task> {
   const allQrels = await readQrels(files.qrels, signal)
@@ -116,7 +115,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Cut to the length that a caller may send. */
+/** Cuts a text to the length that a caller may send. */
 function shortened(text: string): string {
   return text.length <= BOUNDS.queryCharactersMax ? text : [...text].slice(0, BOUNDS.queryCharactersMax).join('')
 }

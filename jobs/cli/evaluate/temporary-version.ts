@@ -23,7 +23,7 @@ import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { startNodeProcess } from './search-node-process.ts'
 import type { NodeProcess } from './search-node-process.ts'
 
-/** Ids follow from names, so that the same corpus gives the same version on every machine. */
+/** Ids are derived from names, so that the same corpus gives the same version on every machine. */
 const KNOWLEDGE_BASE_ID = derivedUuid('knowledge base', 'evaluation')
 const BUILD_ID = derivedUuid('build', 'evaluation')
 
@@ -34,13 +34,13 @@ export interface VersionInput {
   readonly embedder: Embedder
   /** Record ids that qrels name. */
   readonly judged: ReadonlySet<string>
-  /** Where the folder of temporary files is made. */
+  /** Parent folder of the temporary files. */
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
   readonly onProgress: (stage: BuildStage | 'read', done: number, total: number) => void
 }
 
-/** A version that is built, loaded and asked like any other, and gone without a trace afterwards. */
+/** A version that is built, loaded and asked like any other, and removed completely afterwards. */
 export interface TemporaryVersion {
   readonly artifact: BuiltArtifact
   readonly facets: Facets
@@ -50,9 +50,7 @@ export interface TemporaryVersion {
   readonly node: NodeProcess
 }
 
-/**
- * Builds the version, loads it on a search node of its own, hands it to `use`, and removes everything whatever happens.
- */
+/** Builds the version, loads it on its own search node, passes it to `use`, and always removes everything. */
 export async function withTemporaryVersion<T>(
   input: VersionInput,
   use: (version: TemporaryVersion) => Promise<T>,
@@ -135,7 +133,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   return { corpus, artifact, report, missing }
 }
 
-/** The import as its row would hold it, with the corpus's exact bytes in the store. */
+/** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */
 async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore): Promise<ImportRow> {
   const path = await realpath(corpus)
   const captured = await captureSources(store, [
@@ -150,9 +148,9 @@ async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore)
 }
 
 /**
- * One pass over the corpus before anything is built: what the import makes of it, and which judged records it does not
+ * Reads the corpus once before the build. Returns the import's report and the judged records that the corpus does not
  * hold.
- * @throws OperatorError when it holds no passage.
+ * @throws OperatorError when the corpus holds no passage.
  */
 async function inspect(
   input: VersionInput,

@@ -27,8 +27,8 @@ export interface NamedFiles {
 }
 
 /**
- * The named files, else those of the folder under their usual names.
- * @throws OperatorError naming the first one that is missing.
+ * Returns the named files, else those of the folder under their usual names.
+ * @throws OperatorError naming the first missing file.
  */
 export async function findTaskFiles({ folder, queries, qrels, answerability }: NamedFiles): Promise<TaskFiles> {
   const labels = join(folder, 'answerability.tsv')
@@ -61,7 +61,7 @@ async function ifReadable(path: string): Promise<string | undefined> {
   )
 }
 
-/** A fault of one line: its file, its number, what is wrong and what to do; never what it says. */
+/** Makes the error of one line: file, number, fault and remedy, never the line's content. */
 export function lineFault(path: string, line: number, fault: string): OperatorError {
   return new OperatorError(`${basename(path)}, line ${line}, ${fault}: correct it and evaluate again.`)
 }
@@ -69,8 +69,8 @@ export function lineFault(path: string, line: number, fault: string): OperatorEr
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The lines of a file that are not blank.
- * @throws OperatorError for a line that is too long or no UTF-8.
+ * Yields the lines of a file that are not blank.
+ * @throws OperatorError for a line that is too long or not UTF-8.
  */
 export async function* textLines(path: string, signal?: AbortSignal): AsyncGenerator<TextLine> {
   for await (const { number, bytes } of linesOf(path, BOUNDS.lineBytesMax, signal)) {

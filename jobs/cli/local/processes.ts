@@ -14,15 +14,15 @@ export interface ServiceOptions {
   /** Entry point relative to the root of the repository, e.g. `gateway/main.ts`. */
   readonly script: string
   readonly args?: readonly string[]
-  /** The whole environment of the process, but for the PATH. */
+  /** The whole environment of the process, except for the PATH. */
   readonly environment: Readonly<Record<string, string>>
   readonly logFile: string
-  /** Asked again and again until it holds; a rejection counts as not yet. */
+  /** Polled until it returns true; a rejection counts as not ready. */
   readonly ready: () => Promise<boolean>
   readonly startTimeoutMs?: number
-  /** Folders, absolute or relative to the root: a change of any file below them restarts the service. */
+  /** Folders, absolute or relative to the root; a change of any file below them restarts the service. */
   readonly restartOn?: readonly string[] | undefined
-  /** Called as soon as the process runs, before it is ready, with what stops it. */
+  /** Called with the stop function as soon as the process runs, before it is ready. */
   readonly onSpawn?: OnSpawn | undefined
 }
 
@@ -30,11 +30,11 @@ export interface LocalService {
   readonly name: string
   readonly pid: number
   readonly logFile: string
-  /** Rejects with the last lines of the log once the process has ended, for whatever reason; never resolves. */
+  /** Rejects with the last lines of the log once the process has ended for any reason; never resolves. */
   readonly ended: Promise<never>
   running(): boolean
   /**
-   * SIGTERM, then SIGKILL after `timeoutMs`. Resolves with the exit code, or null when it had to be killed or was
+   * Sends SIGTERM, then SIGKILL after `timeoutMs`. Resolves with the exit code, or null when it was killed or was
    * started with `restartOn`.
    */
   stop(timeoutMs?: number): Promise<number | null>
@@ -42,9 +42,9 @@ export interface LocalService {
 }
 
 /**
- * Starts one service as production does: its `main.ts` under this Node, with only the given environment. It has a
- * session of its own, so that Ctrl-C reaches the parent alone, which stops its services in order; and an IPC channel
- * whose end tells the service that its parent is gone.
+ * Starts one service as in production: its `main.ts` under this Node, with only the given environment. The service has
+ * its own session, so that Ctrl-C reaches only the parent, which stops its services in order. The end of its IPC
+ * channel tells the service that its parent has ended.
  * @throws LocalProcessError with the last lines of its log when it ends early or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<LocalService> {

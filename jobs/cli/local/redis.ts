@@ -10,18 +10,18 @@ const STOP_TIMEOUT_MS = 10_000
 const INSTALL_TIMEOUT_MS = 600_000
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 const FALLBACK_PACKAGE = 'redis-memory-server@0.17.1'
-/** Debian's switch: exit code 101 keeps a package from starting the service that it brings. */
+/** Debian's policy script: exit code 101 stops a package from starting its service on installation. */
 const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
 
 export interface RedisOptions {
   readonly folder: string
   readonly onLog?: (line: string) => void
-  /** Called as soon as a server runs, before it is ready, with what stops it; again after `restart`. */
+  /** Called with the stop function as soon as a server process runs, before it is ready, and again after `restart`. */
   readonly onSpawn?: OnSpawn
 }
 
 export interface LocalRedis {
-  /** Of database 0; `urlOf` names another of the 64. */
+  /** URL of database 0; `urlOf` returns the URL of any of the 64 databases. */
   readonly url: string
   readonly port: number
   readonly logFile: string
@@ -29,14 +29,13 @@ export interface LocalRedis {
   stop(): Promise<void>
   /** Stops cleanly and starts again on the same port with the same files. */
   restart(): Promise<void>
-  /** SIGKILL: whatever was not yet written is lost, as in a crash. `restart` brings it back. */
+  /** Sends SIGKILL; unwritten data is lost, as in a crash. `restart` starts the server again. */
   kill(): Promise<void>
 }
 
 /**
- * Starts Redis or Valkey on a free port of 127.0.0.1 with its append-only file in `folder`, installing it where it is
- * missing. The settings are those production needs: nothing is evicted, and at most one second of writes is lost in a
- * crash.
+ * Starts Redis or Valkey on a free port of 127.0.0.1 with its append-only file in `folder`, and installs it where it is
+ * missing. The settings match production: no eviction, and a crash loses at most one second of writes.
  * @throws LocalProcessError naming what to install.
  */
 export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
@@ -125,7 +124,7 @@ function findRedis(): string | undefined {
     .find((path) => path !== undefined && path !== '')
 }
 
-/** Root on Debian or Ubuntu may install the distribution's own package; its service is kept from starting. */
+/** Installs the distribution's package, as root on Debian or Ubuntu, without starting its service. */
 function installDebianPackage(say?: (line: string) => void): string | undefined {
   if (process.getuid?.() !== 0 || outputOf('/bin/sh', ['-c', 'command -v apt-get']) === undefined) return undefined
   say?.("Redis is missing: installing Debian's package redis-server.")

@@ -8,7 +8,7 @@ import type { LocalService } from './processes.ts'
 import { freePort } from './supervised-process.ts'
 import type { OnSpawn } from './supervised-process.ts'
 
-/** What every service of one local installation has in common. */
+/** Settings shared by every service of one local installation. */
 export interface StackSettings {
   /** Logs go to `<folder>/logs`, artifacts and snapshots to `<folder>/store`. */
   readonly folder: string
@@ -21,11 +21,11 @@ export interface StackSettings {
     readonly MANIFEST_PUBLIC_KEY: string
     readonly MANIFEST_PRIVATE_KEY: string
   }
-  /** Further variables, for every service. */
+  /** Additional variables for every service. */
   readonly environment?: Readonly<Record<string, string>>
   /** Restarts each service whenever its code changes. */
   readonly restartOnChange?: boolean
-  /** Called for each service as soon as it runs, before it is ready. */
+  /** Called for each service as soon as its process runs, before it is ready. */
   readonly onSpawn?: OnSpawn
 }
 
@@ -44,7 +44,7 @@ export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href
 }
 
-/** The folders that hold the code of a service. */
+/** Returns the folders that hold the code of a service. */
 function codeOf(settings: StackSettings, service: 'gateway' | 'search-node' | 'jobs'): readonly string[] | undefined {
   return settings.restartOnChange === true ? ['core', 'proto', service] : undefined
 }
@@ -53,7 +53,7 @@ function logFileOf(settings: StackSettings, name: string): string {
   return join(settings.folder, 'logs', `${name}.log`)
 }
 
-/** A search node on a free port of loopback, or on the given one. */
+/** Starts a search node on a free port of loopback, or on the given one. */
 export async function startSearchNode(
   settings: StackSettings,
   name = 'search-node',
@@ -83,7 +83,7 @@ export async function startSearchNode(
   }
 }
 
-/** A job worker; ready once it said so in its log. */
+/** Starts a job worker; it is ready once its log says so. */
 export async function startJobs(
   settings: StackSettings,
   searchNodes: readonly string[],
@@ -118,7 +118,7 @@ function readyLines(logFile: string): number {
   }
 }
 
-/** A gateway on free ports of loopback, or with its public side on the given one. */
+/** Starts a gateway on free ports of loopback, or with its public side on the given one. */
 export async function startGateway(
   settings: StackSettings,
   searchNodes: readonly string[],

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A start or a stop that failed for a reason its reader can act on. */
+/** A start or stop failed; the message tells what to do. */
 export class LocalProcessError extends Error {
   override readonly name = 'LocalProcessError'
 }
@@ -14,13 +14,13 @@ export interface SupervisedProcess {
   /** Rejects with the last lines of the log as soon as the process has ended; never resolves. */
   readonly ended: Promise<never>
   running(): boolean
-  /** Asks with the signal given at start, then kills after `timeoutMs`; resolves once the process is gone. */
+  /** Sends the signal given at start, then SIGKILL after `timeoutMs`; resolves once the process has ended. */
   stop(timeoutMs: number): Promise<void>
-  /** SIGKILL to the whole process group: for tests of a crash. */
+  /** Sends SIGKILL to the whole process group; for tests of a crash. */
   kill(): Promise<void>
 }
 
-/** Takes what stops a process that has just been started, so that it is stopped even when it never gets ready. */
+/** Receives the stop function of a process that was just started, so that it is stopped even if it never gets ready. */
 export type OnSpawn = (stop: () => Promise<unknown>) => void
 
 export interface SupervisedProcessOptions {
@@ -39,9 +39,9 @@ export interface SystemUser {
 }
 
 /**
- * Descriptor 3 is a pipe from this process: when it closes, because `stop` closed it or because this process is gone,
- * however it went, the shell passes the signal on, each second anew: a program that has just been started does not hear
- * the first one yet. Nothing started here can outlive its parent.
+ * Shell script of a supervised process. Descriptor 3 is a pipe from this process, which closes on `stop` or when this
+ * process ends for any reason. The shell then sends the signal every second, since a program that was just started may
+ * miss the first one. A supervised process therefore cannot outlive its parent.
  */
 const SUPERVISOR =
   'signal=$1; shift; "$@" 3<&- & child=$!; (read -r _ <&3; while kill -s "$signal" "$child"; do ' +
@@ -49,7 +49,7 @@ const SUPERVISOR =
   'exit "$code"'
 
 /**
- * Starts a program in a session of its own, out of reach of the terminal's Ctrl-C, its output appended to `logFile`.
+ * Starts a program in its own session, which the terminal's Ctrl-C does not reach. Its output is appended to `logFile`.
  */
 export function startSupervised(options: SupervisedProcessOptions): SupervisedProcess {
   const log = openSync(options.logFile, 'a', 0o600)
@@ -92,7 +92,7 @@ async function stopSupervised(child: ChildProcess, exited: Promise<void>, timeou
   if ((await within(exited, timeoutMs)) === 'late' && child.pid !== undefined) await killGroup(child.pid, exited)
 }
 
-/** SIGKILL to a whole process group; a group that is gone already is fine. */
+/** Sends SIGKILL to a whole process group; a group that has already ended is not an error. */
 export async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
   try {
     process.kill(-pid, 'SIGKILL')
@@ -102,7 +102,7 @@ export async function killGroup(pid: number, exited: Promise<void>): Promise<voi
   await exited
 }
 
-/** `'late'` when `work` has not settled after `timeoutMs`. */
+/** Returns the result of `work`, or `'late'` when it has not settled after `timeoutMs`. */
 export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | 'late'> {
   const timer = new AbortController()
   try {
@@ -112,7 +112,7 @@ export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T 
   }
 }
 
-/** Repeats `attempt` until it holds; gives up when the process ends or `timeoutMs` has passed. */
+/** Repeats `attempt` until it returns true; fails when the process ends or `timeoutMs` has passed. */
 export async function untilReady(
   name: string,
   process: Pick<SupervisedProcess, 'ended'>,
@@ -131,7 +131,7 @@ export async function untilReady(
   )
 }
 
-/** The last lines of a log from byte `from` on, indented. */
+/** Returns the last lines of a log from byte `from` on, indented. */
 export function lastLines(file: string, from = 0, count = 12): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n')
   return lines
@@ -140,7 +140,7 @@ export function lastLines(file: string, from = 0, count = 12): string {
     .join('\n')
 }
 
-/** A port of 127.0.0.1 that was free a moment ago. */
+/** Returns a port of 127.0.0.1 that was free during the check. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
@@ -167,7 +167,7 @@ export function assertPortFree(port: number): Promise<void> {
   })
 }
 
-/** Output of a short command, or undefined when it is missing or fails. */
+/** Returns the output of a short command, or undefined when the command is missing or fails. */
 export function outputOf(command: string, args: readonly string[], user?: SystemUser): string | undefined {
   const { status, stdout } = spawnSync(command, args, {
     encoding: 'utf8',

@@ -5,29 +5,27 @@ import { UsageError } from './failure.ts'
 import { createProgress } from '#jobs/cli/progress.ts'
 import type { Progress } from '#jobs/cli/progress.ts'
 
-/**
- * How a command is called: `npm run` needs the dashes, and its own banner is kept off standard output by `--silent`.
- */
+/** Invocation of a command. `npm run` needs the dashes; `--silent` keeps npm's banner off standard output. */
 const INVOCATION = 'npm run operator --'
 
-/** A command, as its help shows it and as its input is parsed. */
+/** Definition of a command: its help and the schema of its input. */
 export interface Definition<S extends z.ZodRawShape> {
   /** Name and positional arguments, e.g. `create <name>`. */
   readonly usage: string
   readonly summary: string
-  /** Help by flags, e.g. `--plan <plan>`. */
+  /** Help text by flag, e.g. `--plan <plan>`. */
   readonly flags?: Readonly<Record<string, string>>
-  /** What follows `npm run operator --`. */
+  /** Arguments after `npm run operator --`. */
   readonly examples: readonly string[]
-  /** What a newcomer must know before the first use. */
+  /** What a user must know before the first use. */
   readonly notes?: string
-  /** Schema by option or argument, in camel case; what is required here is marked so in the help. */
+  /** Schema by option or argument, in camel case; the help marks required inputs. */
   readonly input: S
 }
 
-/** What every command can do with its result. */
+/** Outputs of every command. */
 export interface Output {
-  /** Standard output: the value as JSON, or its text for people. */
+  /** Writes to standard output: the value as JSON, or its text for people. */
   readonly show: (value: unknown, text: () => string) => void
   readonly progress: Progress
 }
@@ -38,7 +36,7 @@ export function noun(program: Command, name: string, summary: string): Command {
   return program.command(name).description(summary)
 }
 
-/** Adds a command whose input is parsed before `run` sees it; a fault in it is a usage error. */
+/** Adds a command whose input is parsed before `run`; invalid input is a usage error. */
 export function addCommand<S extends z.ZodRawShape>(
   parent: Command,
   definition: Definition<S>,

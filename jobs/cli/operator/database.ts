@@ -1,7 +1,7 @@
 import { openDatabase } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 
-/** A statement of the operator may take a minute; whether anything answers at all is known sooner. */
+/** A statement of the operator may take a minute, so an unreachable database is detected with a shorter time-out. */
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** @throws within seconds when no database answers. */

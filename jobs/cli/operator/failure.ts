@@ -3,7 +3,7 @@ import { ConfigError } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
 
-/** What was typed does not fit the command: exit code 2. */
+/** Invalid arguments of a command: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -14,11 +14,11 @@ const EXIT_USAGE = 2
 
 export interface Failure {
   readonly exitCode: number
-  /** For standard error; undefined when it was said already. */
+  /** For standard error; undefined when it is already printed. */
   readonly sentence: string | undefined
 }
 
-/** Whatever a command threw becomes one sentence that says what to do next. */
+/** Converts any error of a command to one sentence that says what to do next. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError)
     return { exitCode: error.exitCode === 0 ? EXIT_OK : EXIT_USAGE, sentence: undefined }
@@ -32,8 +32,8 @@ export function failureOf(error: unknown): Failure {
       KNOWN[code] ??
       PATH_FAULTS[code]?.(pathOf(error)) ??
       (isNoDatabase(error) ? DATABASE_AWAY : undefined) ??
-      `This failed in a way that was not foreseen: ${describeCause(error)}. Nothing was half ` +
-        'written; see whether it happens again and report it.',
+      `This failed in a way that was not foreseen: ${describeCause(error)}. No partial change was ` +
+        'written; repeat the command and report the error if it happens again.',
   }
 }
 
@@ -41,7 +41,7 @@ const DATABASE_AWAY =
   'Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database.'
 const LOGIN_REFUSED = 'Postgres refused the login: check user, password and database in DATABASE_URL.'
 
-/** By SQLSTATE or the system's error name. */
+/** Messages by SQLSTATE or the system's error name. */
 const KNOWN: Readonly<Record<string, string>> = {
   ECONNREFUSED: DATABASE_AWAY,
   ENOTFOUND: DATABASE_AWAY,
@@ -59,11 +59,12 @@ const KNOWN: Readonly<Record<string, string>> = {
   '53300': 'Postgres has no connection left: close some, then repeat the command.',
   '57014': 'Postgres took too long: narrow the question (fewer days, fewer rows), then repeat the command.',
   '23505':
-    'Somebody else wrote the same at this moment: look at what is there, then repeat the command if it is still needed.',
+    'Somebody else wrote the same at this moment: check the current state, then repeat the command if it is ' +
+    'still needed.',
   '40001': 'Somebody else changed the same at this moment: repeat the command.',
 }
 
-/** By the system's error name: what is wrong with a path that was given or lies in the artifact store. */
+/** Messages by the system's error name for a path that was given or is in the artifact store. */
 const PATH_FAULTS: Readonly<Record<string, (path: string) => string>> = {
   ENOTDIR: (path) =>
     `${path} is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE.`,
@@ -73,7 +74,7 @@ const PATH_FAULTS: Readonly<Record<string, (path: string) => string>> = {
     `There is no space left for ${path}: free some or point ARTIFACT_STORE to another disk, then repeat the command.`,
 }
 
-/** A write that fails does not say to which file. */
+/** Returns the path of an error; a failed write does not name its file. */
 function pathOf(error: unknown): string {
   return error instanceof Error && 'path' in error && typeof error.path === 'string'
     ? error.path
@@ -81,8 +82,7 @@ function pathOf(error: unknown): string {
 }
 
 /**
- * The driver's words, which have no code, when the other side ends the connection, stays silent, or speaks as something
- * else.
+ * Messages of the driver, without a code, when the server closes the connection, does not answer, or is not Postgres.
  */
 const NO_DATABASE =
   /^(?:Connection terminated|timeout e|received invalid response|There was an error establishing an SSL connection)/

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
 
-/** How options and arguments are read; every message continues the name of what is wrong. */
+/** Schemas of options and arguments. Every message continues the name of the invalid input. */
 
 export const text = z.string('is missing').trim().min(1, 'must not be empty')
 
@@ -14,7 +14,7 @@ export const list = text.transform((value) =>
     .filter((part) => part !== ''),
 )
 
-/** `all` is null: every subject, and passages without one. */
+/** `all` becomes null: every subject, and passages without one. */
 export const subjects = list.transform((values) => (values.length === 1 && values[0] === 'all' ? null : values))
 
 export const environment = z.enum(['test', 'live'], 'must be test or live')
@@ -28,7 +28,7 @@ export function whole(min: number, max: number): z.ZodType<number, string | unde
     .refine((value) => value >= min && value <= max, message)
 }
 
-/** A UTC day, which means its start, or an ISO 8601 instant. */
+/** The start of a UTC day, or an ISO 8601 instant. */
 export const instant = z
   .string('must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z')
   .refine(
@@ -37,12 +37,12 @@ export const instant = z
   )
   .transform((value) => new Date(value))
 
-/** How many rows a list shows at most. */
+/** Maximum number of rows in a list. */
 export const rows = whole(1, BOUNDS.operatorRowsMax)
   .optional()
   .transform((value) => value ?? BOUNDS.operatorRowsDefault)
 
-/** How long `--wait` waits. */
+/** Maximum time of `--wait` in seconds. */
 export const waitSeconds = whole(1, WAIT_SECONDS_MAX)
   .optional()
   .transform((value) => value ?? WAIT_SECONDS_DEFAULT)

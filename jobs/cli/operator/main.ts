@@ -1,16 +1,15 @@
 import { failureOf } from './failure.ts'
 import { createProgram } from './program.ts'
 
-// A reader that has seen enough, like `head`, closes the pipe: what was asked for is done, so the command ends as if it
-// had been read.
+// A reader like `head` may close the pipe early. The command's work is done, so it ends as if the output had been read.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
 
-// The process that started this one may be killed; what it waits for goes on without it.
+// A killed parent ends this process; the work that it waits for continues in the job worker.
 process.on('disconnect', () => process.exit(1))
-// The listener alone would keep the channel, and with it this process, open after the work is done.
+// The listener alone would keep the channel, and so this process, open after the work is done.
 process.channel?.unref()
 
 try {
@@ -18,7 +17,7 @@ try {
 } catch (error) {
   const { exitCode, sentence } = failureOf(error)
   process.exitCode = exitCode
-  // A command that failed has nothing to wait for, not even a peer that keeps a broken connection open.
+  // A failed command exits at once, without waiting for a peer that keeps a broken connection open.
   process.stderr.write(sentence === undefined ? '' : `${sentence}\n`, () => {
     if (exitCode !== 0) process.exit(exitCode)
   })

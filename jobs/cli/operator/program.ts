@@ -29,14 +29,15 @@ From an empty database to a client that may ask:
   npm run operator -- organizations create "Harbour Bank"
   npm run operator -- clients create "Advice Desk" --organization "Harbour Bank"
   npm run operator -- plans create beta
-  npm run operator -- entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules --plan beta --languages en --jurisdictions HS-M,HS-F --subjects all
+  npm run operator -- entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules \
+--plan beta --languages en --jurisdictions HS-M,HS-F --subjects all
   npm run operator -- keys issue --client "Advice Desk" --environment live
 
 Whatever is named may be named by name or UUID. Results go to standard output, progress and errors to standard error;
 for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
 Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
 
-/** The whole command line; throws instead of exiting. */
+/** Creates the whole command line, which throws instead of exiting. */
 export function createProgram(): Command {
   const program = new Command('operator')
     .description('Operate the evidence retrieval service.')

@@ -6,12 +6,12 @@ import { createLog } from '#core/platform/log.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { JobQueue, QueueName } from '#jobs/queues.ts'
 
-/** The commands say what failed in their own sentence. */
+/** The commands report failures in their own sentence, so the log is silent. */
 const quiet = createLog('operator', 'silent')
 
 /**
  * Opens queues for one command and closes them again.
- * @throws OperatorError before any work when Redis does not answer, so that nothing is left half asked.
+ * @throws OperatorError before any work when Redis does not answer, so that no request is left incomplete.
  */
 export async function withQueues<T>(
   redisUrl: string,

@@ -11,16 +11,16 @@ import { addCommand } from './command.ts'
 import type { Definition, Output } from './command.ts'
 import { assertDatabaseAnswers } from './database.ts'
 
-/** What a command that works on the database is given. */
+/** Context of a command that uses the database. */
 export interface Session<V extends Variables> extends Output {
   readonly operator: Operator
   readonly config: ConfigOf<V>
 }
 
-/** A command on the database, with the variables it needs besides `DATABASE_URL` and `OPERATOR_ACTOR`. */
+/** A command that uses the database, with the variables it needs besides `DATABASE_URL` and `OPERATOR_ACTOR`. */
 export interface Verb<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
   readonly variables: V
-  /** Changes something: takes `--actor`. */
+  /** The command changes something and takes `--actor`. */
   readonly writes?: true
   readonly run: (input: z.output<z.ZodObject<S>>, session: Session<V>) => Promise<void>
 }
@@ -33,7 +33,7 @@ const CONNECTIONS_MAX = 2
 
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
 
-/** Adds a command that opens the database, refuses a schema it does not know, and closes everything again. */
+/** Adds a command that opens the database, rejects an unknown schema version, and closes everything afterwards. */
 export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Command, definition: Verb<S, V>): void {
   const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
     const base = operatorConfig({ ...BASE })

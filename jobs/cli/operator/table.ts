@@ -1,4 +1,4 @@
-/** A cell as people read it: instants to the second in UTC, lists by commas, nothing as a dash. */
+/** Formats a cell: instants to the second in UTC, lists with commas, empty values as a dash. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–'
   if (value instanceof Date) return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
@@ -9,9 +9,9 @@ export function cell(value: unknown): string {
 }
 
 /**
- * Left-aligned columns under their headings; numbers to the right.
+ * Renders rows under headings: text aligned left, numbers aligned right.
  * @param columns heading by field name, in order.
- * @param empty what to say, and to do next, when there is no row.
+ * @param empty message, with the next step, when there is no row.
  */
 export function table<T extends object, F extends keyof T & string>(
   rows: readonly T[],
@@ -43,7 +43,7 @@ export function table<T extends object, F extends keyof T & string>(
     .join('\n')
 }
 
-/** One object, one field a line; nested objects are indented. */
+/** Renders one object with one field per line; nested objects are indented. */
 export function fields(value: object, indent = ''): string {
   const entries = Object.entries(value)
   const width = Math.max(...entries.map(([name]) => name.length))

@@ -12,7 +12,7 @@ export const WAIT_SECONDS_DEFAULT = 3_600
 export const WAIT_SECONDS_MAX = 86_400
 const IDLE_HINT_MS = 15_000
 
-/** Waiting ends with what the row says; the work itself goes on in the job worker whoever waits. */
+/** Waits until the row shows the outcome. The job worker does the work, independent of who waits. */
 async function until<T>(
   waitSeconds: number,
   see: string,
@@ -61,7 +61,7 @@ export async function waitForBuild(
   })
 }
 
-/** @throws OperatorError when it was refused, with what to do next. */
+/** @throws OperatorError when the activation was refused, with what to do next. */
 export async function waitForActivation(
   database: Queryable,
   id: string,

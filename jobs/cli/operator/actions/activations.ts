@@ -19,8 +19,8 @@ export interface ActivationAsked {
 }
 
 /**
- * Asks for a reviewed candidate to become active, against the version that is active now.
- * @param input.override why, although the evaluation found it worse than the active version.
+ * Requests the activation of a reviewed candidate, with the version that is active now as the expected one.
+ * @param input.override reason to activate it although the evaluation found it worse than the active version.
  */
 export async function requestActivation(
   operator: Operator,
@@ -39,14 +39,14 @@ export async function requestActivation(
   return ask(operator, asked, knowledge_base, enqueue)
 }
 
-/** @param input.to the version to return to; by default see `earlierVersion`. */
+/** @param input.to the version to return to; the default is that of `earlierVersion`. */
 export async function requestRollback(
   operator: Operator,
   input: { readonly knowledgeBase: string; readonly to?: string | undefined },
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  // Read once: the version chosen is earlier than this one, and the worker refuses when another became active
+  // The active version is read once. The chosen version is earlier, and the worker refuses when another became active
   // meanwhile.
   const expectedVersionId = await activeVersion(operator, base.id)
   const wanted =
@@ -73,12 +73,12 @@ interface Asked {
   readonly kind: ActivationAsked['kind']
   readonly versionId: string
   readonly knowledgeBaseId: string
-  /** Active when this was asked. */
+  /** The version that is active at the time of the request. */
   readonly expectedVersionId: string | null
   readonly overrideReason: string | null
 }
 
-/** The worker checks the same again under its locks; what is plain now is refused now. */
+/** Refuses early what the worker's check would refuse. The worker repeats the check under its locks. */
 async function ask(
   operator: Operator,
   asked: Asked,

@@ -25,13 +25,13 @@ export interface IssueKeyInput {
   readonly scopes?: readonly string[]
   /** Whole days, 1 to 730; default 365. */
   readonly expiresInDays?: number
-  /** New keys are hashed under the first. */
+  /** New keys are hashed under the first pepper. */
   readonly peppers: readonly Pepper[]
 }
 
 export interface KeyIssued {
   readonly id: string
-  /** The key itself: handed over here and never again. */
+  /** The key itself; it is returned only here. */
   readonly key: string
   readonly prefix: string
   readonly client: string
@@ -40,7 +40,7 @@ export interface KeyIssued {
   readonly expires_at: Date
 }
 
-/** Issues a key to a client that was granted something in that environment. */
+/** Issues a key to a client that has an entitlement in the environment. */
 export async function issueKeyFor(operator: Operator, input: IssueKeyInput): Promise<KeyIssued> {
   const client = await clientNamed(operator.database, input.client)
   if (!(await clientHasEntitlement(operator.database, client.id, input.environment))) {
@@ -65,7 +65,7 @@ export async function issueKeyFor(operator: Operator, input: IssueKeyInput): Pro
 export interface RotateKeyInput {
   /** Prefix or UUID of the key to be replaced. */
   readonly key: string
-  /** How long the old key still works: 0 to 720, default 24; never longer than it would have anyway. */
+  /** Hours for which the old key still works: 0 to 720, default 24, but never past its expiry. */
   readonly overlapHours?: number
   readonly expiresInDays?: number
   readonly peppers: readonly Pepper[]
@@ -75,9 +75,7 @@ export interface KeyRotated extends KeyIssued {
   readonly replaces: { readonly id: string; readonly prefix: string; readonly expires_at: Date }
 }
 
-/**
- * Issues a key like the old one and lets the old one end after the overlap. Idempotency keys and allowances carry over.
- */
+/** Issues a key like the old one and ends the old one after the overlap. Idempotency keys and allowances carry over. */
 export async function rotateKey(operator: Operator, input: RotateKeyInput): Promise<KeyRotated> {
   const overlapHours = input.overlapHours ?? OVERLAP_HOURS_DEFAULT
   if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
@@ -86,7 +84,8 @@ export async function rotateKey(operator: Operator, input: RotateKeyInput): Prom
     const old = await keyNamed(database, input.key)
     if (old.state !== 'valid')
       throw new OperatorError(
-        `The key ${old.prefix} is ${old.state}, there is nothing to rotate: issue a new one with "operator keys issue".`,
+        `The key ${old.prefix} is ${old.state}, there is nothing to rotate: ` +
+          'issue a new one with "operator keys issue".',
       )
     const issued = await insertIssued(database, {
       ...input,
@@ -171,7 +170,7 @@ async function insertIssued(database: Queryable, issue: Issue): Promise<KeyIssue
   }
 }
 
-/** What the audit trail may hold of an issued key. */
+/** Returns the fields of an issued key that the audit trail may hold. */
 function publicPart(issued: KeyIssued): Omit<KeyIssued, 'key' | 'id'> {
   const { prefix, client, environment, scopes, expires_at } = issued
   return { prefix, client, environment, scopes, expires_at }

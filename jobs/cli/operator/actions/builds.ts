@@ -20,7 +20,7 @@ export interface StartBuild {
   readonly questions?: string | undefined
   readonly embedding: BuildParameters['embedding']
   readonly targetRisk?: number
-  /** Model to try, and how many passages it orders anew. */
+  /** Re-ranker model to try, and the number of passages that it re-ranks. */
   readonly reranker?: string | undefined
   readonly rerankCandidates?: number
   readonly store: ArtifactStore
@@ -34,8 +34,8 @@ export interface BuildStarted {
 }
 
 /**
- * Asks for a candidate version. The question set is captured first, so that the evaluation can be repeated on the same
- * bytes.
+ * Requests the build of a candidate version. The question set is captured first, so that the evaluation can be repeated
+ * on the same bytes.
  */
 export async function startBuild(operator: Operator, input: StartBuild, enqueue: Enqueue): Promise<BuildStarted> {
   const source = await importNamed(operator.database, input.import)
@@ -69,7 +69,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   return result
 }
 
-/** @returns the SHA-256 (hex) under which the question set lies in the store. */
+/** @returns the SHA-256 (hex) under which the store holds the question set. */
 async function captureQuestions(path: string, store: ArtifactStore): Promise<string> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined || !found.isFile())

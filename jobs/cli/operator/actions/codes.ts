@@ -3,7 +3,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 
 /** Lists of codes as an entitlement stores them: canonical, without repeats, sorted. */
 
-/** BCP 47 canonical form: `EN-us` becomes `en-US`. */
+/** Returns the BCP 47 canonical form: `EN-us` becomes `en-US`. */
 export function canonicalLanguages(languages: readonly string[]): readonly string[] {
   return bounded('language', languages, (text) => {
     try {
@@ -14,7 +14,7 @@ export function canonicalLanguages(languages: readonly string[]): readonly strin
   })
 }
 
-/** Upper case: `hs-m` becomes `HS-M`. */
+/** Returns codes in upper case: `hs-m` becomes `HS-M`. */
 export function canonicalJurisdictions(jurisdictions: readonly string[]): readonly string[] {
   return bounded('jurisdiction', jurisdictions, (text) =>
     isCode(text) ? text.toUpperCase() : refuse('jurisdiction', text, 'a code like US or HS-M'),

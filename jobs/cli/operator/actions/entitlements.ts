@@ -28,7 +28,7 @@ export interface GrantInput {
   readonly subjects: readonly string[] | null
 }
 
-/** Approves what one client may reach of one knowledge base in one environment. Active at once. */
+/** Grants one client access to part of one knowledge base in one environment. The entitlement is active at once. */
 export async function grantEntitlement(operator: Operator, input: GrantInput): Promise<EntitlementRow> {
   const lists = {
     languages: canonicalLanguages(input.languages),
@@ -67,7 +67,7 @@ export interface ChangeInput {
   readonly subjects?: readonly string[] | null | undefined
 }
 
-/** Changes plan or lists; what is absent stays. Counters go on: a change of plan gives no fresh allowance. */
+/** Changes plan or lists; absent fields stay. Counters continue: a change of plan gives no fresh allowance. */
 export async function changeEntitlement(
   operator: Operator,
   nameOrId: string,
@@ -85,7 +85,10 @@ export async function changeEntitlement(
   }))
 }
 
-/** Inactive, every request to it is refused within five seconds; active again, it is as it was. */
+/**
+ * Activates or deactivates an entitlement. While it is inactive, every request is refused, from five seconds after the
+ * change at the latest. Reactivation restores it unchanged.
+ */
 export async function setEntitlementActive(
   operator: Operator,
   nameOrId: string,
@@ -105,7 +108,7 @@ export async function setEntitlementActive(
   )
 }
 
-/** Lets the client ask for a profile of the knowledge base by its UUID, besides the active one. */
+/** Lets the client request a profile of the knowledge base by its UUID, besides the active one. */
 export async function addEntitledProfile(
   operator: Operator,
   nameOrId: string,
@@ -146,8 +149,8 @@ export async function removeEntitledProfile(
 }
 
 /**
- * Values of an entitlement that no passage of the active version has: likely slips, unless the corpus will grow into
- * them.
+ * Returns values of an entitlement that no passage of the active version has. They are probably typing errors, unless
+ * the corpus will contain them later.
  */
 export async function unmatchedValues(database: Queryable, row: EntitlementRow): Promise<readonly string[]> {
   const active = (await knowledgeBaseNamed(database, row.knowledge_base_id)).active_version_id
@@ -165,7 +168,7 @@ export async function unmatchedValues(database: Queryable, row: EntitlementRow):
 
 type Decide = (database: Queryable, row: EntitlementRow) => Promise<EntitlementChange>
 
-/** Reads the entitlement under its row lock, so that the audit row tells what was really replaced. */
+/** Reads the entitlement under its row lock, so that the audit row holds the values actually replaced. */
 async function changed(operator: Operator, nameOrId: string, action: string, decide: Decide): Promise<EntitlementRow> {
   const { id } = await entitlementNamed(operator.database, nameOrId)
   return recorded(operator, async (database) => {
@@ -186,7 +189,7 @@ async function byId(database: Queryable, id: string): Promise<EntitlementRow> {
   return row
 }
 
-/** What the audit trail keeps of an entitlement. */
+/** Returns the fields of an entitlement for the audit trail. */
 function told(row: EntitlementRow): Readonly<Record<string, unknown>> {
   const {
     organization,

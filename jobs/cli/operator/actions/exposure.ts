@@ -5,10 +5,7 @@ import { knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-/**
- * How far one organization has read into one knowledge base, against the marks of one plan; all counts are distinct
- * passages.
- */
+/** Exposure of one knowledge base to one organization, with the marks of one plan. All counts are distinct passages. */
 export interface Exposure {
   readonly organization: string
   readonly knowledge_base: string
@@ -16,16 +13,17 @@ export interface Exposure {
   readonly window_days: number
   readonly corpus_passages: number | null
   readonly distinct_passages: number
-  /** Past it the rate tightens; null while no version is active. */
+  /** Above it the rate limit is lowered; null while no version is active. */
   readonly soft_mark: number | null
-  /** Past it serving stops; null while no version is active. */
+  /** Above it serving stops; null while no version is active. */
   readonly hard_mark: number | null
   readonly state: 'open' | 'tightened' | 'stopped'
   readonly released_at: Date | null
 }
 
 /**
- * The marks of the corpus as a whole; those of single documents and runs of neighbours are decided at admission alone.
+ * Returns exposure against the marks of the whole corpus. The marks of single documents and of runs of neighbours are
+ * checked only at admission.
  */
 export async function exposureOf(
   database: Queryable,
@@ -55,8 +53,8 @@ export async function exposureOf(
 }
 
 /**
- * The operator's decision that what was served so far no longer counts; takes effect with the organization's next
- * request.
+ * Records the operator's decision that passages served so far no longer count. It takes effect with the organization's
+ * next request.
  */
 export async function releaseExposure(
   operator: Operator,

@@ -37,9 +37,9 @@ export interface Imported {
 const PROGRESS_EVERY_PASSAGES = 200
 
 /**
- * Capture → parse → record. The exact bytes are in the store and every record was read once before anything is written
- * to the database, so an import that exists can be built.
- * @throws OperatorError also when nothing at all became a passage; it carries the report.
+ * Imports a corpus: capture → parse → record. The exact bytes are in the store, and every record has been read, before
+ * anything is written to the database. An existing import can therefore be built.
+ * @throws OperatorError also when no record became a passage; the error carries the report.
  */
 export async function importCorpus(operator: Operator, input: ImportInput): Promise<Imported> {
   const { store, onProgress = () => undefined } = input

@@ -15,7 +15,7 @@ export interface QueueState {
   readonly delayed: number
   readonly failed: number
   readonly completed: number
-  /** Workers connected now. */
+  /** Number of connected workers. */
   readonly workers: number
 }
 
@@ -31,7 +31,7 @@ export interface JobShown {
 
 type Job = NonNullable<Awaited<ReturnType<JobQueue['getJob']>>>
 
-/** Counts of every queue, and the newest failed jobs of each. */
+/** Returns the counts of every queue, and the newest failed jobs of each. */
 export async function queueStates(
   open: (name: QueueName) => JobQueue,
 ): Promise<{ readonly queues: readonly QueueState[]; readonly failed: readonly JobShown[] }> {
@@ -61,7 +61,7 @@ export async function showJob(queue: JobQueue, id: string): Promise<JobShown> {
   return described(queue.name, job, await job.getState())
 }
 
-/** Only where running it again can change something: a row that is finished stays as it is. */
+/** Retries a failed job, unless its row is finished; a finished row stays unchanged. */
 export async function retryJob(
   operator: Operator,
   queue: JobQueue,
@@ -101,7 +101,8 @@ async function jobNamed(queue: JobQueue, id: string): Promise<Job> {
   const job = await queue.getJob(id)
   if (job === undefined)
     throw new OperatorError(
-      `The queue ${queue.name} has no job "${id}": finished jobs are forgotten after a while; see "operator jobs list".`,
+      `The queue ${queue.name} has no job "${id}": finished jobs are forgotten after a while; ` +
+        'see "operator jobs list".',
     )
   return job
 }

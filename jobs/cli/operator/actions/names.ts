@@ -16,7 +16,7 @@ import { findPlan } from '#core/db/plans.ts'
 import type { PlanRow } from '#core/db/plans.ts'
 import type { Queryable } from '#core/db/pool.ts'
 
-/** Whatever is named may be named by name or UUID; each of these finds it or says what to do next. */
+/** Look-ups by name or UUID. Each returns the row, or fails with a message that says what to do next. */
 
 const NAME_CHARACTERS_MAX = 200
 const uuid = z.uuid()
@@ -25,7 +25,7 @@ export function isUuid(text: string): boolean {
   return uuid.safeParse(text).success
 }
 
-/** @throws OperatorError a name that could be taken for a UUID or a path, or that a table could not show. */
+/** @throws OperatorError for a name that could be read as a UUID or a path, or that a table cannot show. */
 export function checkedName(what: string, name: string): string {
   const trimmed = name.trim()
   const fits =

@@ -4,14 +4,14 @@ import { appendAudit } from '#core/db/audit.ts'
 import type { AuditEntry } from '#core/db/audit.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
-/** Who acts, and on what. The database role needs `evidence_operator`. */
+/** The actor and the database. The database role needs `evidence_operator`. */
 export interface Operator {
   readonly database: Database
-  /** Kept in the audit trail. */
+  /** Name stored in the audit trail. */
   readonly actor: string
 }
 
-/** What a change did, and how the audit trail tells it. */
+/** The result of a change and its audit row. */
 export interface Recorded<T> {
   readonly result: T
   readonly audit: Omit<AuditEntry, 'actor'>
@@ -30,9 +30,9 @@ export async function recorded<T>(operator: Operator, change: (client: Queryable
 export type Enqueue = (id: string) => Promise<void>
 
 /**
- * Hands a committed row to its queue.
+ * Enqueues the job of a committed row.
  * @param see the command that shows the row.
- * @throws OperatorError when Redis did not take the job: the row stands, and the worker's reconciliation finds it.
+ * @throws OperatorError when Redis did not accept the job. The row stays, and the worker enqueues its job later.
  */
 export async function handOver(enqueue: Enqueue, id: string, see: string): Promise<void> {
   try {

@@ -9,8 +9,8 @@ import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /**
- * Stores a plan for good: there is no way to change one, only to make another and move entitlements to it.
- * @param input.limits what differs from the default plan, as parsed JSON; every fault is reported at once.
+ * Stores a plan. A plan is immutable; a change needs another plan, to which entitlements are moved.
+ * @param input.limits the limits that differ from the default plan, as parsed JSON. All faults are reported at once.
  */
 export async function createPlan(
   operator: Operator,
@@ -46,8 +46,8 @@ function faults(error: z.ZodError): string {
 type Tree = { [name: string]: number | Tree }
 
 /**
- * `exposure.window_days=7` becomes `{ exposure: { window_days: 7 } }`; several add up.
- * @throws OperatorError a pair without a name or a number.
+ * Parses limits: `exposure.window_days=7` becomes `{ exposure: { window_days: 7 } }`. Several pairs are merged.
+ * @throws OperatorError for a pair without a name or a number.
  */
 export function limitsFromPairs(pairs: readonly string[]): Tree {
   const limits: Tree = {}

@@ -11,7 +11,7 @@ import type { Operator } from './operator.ts'
 export interface ReviewInput {
   readonly version: string
   readonly verdict: Verdict
-  /** Who read the evaluation; may differ from the actor who types it in. */
+  /** Person who read the evaluation; may differ from the actor who records the review. */
   readonly reviewer: string
   readonly note: string
 }
@@ -24,8 +24,8 @@ export interface Reviewed {
 }
 
 /**
- * A rejected candidate can never be activated; a retired version whose newest review rejects it can not be rolled back
- * to.
+ * Records a review. A rejected candidate can never be activated. A rollback cannot return to a retired version whose
+ * newest review rejects it.
  */
 export async function reviewVersion(operator: Operator, input: ReviewInput): Promise<Reviewed> {
   const { verdict, reviewer, note } = input
@@ -59,7 +59,7 @@ export async function reviewVersion(operator: Operator, input: ReviewInput): Pro
   })
 }
 
-/** Under the version's lock: a version is either rejected or being activated, never both. */
+/** Rejects a version under its lock, so that it is never rejected and activated at the same time. */
 async function reject(
   client: Queryable,
   version: { readonly id: string; readonly state: string; readonly knowledge_base: string },

@@ -16,15 +16,17 @@ import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#jobs/cli/operator/wait.ts'
 
 const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
 
-const NOTES = `The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
+const NOTES = `\
+The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
 With openai, the worker needs OPENAI_API_KEY and every passage is sent to OPENAI_BASE_URL.
 
 How the candidate is evaluated:
-  question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the share of the
-                vectors and the decision, and compares with the active version. Use one for whatever is served to others; 20 questions of
-                either kind at least, better hundreds.
-  known items   Without --questions, up to 200 passages are looked up by their own heading and opening words: tells whether the
-                version finds what it holds, not whether it understands questions. The decision is a conservative default.`
+  question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
+                share of the vectors and the decision, and compares with the active version. Use one for whatever is
+                served to others; 20 questions of either kind at least, better hundreds.
+  known items   Without --questions, up to 200 passages are looked up by their own heading and opening words: tells
+                whether the version finds what it holds, not whether it understands questions. The decision is a
+                conservative default.`
 
 export function addBuild(program: Command): void {
   const build = noun(program, 'build', 'candidate versions in the making: start, show, list')

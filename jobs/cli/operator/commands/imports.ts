@@ -24,7 +24,7 @@ function withoutAbsentId<T extends { readonly id?: string | undefined }>({
   return id === undefined ? rest : { ...rest, id }
 }
 
-/** The report as its row holds it. */
+/** Schema of the stored report. */
 const reportSchema = z.object({
   files: z.int(),
   records_read: z.int(),

@@ -39,7 +39,8 @@ export function addJobs(program: Command): void {
           },
           '',
         )
-        return `${counts}\n\n${table(found.failed, { queue: 'queue', id: 'job', failed_at: 'failed', attempts: 'attempts', reason: 'reason' }, 'No job has failed.')}`
+        const columns = { queue: 'queue', id: 'job', failed_at: 'failed', attempts: 'attempts', reason: 'reason' }
+        return `${counts}\n\n${table(found.failed, columns, 'No job has failed.')}`
       })
     },
   })

@@ -31,6 +31,8 @@ const scopes = list
   .optional()
   .transform((value) => (value === undefined ? [RETRIEVAL_SCOPE] : value.filter((scope) => scope !== 'none')))
 
+const OVERLAP = `0 to ${OVERLAP_HOURS_MAX}, default ${OVERLAP_HOURS_DEFAULT}: how long the old key still works`
+
 export function addKeys(program: Command): void {
   const keys = noun(program, 'keys', 'API keys of a client: issue, list, rotate, revoke')
   addIssue(keys)
@@ -101,7 +103,7 @@ function addRotate(keys: Command): void {
     usage: 'rotate <key>',
     summary: 'issue a key like this one and let this one end after an overlap',
     flags: {
-      '--overlap-hours <hours>': `0 to ${OVERLAP_HOURS_MAX}, default ${OVERLAP_HOURS_DEFAULT}: how long the old key still works`,
+      '--overlap-hours <hours>': OVERLAP,
       '--expires-in-days <days>': `1 to ${KEY_DAYS_MAX}, default ${KEY_DAYS_DEFAULT}`,
     },
     notes: `A key is named by the prefix or id that "operator keys list" shows.\n${ONCE}`,

@@ -52,10 +52,11 @@ export function addUsage(program: Command): void {
       const read = await usageReport(operator.database, input.by, from, to, input.rows + 1)
       const [found, truncated] = [read.slice(0, input.rows), read.length > input.rows]
       const span = `${from.toISOString()} to ${to.toISOString()}`
+      const more = truncated ? `\nThere is more than these ${found.length} rows: ask for more with --rows.` : ''
+      const empty = 'The ledger has nothing in this time: widen it with --from and --to.'
       show(
         { from, to, by: input.by, rows: found, truncated },
-        () =>
-          `${span}\n${table(found, { group: input.by, ...COLUMNS }, 'The ledger has nothing in this time: widen it with --from and --to.')}${truncated ? `\nThere is more than these ${found.length} rows: ask for more with --rows.` : ''}`,
+        () => `${span}\n${table(found, { group: input.by, ...COLUMNS }, empty)}${more}`,
       )
     },
   })
