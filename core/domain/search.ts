@@ -116,3 +116,15 @@ export interface NodeStatus {
   readonly queued: number
   readonly queueMax: number
 }
+
+/** A version as a search node is asked to load it. */
+export interface VersionRef {
+  readonly projectionId: string
+  /** SHA-256 of its manifest. */
+  readonly manifestDigest: Uint8Array
+}
+
+export interface PreparedVersion {
+  readonly alreadyLoaded: boolean
+  readonly passages: number
+}

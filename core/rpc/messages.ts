@@ -2,7 +2,14 @@ import { fileURLToPath } from 'node:url'
 import { loadPackageDefinition } from '@grpc/grpc-js'
 import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import type { Filters, FoundPassage, NodeStatus, Ranking, UnsupportedReference } from '#core/domain/search.ts'
+import type {
+  Filters,
+  FoundPassage,
+  NodeStatus,
+  PreparedVersion,
+  Ranking,
+  UnsupportedReference,
+} from '#core/domain/search.ts'
 
 /**
  * The messages of `proto/search/v1/search.proto` as proto-loader gives them: its field names in camel case. Only the two edges
@@ -32,14 +39,7 @@ export interface SearchReply {
   readonly evidence: readonly number[]
   readonly unsupported: readonly UnsupportedReference[]
 }
-export interface PrepareVersionRequest {
-  readonly projectionId: string
-  readonly manifestDigest: Uint8Array
-}
-export interface PrepareVersionReply {
-  readonly alreadyLoaded: boolean
-  readonly passages: number
-}
+export type PrepareVersionReply = PreparedVersion
 export interface ReleaseVersionReply {
   readonly wasLoaded: boolean
 }

@@ -1,25 +1,15 @@
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, Client, ClientUnaryCall, ServiceError as GrpcError } from '@grpc/grpc-js'
-import type { NodeStatus, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { NodeStatus, PreparedVersion, SearchQuery, SearchResult, VersionRef } from '#core/domain/search.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { SearchNodeConstructor, searchNodeService } from './messages.ts'
-import type {
-  PrepareVersionReply,
-  PrepareVersionRequest,
-  ReleaseVersionReply,
-  SearchReply,
-  SearchRequest,
-} from './messages.ts'
+import type { ReleaseVersionReply, SearchReply, SearchRequest } from './messages.ts'
 
 /** One channel to one search node. Every call takes a deadline; a call without one could hang for good. */
 export interface SearchNodeClient {
   readonly address: string
   search(query: SearchQuery, timeoutMs: number, signal?: AbortSignal): Promise<SearchResult>
-  prepareVersion(
-    projection: PrepareVersionRequest,
-    timeoutMs: number,
-    signal?: AbortSignal,
-  ): Promise<PrepareVersionReply>
+  prepareVersion(version: VersionRef, timeoutMs: number, signal?: AbortSignal): Promise<PreparedVersion>
   /** @returns whether the projection was loaded. */
   releaseVersion(projectionId: string, timeoutMs: number): Promise<boolean>
   status(timeoutMs: number): Promise<NodeStatus>
@@ -42,7 +32,7 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
     address,
     search: async (query, timeoutMs, signal) =>
       resultOf(await call<SearchReply>(client, 'Search', searchRequestOf(query), timeoutMs, signal)),
-    prepareVersion: (projection, timeoutMs, signal) => call(client, 'PrepareVersion', projection, timeoutMs, signal),
+    prepareVersion: (version, timeoutMs, signal) => call(client, 'PrepareVersion', version, timeoutMs, signal),
     releaseVersion: async (projectionId, timeoutMs) =>
       (await call<ReleaseVersionReply>(client, 'ReleaseVersion', { projectionId }, timeoutMs)).wasLoaded,
     status: (timeoutMs) => call(client, 'GetStatus', {}, timeoutMs),
