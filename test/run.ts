@@ -128,7 +128,7 @@ function readArguments(): { readonly steps: readonly string[]; readonly filters:
   }
 }
 
-/** Hands the signal on to what runs and lets it clean up; nothing further is started. */
+/** Forwards the signal to the running programs and lets them clean up; starts nothing further. */
 function stopAll(signal: 'SIGINT' | 'SIGTERM'): void {
   stopping = true
   for (const child of running) child.kill(signal)

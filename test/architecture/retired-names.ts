@@ -1,8 +1,8 @@
 import type { Rule, SourceFile } from './source-file.ts'
 
 /**
- * Words that no identifier holds any more, with the term that took their place (GLOSSARY.md). Strings and comments are
- * free: names that are written (queues, SQL, artifacts) and ordinary English stay.
+ * Words that no identifier may hold, with the term that replaces each (GLOSSARY.md). Strings and comments are not
+ * checked: stored names (queues, SQL, artifacts) and ordinary English stay.
  */
 const RETIRED_WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -71,7 +71,7 @@ const RETIRED_FILES: ReadonlyMap<string, string> = new Map(
 )
 /** `core/index/vectors` keeps its heads until the format changes. */
 const DESIGNATORS_FOLDER = 'core/index/references/'
-/** Each of these names says something once; a second file of the name says which it is. */
+/** Each of these file names may be used once; a second file needs a more specific name. */
 const ONE_FILE_EACH: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'mapping.ts': 'jobs/import/mapping.ts',

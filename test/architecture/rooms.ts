@@ -1,7 +1,7 @@
 import { importsOf } from './source-file.ts'
 import type { Rule, SourceFile } from './source-file.ts'
 
-/** What the rooms of core may import, besides themselves: the longest folder that begins a path counts. */
+/** What each folder of core may import, besides itself; the longest folder that is a prefix of the path counts. */
 const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/platform': [],
   'core/index': ['core/platform'],
@@ -27,7 +27,7 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/limits': ['core/platform', 'core/domain', 'core/db'],
 }
 
-/** What ranking may take from the index: how texts are cut into words, what a passage is, how a token is hashed. */
+/** What ranking may import from the index: the splitting of texts into words, the passage record, the token hash. */
 const RANKING_MAY_IMPORT = [
   'core/index/analysis/',
   'core/index/passages/record.ts',
@@ -96,7 +96,7 @@ export const ROOM_RULES: readonly Rule[] = [
   },
 ]
 
-/** Files that import each other in a circle; each circle once, from its first file. */
+/** Import cycles; each cycle once, from its first file. */
 export function importCircles(files: readonly SourceFile[]): readonly string[] {
   const targets = new Map(files.map((file) => [file.path, importsOf(file)]))
   const circles: string[] = []

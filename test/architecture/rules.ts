@@ -6,7 +6,8 @@ import type { Rule, SourceFile } from './source-file.ts'
 const LINES_MAX = 320
 
 /**
- * Top-level folders that a folder may import from, besides itself. The demo starts everything; tests see everything.
+ * Top-level folders that a folder may import from, besides itself. The demo starts all services; tests may import
+ * everything.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],

@@ -9,7 +9,7 @@ export interface SourceFile {
 export interface Rule {
   /** What holds for every file of the project. */
   readonly guarantee: string
-  /** One sentence a breach; none when the file keeps the rule. */
+  /** One sentence per violation; empty if the file keeps the rule. */
   readonly breaches: (file: SourceFile) => readonly string[]
   /** Files that must break the rule. */
   readonly bad: readonly SourceFile[]

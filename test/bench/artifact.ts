@@ -25,10 +25,10 @@ import type { CorpusShape } from './corpus.ts'
 import { streamAt } from './stream.ts'
 import { openSpace } from './vectors.ts'
 
-/** Changes whenever what follows from the seed changes, so that an artifact of an earlier kind is not used again. */
+/** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
 const CORPUS_FORM = '3'
 export const MODEL = 'bench'
-/** Vectors that are drawn as one step: a build that was interrupted goes on after the last whole one. */
+/** Vectors generated in one step; an interrupted build continues after the last complete step. */
 const PART_ROWS = 50_000
 
 export interface ArtifactPlace {
@@ -48,7 +48,7 @@ export interface ArtifactSettings extends CorpusShape {
 }
 
 const figuresSchema = z.strictObject({
-  /** Of the passages' vectors, which stand for an embedding provider's. */
+  /** Of the passages' vectors, which replace those of an embedding provider. */
   draw_seconds: z.number(),
   /** Of the artifact, by the code that every build uses. */
   write_seconds: z.number(),
@@ -89,7 +89,7 @@ export function readBuildFigures(place: ArtifactPlace): BuildFigures | undefined
   return existsSync(file) ? figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined
 }
 
-/** Draws the vectors, writes the artifact, and notes what that took; what an interrupted run finished is taken up. */
+/** Generates the vectors, writes the artifact and records the time; continues an interrupted run. */
 export async function buildArtifact(
   settings: ArtifactSettings,
   onProgress: (stage: string, done: number, total: number) => void,

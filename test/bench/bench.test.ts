@@ -50,7 +50,7 @@ let code: number | null = null
 let output = ''
 let result: z.infer<typeof resultSchema>
 
-/** As small as it can be: speed is not what this is about. */
+/** As small as possible, because the test does not measure speed. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-bench-'))
   const files = [

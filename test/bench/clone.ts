@@ -8,9 +8,9 @@ import { derivedUuid } from '#core/platform/ids.ts'
 import type { BenchArtifact } from './artifact.ts'
 
 /**
- * Another version with the same content, to change to and back: its files are other names of the first one's, its
- * manifest and signature are its own. A search node verifies and opens it as any other; what the system has in its page
- * cache serves both.
+ * Another version with the same content, for activation back and forth. Its files are hard links to the first one's;
+ * its manifest and signature are its own. A search node verifies and opens it like any other. Both share the page
+ * cache.
  */
 export async function cloneOf(artifact: BenchArtifact, privateKeyDer: Buffer): Promise<BenchArtifact> {
   const projectionId = derivedUuid('bench clone projection', artifact.projectionId)

@@ -7,13 +7,13 @@ export interface PostReply {
 }
 
 /**
- * One kept-alive HTTP/1.1 connection, one request at a time. As little as a client can cost, because it shares the
- * cores with what it measures.
+ * One keep-alive HTTP/1.1 connection, one request at a time. It costs little CPU, because it shares the cores with the
+ * measured service.
  */
 export interface Connection {
   /**
-   * @param request head and body as they go over the wire. @throws Error when the connection fails or falls silent; it
-   * is of no use afterwards.
+   * @param request head and body as they go over the wire. @throws Error when the connection fails or times out; it
+   * cannot be used afterwards.
    */
   post(request: Buffer): Promise<PostReply>
   close(): void

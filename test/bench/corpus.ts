@@ -8,7 +8,7 @@ import { streamAt } from './stream.ts'
 import { inventedText } from './text.ts'
 import { drawTopic } from './vectors.ts'
 
-/** The invented corpus: who says what where, without its vectors. Everything follows from the seed. */
+/** The synthetic corpus without its vectors. It is a function of the seed. */
 export interface CorpusShape {
   readonly passages: number
   readonly seed: number
@@ -17,8 +17,8 @@ export interface CorpusShape {
 const PASSAGES_PER_DOCUMENT = 20
 const ON_TOPIC_SHARE = 0.7
 /**
- * Documents whose topic belongs to their subject; the rest are about anything. So filters and neighbourhoods are
- * neither independent nor the same.
+ * Share of documents whose topic belongs to their subject; the rest have any topic. Filters and neighbourhoods are then
+ * neither independent nor identical.
  */
 const OWN_SUBJECT_SHARE = 0.5
 /** Shares of the documents. English in the EU is 22 %; English on one subject of 3.6 % is 1.8 %. */
@@ -130,7 +130,7 @@ interface InventedDocument {
   readonly language: string
   readonly jurisdiction: string
   readonly subject: string
-  /** Most of its passages are about this. */
+  /** The topic of most of its passages. */
   readonly topic: number
   readonly passages: number
 }

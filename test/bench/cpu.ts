@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
 /**
- * CPU time by part of the service, in milliseconds since the parts began. `others` is whatever else the machine did.
+ * CPU time by part of the service, in milliseconds since the parts began. `others` is the rest of the machine's CPU
+ * time.
  */
 export type CpuTimes = Readonly<Record<CpuPart, number>>
 
@@ -100,7 +101,7 @@ function partOf(pid: number): CpuPart {
   return PART_OF_COMMAND.find(([pattern]) => pattern.test(command))?.[1] ?? 'others'
 }
 
-/** All that the machine's cores did: user, nice, system, interrupts. */
+/** Busy time of all cores: user, nice, system, interrupts. */
 function busyMs(): number {
   const [, user, nice, system, , , hard, soft] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '')
     .split(/\s+/)

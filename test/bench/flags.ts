@@ -5,7 +5,7 @@ export interface BenchFlags {
   readonly json: string | undefined
   /** Where to write the result as a page of its own. */
   readonly html: string | undefined
-  /** One size, or several to see what grows. */
+  /** One size, or several to measure growth. */
   readonly passages: readonly number[]
   readonly dimensions: number
   /** Measured time of each cell and path. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { z } from 'zod'
 
-/** What the gateway itself said about its requests. */
+/** Fields of the gateway's log about its requests. */
 export interface GatewayTimes {
   /** Total less the time awaiting caller, Redis, Postgres, provider and search. */
   readonly ownMs: readonly number[]

@@ -6,14 +6,14 @@ import type { Query } from './queries.ts'
 import type { Mode, RawSearch } from './paths.ts'
 import type { NarrowTask, Relation } from './tasks.ts'
 
-/** What a search thread takes while another one searches too. */
+/** Time of a search on one thread while another thread searches too. */
 export interface Latency {
   readonly searches: number
   readonly p50_ms: number
   readonly p99_ms: number
   /**
-   * CPU time of a search, its way to the thread and back included: says more than the clock where other programs run
-   * too.
+   * CPU time of a search including its transfer to the thread and back; less affected by other programs than wall-clock
+   * time.
    */
   readonly cpu_ms: number
 }
@@ -84,7 +84,7 @@ interface Line {
   readonly task: Task
 }
 
-/** With and without the filter by turns, so that whatever else the machine does meets both. */
+/** Alternates between filter and no filter, so that other load on the machine affects both. */
 async function narrowed(
   lines: (...asked: readonly Line[]) => Promise<readonly Latency[]>,
   all: Task,

@@ -122,7 +122,7 @@ async function startProvider(
   return { ...service, baseUrl }
 }
 
-/** What keeps an acknowledged commit through a crash, as the server itself says. @throws Error when anything is off. */
+/** The server's own values of the settings that make an acknowledged commit durable. @throws Error when one is off. */
 export async function assertDurable(owner: Database): Promise<Readonly<Record<string, string>>> {
   const settings: Record<string, string> = {}
   for (const name of ['fsync', 'synchronous_commit', 'full_page_writes']) {

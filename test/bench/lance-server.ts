@@ -8,11 +8,9 @@ import { vectorBlocks } from './artifact.ts'
 import { openRows } from './queries.ts'
 
 /**
- * LanceDB's hybrid query behind a bare Fastify route, over the passages of an artifact. It knows the questions'
- * vectors, so that it waits for no provider.
- *
- *   node test/bench/lance-server.ts <node_modules with LanceDB> <artifact> <folder for its table> <questions.json>
- *   <port>
+ * LanceDB's hybrid query behind a bare Fastify route, over the passages of an artifact. It holds the questions'
+ * vectors, so that no provider is called.
+ * node test/bench/lance-server.ts <node_modules with LanceDB> <artifact> <folder for its table> <questions.json> <port>
  */
 const [modules = '', artifact = '', folder = '', questionsFile = '', port = ''] = process.argv.slice(2)
 

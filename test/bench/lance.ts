@@ -24,7 +24,7 @@ import { aligned } from './table.ts'
 import { compared } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
 
-/** What the peer is; not a dependency of the project, so that nobody installs it who does not measure it. */
+/** The compared package. It is not a dependency of the project; only this measurement installs it. */
 const PACKAGES = ['@lancedb/lancedb@0.39.0', 'apache-arrow@18.1.0'] as const
 const CLIENTS = [8, 32] as const
 const SLICES = 4
@@ -35,7 +35,9 @@ interface Side {
   readonly per_second: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** CPU of all processes on the way and the load generator's, for one answer; null where the system does not tell. */
+  /**
+   * CPU of all processes on the way and the load generator's, for one answer; null where the system does not report it.
+   */
   readonly cpu_ms: number | null
   readonly failed: number
   readonly failure: string | null

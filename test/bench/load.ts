@@ -2,7 +2,7 @@ import type { Selectivity } from './corpus.ts'
 import type { Query } from './queries.ts'
 import type { MeasuredPath } from './paths.ts'
 
-/** What a number of clients saw that each ask one question after the other without a pause. */
+/** Results of a number of clients that each ask one question after the other without a pause. */
 export interface Load {
   readonly answered: number
   readonly failed: number

@@ -41,8 +41,8 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
 }
 
 /**
- * Each size in a process of its own, one after the other; then all of them in one table. @returns 1 if a threshold was missed
- * at any size.
+ * Runs each size in its own process, one after the other; then shows all of them in one table. @returns 1 if a
+ * threshold was missed at any size.
  */
 async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
   const results: BenchResult[] = []

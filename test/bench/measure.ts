@@ -32,7 +32,7 @@ export interface GatewayResult {
   readonly mean_ms: Readonly<Record<string, number>>
   /** From the last reply to the last ledger entry. */
   readonly settled_after_ms: number
-  /** CPU milliseconds per request by part; null where the system does not tell. */
+  /** CPU milliseconds per request by part; null where the system does not report it. */
   readonly cpu_ms: Readonly<Record<string, number>> | null
 }
 
@@ -52,9 +52,9 @@ export interface MeasureOptions {
   readonly onCell: (cell: Cell) => void
 }
 
-/** Paths take turns in slices, so that whatever else the machine does meets all of them. */
+/** Paths alternate in slices, so that other load on the machine affects all of them. */
 const SLICES = 4
-/** Shorter than this a cell measures nothing that slices could share out. */
+/** A cell shorter than this is not divided into slices. */
 const SLICED_FROM_SECONDS = 1
 /**
  * Before each slice, as a share of it; and once before everything, with the most clients, as a share of a cell: V8

@@ -27,7 +27,7 @@ export async function openVersion(
   }
 }
 
-/** Megabytes of a process that are not the page cache's; null where the system does not tell. */
+/** Resident megabytes of a process without the page cache; null where the system does not report it. */
 export function ownMegabytes(pid: number): number | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

@@ -15,7 +15,7 @@ const WIDTH = 960
 const HEIGHT = 320
 const MARGIN = { left: 60, bottom: 48, top: 16 }
 
-/** Every number of a run on one page that needs nothing else: the thresholds, questions a second by path, the table. */
+/** All results of a run on one self-contained page: the thresholds, questions per second by path, the table. */
 export function renderPage(result: BenchResult): string {
   const { passages, dimensions, threads, seconds, at, cells, thresholds, found } = result
   const rows = cells.map((cell) => rowOf(cell, found))

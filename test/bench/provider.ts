@@ -4,10 +4,8 @@ import { z } from 'zod'
 
 /**
  * An OpenAI-compatible embeddings endpoint in a process of its own, which knows the vectors of the benchmark's
- * questions. It costs as little as one can, because it stands for somebody else's machine: replies are made before the
- * first request.
- *
- *   node test/bench/provider.ts <questions.json> <port>
+ * questions. It costs little CPU, because it replaces a remote machine: replies are encoded before the first request.
+ * node test/bench/provider.ts <questions.json> <port>
  */
 const questionsSchema = z.array(z.strictObject({ text: z.string(), vector: z.string() }))
 

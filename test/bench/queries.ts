@@ -8,7 +8,7 @@ import { streamAt } from './stream.ts'
 import { inventedQuestion } from './text.ts'
 import { openSpace } from './vectors.ts'
 
-/** A question and its place in the space: what the provider will say of its text. */
+/** A question and its vector, which the provider returns for its text. */
 export interface Query {
   /** Eight to twelve words of a passage. */
   readonly text: string
@@ -43,7 +43,7 @@ export function openRows({ folder, manifest }: Pick<BenchArtifact, 'folder' | 'm
       const [from = 0, to = 0] = ends
       const line = Buffer.alloc(to - from)
       readSync(lines, line, 0, line.length, from)
-      // As the search itself reads it: the manifest vouches for the line.
+      // Read as the search reads it; the manifest's digest covers the line.
       return JSON.parse(line.toString('utf8')) as PassageRecord
     },
     close: () => files.forEach((file) => closeSync(file)),

@@ -4,7 +4,7 @@ import type { NarrowResult } from './inside.ts'
 import type { BenchResult } from './result.ts'
 import { aligned } from './table.ts'
 
-/** What has to hold up to a million passages on two cores. */
+/** Thresholds for up to a million passages on two cores. */
 const BUILD_SECONDS_MAX = 900
 const BUILD_MEGABYTES_MAX = 6_144
 const OPEN_MS_MAX = 5_000

@@ -8,8 +8,8 @@ const DRAWS = { documents: 1, vectors: 1_024, texts: 512, queries: 1_024 } as co
 const STEP = 0x6d2b_79f5
 
 /**
- * Random numbers of one thing by its number: the same whoever was drawn before it, so that any row can be made on its
- * own. The generator's state grows by a constant with every number, so a stream is a place in the one sequence of 2^32
+ * Random numbers of one thing by its number: independent of earlier draws, so that any row can be generated on its own.
+ * The generator's state grows by a constant with every number, so a stream is an offset in one sequence of 2^32
  * numbers; up to 2,000,000 rows do not overlap.
  */
 export function streamAt(seed: number, part: keyof typeof PARTS, number: number): () => number {

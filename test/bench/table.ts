@@ -68,10 +68,7 @@ export function renderShares(cells: readonly Cell[]): string {
   return lines.join('\n')
 }
 
-/**
- * What the ratio of full to raw comes to when it is taken from CPU time, which other programs touch less than the
- * clock.
- */
+/** The ratio of full to raw by CPU time, which other programs affect less than wall-clock time. */
 function rawShare(cells: readonly Cell[]): string {
   const most = Math.max(...cells.map(({ clients }) => clients))
   const parts = cells
@@ -89,7 +86,7 @@ function rawShare(cells: readonly Cell[]): string {
   return `CPU ms of the raw hybrid search, of those of a request by the full path, ${most} clients: ${parts.join(', ')}`
 }
 
-/** Raw and full do not suffer alike from what else runs: such a measurement is worth repeating. */
+/** Other load affects raw and full differently; such a measurement should be repeated. */
 function othersShare(cells: readonly Cell[]): string {
   const cores = cells.map(({ gateway, paths }) => ((gateway.cpu_ms?.['others'] ?? 0) * paths.full.per_second) / 1_000)
   const mean = cores.reduce((sum, value) => sum + value, 0) / cores.length

@@ -14,7 +14,7 @@ import type { Task } from './exact.ts'
 import { inventQueries } from './queries.ts'
 import type { Query } from './queries.ts'
 
-/** What a filter has to do with the questions asked under it. */
+/** How a filter relates to the questions that are asked under it. */
 export type Relation = 'none' | 'random' | 'keeps' | 'excludes'
 
 export interface NarrowTask extends Task {
@@ -26,8 +26,8 @@ export interface NarrowTask extends Task {
 const QUESTIONS = 1_000
 const AREA_QUESTIONS = 200
 /**
- * Compared with the exact answer, under each filter; fewer where an exact answer reads much, and where nobody looks at
- * the speed.
+ * Questions compared with the exact answer under each filter; fewer where an exact answer is expensive and speed is not
+ * measured.
  */
 const COMPARED = [
   { upToPassages: 5_000, questions: 25 },
@@ -38,7 +38,7 @@ const COMPARED = [
 export interface Tasks {
   /** All questions. */
   readonly queries: readonly Query[]
-  /** Filters by what they let through, and by whether that has to do with the question. */
+  /** Filters by selectivity, and by correlation with the question. */
   readonly narrow: readonly NarrowTask[]
   /** The filters of the throughput table. */
   readonly cells: readonly (Task & { readonly selectivity: Selectivity })[]

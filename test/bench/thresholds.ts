@@ -3,7 +3,7 @@ import type { LedgerState } from './ledger.ts'
 import { isSettled } from './ledger.ts'
 import type { Cell } from './measure.ts'
 
-/** What has to hold, and whether it did. */
+/** A threshold and whether it was met. */
 export interface Threshold {
   readonly name: string
   readonly wanted: string

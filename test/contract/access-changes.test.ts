@@ -28,7 +28,7 @@ async function outcome(caller: Caller): Promise<readonly [number, string]> {
   return outcomeOf(await caller.ask())
 }
 
-/** For `expect.poll`: how the caller fares, until it fares as it should or the bound has passed. */
+/** For `expect.poll`: the caller's outcome, until it is the expected one or the bound has passed. */
 const asked = (caller: Caller) => (): ReturnType<typeof outcome> => outcome(caller)
 const WITHIN = { timeout: EFFECT_MS, interval: 50 }
 
@@ -66,7 +66,7 @@ describe('Keys: changes take effect within 5 s', () => {
   test('revocation, even when the notification of it is lost', async () => {
     const caller = await createCaller()
     expect(await outcome(caller)).toEqual(ANSWERED)
-    // The first request of an organization is a change itself. Once that has been heard of, the next one is remembered.
+    // The first request of an organization is itself a change. After its notification the next read is cached.
     await sleep(SETTLING_MS)
     expect(await outcome(caller)).toEqual(ANSWERED)
     const session = await owner.connect()

@@ -8,7 +8,7 @@ import type { Answer, AskOptions } from '#test/support/http.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
 
-/** Every way in which a key can be no good; the refusals must be the same to the byte, apart from ids. */
+/** Every way in which a key can be invalid; the refusals must be byte-identical except for ids. */
 const FAULTY: Readonly<Record<string, AskOptions>> = {
   'no Authorization header': { key: undefined },
   'an empty Authorization header': { headers: { authorization: '' } },

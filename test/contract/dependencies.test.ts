@@ -96,7 +96,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
         ).status
       }
       for (let n = 0; n < BOUNDS.failedKeysPerAddressPerMinute; n++) expect(await fromFlooding(n)).toBe(401)
-      // What keys there are is known for a few seconds, or until somebody else's test changes them: then once more.
+      // The set of valid keys is cached for a few seconds, or until another test changes it; then the read is repeated.
       const withoutDatabase = async (): Promise<number> => {
         proxies.get('postgres')?.set('pass')
         await expect.poll(() => fromFlooding(0), { timeout: 5_000 }).toBe(401)

@@ -218,7 +218,7 @@ describe('Narrow: profile', () => {
 
 describe('Only verified passages in force are served', () => {
   const everything = { knowledgeBase: MIXED_KNOWLEDGE_BASE, languages: ['en'], jurisdictions: ['XA'] }
-  /** What is found, whatever is decided; never nothing. */
+  /** The passages found, independent of the decision; never empty. */
   async function found(query: string): Promise<readonly Result[]> {
     const caller = await createCaller(everything)
     const { results } = (await caller.ask({ query, profile: await showingProfile(caller), top_k: 5 })).retrieved()

@@ -10,7 +10,7 @@ const RATE_LIMITED = [429, 'RATE_LIMITED']
 const MANY = 1_000_000
 const TINY_SHARE = 0.000_001
 
-/** Marks far away, but for those that are named; a share so small that its floor decides. */
+/** Marks that are never reached, except the given ones; a share so small that the floor applies. */
 function exposure(marks: { readonly corpus?: number; readonly document?: number; readonly run?: number }): object {
   const { corpus = MANY, document = MANY, run = MANY } = marks
   return {
@@ -32,7 +32,7 @@ const QUERIES = [
   'How are conflicts of interest managed?',
 ]
 
-/** Asks different things until something else than a 200 comes back; fails when all are served. */
+/** Sends different queries until a reply is not a 200; fails when all are served. */
 async function askUntilRefused(caller: Caller): Promise<readonly [number, string]> {
   for (const query of QUERIES) {
     const outcome = outcomeOf(await caller.ask({ query }))
@@ -47,7 +47,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
     const refused = await caller.ask()
     expect(windowsOf(refused).day.remaining).toBeGreaterThan(0)
-    // The window has to move on: days, not seconds.
+    // The window must advance by days.
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_400)
   })
 

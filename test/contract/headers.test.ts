@@ -31,8 +31,8 @@ beforeAll(async () => {
 const EVERY = [200, 400, 401, 403, 404, 409, 413, '429 RATE_LIMITED', '429 QUOTA_EXHAUSTED', 503] as const
 const header = (of: number | string, name: string): string | null | undefined => replies.get(of)?.headers.get(name)
 
-// Every reply of every contract test is held against the same rules as it arrives (test/support/reply-rules.ts); these
-// name them.
+// Every reply of every contract test is checked against the same rules (test/support/reply-rules.ts); these tests name
+// the rules.
 describe('Bodies and headers', () => {
   test.each(EVERY)('X-Request-Id equals request_id: %s', (of) => {
     const { request_id: id } = JSON.parse(replies.get(of)?.bytes.toString() ?? '') as { request_id: string }

@@ -30,7 +30,7 @@ async function recount(caller: Caller): Promise<void> {
   )
 }
 
-/** Lets the past of a caller lie further back. */
+/** Moves a caller's past requests further back in time. */
 async function age(caller: Caller, interval: string): Promise<void> {
   await service.owner.query(
     'update reservations set admitted_at = admitted_at - $2::interval, finished_at = finished_at - ' +

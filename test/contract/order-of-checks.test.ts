@@ -11,7 +11,7 @@ interface Draft {
   key: string
   headers: Record<string, string>
   body: Record<string, unknown>
-  /** Last touch on the body's text. */
+  /** Last change of the body's text. */
   write: (json: string) => string
 }
 
@@ -107,7 +107,7 @@ async function send(spoilt: readonly Gate[]): Promise<Answer> {
     body: { query: 'silt', knowledge_base: MIXED_KNOWLEDGE_BASE },
     write: (json) => json,
   }
-  // The later gate first, so that where both touch one thing the earlier has it.
+  // The later gate first, so that the earlier gate wins where both change the same part.
   for (const gate of spoilt.toReversed()) gate.spoil(draft)
   const options: AskOptions = { key: draft.key, headers: draft.headers }
   return ask(baseUrl, draft.write(JSON.stringify(draft.body)), options)

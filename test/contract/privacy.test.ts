@@ -10,10 +10,10 @@ import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { showingProfile } from '#test/support/contract/profiles.ts'
 import { baseUrl, internalUrl, createCaller, service } from '#test/support/contract/service.ts'
 
-/** Words that nothing else holds. They come in a query, in an Idempotency-Key and in an API key. */
+/** Words that occur nowhere else. They are sent in a query, in an Idempotency-Key and in an API key. */
 const MARKER = `quuxmarker${randomBytes(8).toString('hex')}`
 const IDEMPOTENCY_MARKER = `idem-${randomBytes(16).toString('hex')}`
-/** A provision that no corpus has: of a query this comes back, and stays nowhere. */
+/** A provision that no corpus has. A reply returns this part of the query; it is stored nowhere. */
 const PROVISION = Array.from({ length: 3 }, () => randomInt(1_000, 10_000)).join('.')
 let caller: Caller
 let kept: readonly (readonly [string, string])[] = []

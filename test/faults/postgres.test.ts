@@ -16,7 +16,7 @@ const DAY_ALLOWANCE = 100
 
 let service: TestService
 let proxy: FaultProxy
-/** Its way to Postgres leads through the proxy; the job worker's does not. */
+/** It reaches Postgres through the proxy; the job worker does not. */
 let gateway: LocalGateway
 beforeAll(async () => {
   service = await startTestService({ gateways: 0 })
@@ -59,7 +59,7 @@ function served(send: () => Promise<Answer>): Promise<Answer> {
   })
 }
 
-/** What is open past its deadline is the sweeper's; the test does not wait for the deadline itself. */
+/** The sweeper finishes reservations that are open past their deadline; the test does not wait for the deadline. */
 async function passDeadlines(caller: Caller): Promise<void> {
   await service.owner.query(
     "update reservations set deadline_at = now() where entitlement_id = $1 and state = 'open'",
@@ -80,7 +80,7 @@ test.each(FAULTS)(
     proxy.set('pass')
     const left = remaining((await served(send)).headers)
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
-    // What was under way when the line fell silent may still arrive when it is back: it is refunded.
+    // Statements in flight when the connection stalled may still arrive when it recovers; they are refunded.
     await passDeadlines(caller)
     const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
     expect(ledger.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])

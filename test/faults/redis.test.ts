@@ -49,8 +49,8 @@ async function withRedis<T>(work: (client: Redis) => Promise<T>): Promise<T> {
 }
 
 /**
- * A client that has used four of its six requests of the day, one of them still in flight under a concurrency of one;
- * and one that has seen all it may.
+ * A client that has used four of its six requests of the day, one of them in flight under a concurrency of one; and a
+ * client that has reached its exposure limit.
  */
 interface Used {
   readonly caller: Caller
@@ -60,7 +60,7 @@ interface Used {
   readonly held: HeldCall
   readonly inFlight: Promise<Answer>
   readonly left: ReturnType<typeof remaining>
-  /** A client whose request in flight will show it all that it may see. */
+  /** A client whose request in flight will reach its exposure limit. */
   readonly late: Caller
   readonly lateHeld: HeldCall
   readonly lateInFlight: Promise<Answer>
@@ -97,7 +97,7 @@ async function useUp(afterFirst: () => void): Promise<Used> {
   return { caller, exposed, idempotencyKey, original, held, inFlight, left, late, lateHeld, lateInFlight }
 }
 
-/** Everything counts as before, and what is left is admitted, and not one more. */
+/** All counters are as before: exactly the remaining requests are admitted. */
 async function assertAsBefore({
   caller,
   exposed,

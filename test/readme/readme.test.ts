@@ -10,7 +10,7 @@ import { configurationList } from '#test/support/readme/configuration-list.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
-/** Each is run elsewhere: the demo below, the tests by being here, the benchmark (small) by its own test. */
+/** Each is run elsewhere: the demo below, the tests by this run, the benchmark (small) by its own test. */
 const LONG = ['npm run demo', 'npm test', 'npm run bench']
 const START_MS = 120_000
 const SESSION_MS = 120_000

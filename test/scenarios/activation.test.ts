@@ -50,8 +50,8 @@ const versionOf = (answer: Answer | undefined): string | undefined =>
   answer?.status === 200 ? answer.retrieved().version : undefined
 
 /**
- * Waits until the load has seen the version at every gateway, then asserts that it took no longer than it may and that
- * nobody went back.
+ * Waits until the load has seen the version at every gateway, then asserts that this took no longer than the bound and
+ * that no gateway went back.
  */
 async function assertVisible(version: string, sinceMs: number): Promise<void> {
   for (const { baseUrl } of service.gateways) {

@@ -15,7 +15,7 @@ import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { TestProvider } from '#test/support/scenarios/provider.ts'
 import { until } from '#test/support/until.ts'
 
-/** Of a gateway's drain period: long enough for the load to see it. */
+/** Drain period of a gateway; long enough for the load to observe it. */
 const DRAIN_MS = 1_000
 
 let provider: TestProvider

@@ -52,7 +52,7 @@ const prepare = ({ projectionId, manifestDigest }: TestArtifact) =>
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
   client.search(requestOf({ projectionId: artifact.projectionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
 
-/** Pieces that a reader of provisions or words could stumble over, many times over. */
+/** Pieces that could break the reference parser or the analyzer, repeated many times. */
 const PIECES = [
   '§',
   '§§ ',
@@ -125,7 +125,7 @@ test(
 
 interface Ending {
   readonly code: status
-  /** What a caller is told of a failure. */
+  /** The error that a caller receives. */
   readonly told: string
 }
 
@@ -147,7 +147,7 @@ test('no word of a query comes into the log, however the search ends', async () 
     name: 'shortened',
   })
   await prepare(damaged)
-  // Read, not mapped: what lies beyond the new end is an error, which the thread reports.
+  // The file is read, not mapped: a read past the new end is an error, which the thread reports.
   truncateSync(join(damaged.folder, 'passages.jsonl'), 0)
 
   expect((await search({ text, vector })).passages).toHaveLength(5)

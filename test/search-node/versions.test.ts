@@ -12,7 +12,7 @@ const DIGEST = sha256('manifest')
 interface Node {
   readonly versions: Versions
   readonly events: string[]
-  /** Lets the verification that waits go on. */
+  /** Releases the verification that waits. */
   verified(error?: Error): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Whether a process is there, also one that is not a child. */
+/** Whether a process exists, including processes that are not children. */
 export function alive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -36,7 +36,7 @@ export interface Caller {
   /** `client/environment/knowledge base`, as the operator's actions name it. */
   readonly entitlement: string
   readonly entitlementId: string
-  /** A request with this caller's key and knowledge base; fields that are given win. */
+  /** A request with this caller's key and knowledge base; given fields override them. */
   ask(body?: object, options?: AskOptions): Promise<Answer>
   /** The body as it is given: text, bytes, anything that becomes JSON, or none at all. */
   send(body: unknown, options?: AskOptions): Promise<Answer>
@@ -52,7 +52,7 @@ export interface ServiceAccess {
   readonly versionId: string
 }
 
-/** A running service in an operator's and a caller's hands. */
+/** A running service with operator and caller access. */
 export interface ServiceConnection extends ServiceAccess {
   /** Owns the schema: for what a test arranges or inspects beyond the operator's rights. */
   readonly owner: Database

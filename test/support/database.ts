@@ -11,7 +11,7 @@ export interface TestDatabase {
   readonly serviceUrl: string
   /** The rights of the operator's command line. */
   readonly operatorUrl: string
-  /** Disconnects whoever is left and removes the database. */
+  /** Closes the remaining connections and removes the database. */
   drop(): Promise<void>
 }
 

@@ -34,8 +34,8 @@ const TIMEOUT_MS = 25_000
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
 /**
- * One request over HTTP. A string or bytes are sent as they are, anything else as JSON; undefined sends no body.
- * Whatever comes back is held against the rules of every reply.
+ * One request over HTTP. A string or bytes are sent as they are, anything else as JSON; undefined sends no body. Every
+ * reply is checked against the rules of all replies.
  * @throws when the reply breaks one.
  */
 export async function ask(baseUrl: string, body: unknown, options: AskOptions = {}): Promise<Answer> {
@@ -111,7 +111,7 @@ function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOption
   )
 }
 
-/** Sends bytes as they are and returns everything that comes back until the other side closes or falls silent. */
+/** Sends bytes as they are and returns everything that comes back until the other side closes or times out. */
 export function sendRaw(baseUrl: string, bytes: string | Uint8Array, silenceMs = 1_000): Promise<string> {
   const { hostname, port } = new URL(baseUrl)
   return new Promise((resolve) => {
@@ -125,7 +125,7 @@ export function sendRaw(baseUrl: string, bytes: string | Uint8Array, silenceMs =
   })
 }
 
-/** The first HTTP reply in what came back raw, held against the rules of every reply. */
+/** The first HTTP reply in what came back raw, checked against the rules of all replies. */
 export function readRaw(received: string): {
   readonly status: number
   readonly headers: Headers

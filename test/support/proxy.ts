@@ -2,8 +2,8 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
 /**
- * pass: bytes flow. stall: connections stay up and nothing flows any more. cut: every connection is reset, new ones
- * too.
+ * pass: bytes are forwarded. stall: connections stay open, but nothing is forwarded. cut: every connection is reset,
+ * including new ones.
  */
 type Mode = 'pass' | 'stall' | 'cut'
 
@@ -65,7 +65,7 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
       seen()
       return
     }
-    // The server's answer shows that it did what it was told; the answer itself goes nowhere.
+    // The server's answer shows that it executed the command; the answer is discarded.
     server.removeAllListeners('data')
     server.write(chunk)
     server.once('data', () => {

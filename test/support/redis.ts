@@ -15,7 +15,7 @@ export interface TestRedis {
   /** A logical database of this Redis that no other test file uses. */
   readonly url: string
   flush(): Promise<void>
-  /** Empties the database and hands it back. */
+  /** Empties the database and releases it. */
   release(): Promise<void>
 }
 

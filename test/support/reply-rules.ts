@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 
 /**
- * What holds for every reply of the public port, written down from the contract a second time: nothing here is taken
- * from the catalogue it checks.
+ * The rules of every reply of the public port, written from the contract independently of the catalogue that they
+ * check.
  */
 
 /** The contract's error table: status, code, whether a caller may retry. */

@@ -16,7 +16,7 @@ export const BROKEN_RERANKERS = [
   'text-scores',
   'echo',
 ] as const
-/** Scores the texts so that the order is turned round. */
+/** Scores the texts in reverse order. */
 export const REVERSING = 'reversing'
 
 /** A re-ranking endpoint of the common shape over real HTTP. */

@@ -126,7 +126,10 @@ interface Processes {
   readonly jobs: LocalService
 }
 
-/** All at once: a gateway is ready only when a search node answers, and nobody waits for anybody else. */
+/**
+ * Starts all processes at once: a gateway becomes ready when a search node answers, and no process waits for another to
+ * start.
+ */
 async function startProcesses(
   settings: StackSettings,
   options: ServiceOptions,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const EVERY_MS = 25
 
 /**
- * Asks again and again until the answer is something, and returns it.
+ * Polls until the answer is neither undefined nor false, and returns it.
  * @throws Error naming what was waited for.
  */
 export async function until<T>(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { groupCommit } from '#core/platform/group-commit.ts'
 
-/** Doubles numbers; each run ends when it is let go. */
+/** Doubles numbers; each run ends when the test releases it. */
 function createDoubling(): {
   readonly runs: number[][]
   readonly release: () => void

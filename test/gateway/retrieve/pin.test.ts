@@ -22,7 +22,7 @@ test('only a pinned request can be searched, and only pin makes one', () => {
   expectTypeOf(search).parameter(2).toEqualTypeOf<PinnedRequest>()
   const pinned = pin(access, entitlement, narrowed, request, new Date())
   expectTypeOf(pinned).toEqualTypeOf<PinnedRequest>()
-  // @ts-expect-error a copy of all its facts is no pinned request: the mark is not for others to set
+  // @ts-expect-error a copy of all fields is no pinned request, because only `pin` sets the brand
   const forged: PinnedRequest = { ...request, ...pinned.limits, query: 'capital', topK: 5 }
   expect(forged).not.toBe(pinned)
 })

@@ -47,7 +47,7 @@ async function shown(): Promise<Shown> {
   return rows[0] ?? { active: null, previous: null, states: {}, audited: 0 }
 }
 
-/** The tests tell one story: nothing active, first, second, back to first. */
+/** The tests run in sequence: nothing active, first, second, back to first. */
 describe('an activation', () => {
   test('is refused without a review, and says to review first', async () => {
     expect(await run(activation, first, null)).toMatchObject({

@@ -18,8 +18,8 @@ const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
 const buildId = derivedUuid('build', 'fixed digest')
 
 /**
- * See test/core: a digest that changes without a change of format is a fault. Here from the captured sources on:
- * import, ids, order, vectors, index.
+ * See test/core: a digest that changes without a change of format is a fault. This test starts from the captured
+ * sources: import, ids, order, vectors, index.
  */
 test('the same sources, build and embedder give the same bytes as ever', async () => {
   const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))

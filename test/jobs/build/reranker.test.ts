@@ -30,7 +30,7 @@ const plaintext = {
   SEARCH_PLAINTEXT: 'refuse',
 } as const
 
-/** Two provisions on every trade, alike to words and vectors; people mean the one that lasts twelve years. */
+/** Two provisions on every trade, with equal lexical and dense scores; the one that lasts twelve years is relevant. */
 const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel'] as const
 const TRADES = Array.from(
   { length: 60 },
@@ -78,7 +78,7 @@ let questions: string
 beforeAll(async () => {
   harness = await startJobsHarness()
   nodes = openSearchNodeClients([harness.searchNode], plaintext)
-  // Knows what is wanted.
+  // Prefers the relevant provisions.
   endpoint = await startRerankEndpoint((_, documents) => documents.map((document) => Number(document.includes(WANTED))))
   knowledgeBaseId = await harness.createKnowledgeBase()
   importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))

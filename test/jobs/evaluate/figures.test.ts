@@ -6,7 +6,7 @@ import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import type { Outcome } from '#jobs/evaluate/outcomes.ts'
 import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
 
-/** The logistic of the window's coverage. */
+/** The logistic function of the window's coverage. */
 const calibration: Calibration = {
   ...DEFAULT_CALIBRATION,
   features: ['window_coverage'],

@@ -163,7 +163,7 @@ describe('what speaks for the list', () => {
   })
 
   test('does not depend on how many passages are asked for', async () => {
-    // Words of more passages than are looked at closely.
+    // Words of more passages than are rescored.
     const text = Array.from({ length: 120 }, (_, n) => ownWord(n)).join(' ')
     for (const asked of [...questions(5), ...questions(2).map(({ vector }) => ({ text, vector }))])
       for (const limit of [10, 75])

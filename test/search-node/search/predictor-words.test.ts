@@ -25,7 +25,7 @@ function wordsOf(forward: ForwardReader, rows: number): readonly RowWords[] {
   return Array.from({ length: rows }, (_, row) => forward.read(row, row).words(row).slice())
 }
 
-/** What is measured of all rows of a corpus. */
+/** The predictors of all rows of a corpus. */
 function measured(measure: Measure, query: string, texts: readonly string[]): number | undefined {
   const corpus = texts.map((text) => said(text))
   return withForward(corpus, ({ forward, ask }) => measure(ask(query), wordsOf(forward, corpus.length)))

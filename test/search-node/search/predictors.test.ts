@@ -22,7 +22,7 @@ function featuresOf(list: readonly number[]): Features {
   return Object.fromEntries(PREDICTORS.map((name, at) => [name, list[at] ?? Number.NaN])) as Features
 }
 
-/** Features of a list over passages that all say "anchor ballast", two a document; what is given wins. */
+/** Features of a list over passages that all say "anchor ballast", two a document; given fields override it. */
 function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast'): Features {
   const corpus = Array.from({ length: 12 }, () => said('anchor ballast'))
   return withForward(corpus, ({ forward, ask }) => {

@@ -18,7 +18,7 @@ function contextWindow(
 
 const everyRow = (corpus: readonly unknown[]): Uint32Array => Uint32Array.from(corpus.keys())
 
-/** The formula as decision 0008 states it, from the texts alone. */
+/** The formula of decision 0008, computed from the texts alone. */
 function naiveScores(
   corpus: readonly ForwardPassage[],
   { words, pairs, pairsWeight }: Question,

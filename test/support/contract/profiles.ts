@@ -16,9 +16,9 @@ export async function addProfile(knowledgeBase: string, parameters: object, thre
 }
 
 /**
- * The active profile with a threshold of 0 and what is given: whatever passages remain are shown, so that a test sees
- * what was searched and not what was decided. To be made before the caller's first request: gateways keep for some
- * seconds what a key may do.
+ * The active profile with a threshold of 0 and the given parameters. All remaining passages are shown, so a test sees
+ * the search without the decision. It must be created before the caller's first request, because gateways cache access
+ * for some seconds.
  */
 export async function showingProfile(caller: Caller, parameters: object = {}): Promise<string> {
   const id = await addProfile(caller.entitlement.split('/').at(-1) ?? '', parameters, 0)

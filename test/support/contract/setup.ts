@@ -24,7 +24,7 @@ declare module 'vitest' {
 const PROVIDER_TIMEOUT_MS = 2_000
 const RERANKER_TIMEOUT_MS = 1_000
 
-/** One service for all contract tests: each makes callers of its own, so they do not meet. */
+/** One service for all contract tests; each test creates its own callers, so tests are independent. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const provider = await startProvider()
   const reranker = await startRerankEndpoint()

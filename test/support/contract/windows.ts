@@ -25,7 +25,7 @@ export function windowsOf({ headers }: Answer): Windows {
   return { minute: one('minute'), day: one('day'), month: one('month') }
 }
 
-/** Status and error code, or the decision of a 200: an exchange in two words. */
+/** Status and error code, or the decision of a 200. */
 export function outcomeOf(answer: Answer): readonly [number, string] {
   return [answer.status, answer.status === 200 ? answer.retrieved().abstention.decision : answer.error().error.code]
 }

@@ -6,7 +6,7 @@ const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive']
 
 /**
  * Everything a caller sees of a reply, status line, headers and bytes, with each UUID replaced: two of these are equal
- * exactly when nothing can be told from them.
+ * exactly when a caller cannot distinguish the replies.
  */
 export function withoutIds({ status, headers, bytes }: Answer): string {
   const lines = [...headers]

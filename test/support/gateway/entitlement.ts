@@ -3,7 +3,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
 
-/** An entitlement to an invented knowledge base under the default plan; what is given wins. */
+/** An entitlement to an invented knowledge base under the default plan; given fields override it. */
 export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): ActiveEntitlement {
   const profile: ActiveEntitlement['active_profile'] = {
     id: randomUUID(),

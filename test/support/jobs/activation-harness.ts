@@ -30,7 +30,7 @@ export interface ActivationHarness {
 
 export async function startActivationHarness(): Promise<ActivationHarness> {
   const harness = await startJobsHarness()
-  // The second address answers nobody: a node that is away.
+  // Nothing listens at the second address: a node that is down.
   const nodes = openSearchNodeClients([harness.searchNode, '127.0.0.1:9'], plaintext)
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await harness.importFolder(knowledgeBaseId, smallSource)

@@ -6,7 +6,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 
-/** A question that asks for the record `${id}-answer`; what is given wins. */
+/** A question that asks for the record `${id}-answer`; given fields override it. */
 export function judged(id: string, change: Partial<QueryWithQrels> = {}): QueryWithQrels {
   return {
     id,

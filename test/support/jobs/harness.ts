@@ -21,7 +21,7 @@ import { testSecrets } from '#test/support/secrets.ts'
 
 export const silent = createLog('test', 'silent')
 export const demoCorpus = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/', import.meta.url))
-/** One of its documents: what tests build that do not look at what was built. */
+/** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
 
 /** A database, an artifact store and one search node: what builds and activations need. */

@@ -13,7 +13,7 @@ const system = z.strictObject({
   ci: z.record(z.enum(metrics), interval),
 })
 
-/** What others read from `--json`: these names and nothing else. */
+/** The public fields of `--json`; no other fields are allowed. */
 export const publishedFigures = z.strictObject({
   dataset: z.string(),
   passages: z.int().positive(),

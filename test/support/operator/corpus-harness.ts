@@ -87,7 +87,7 @@ export async function importOne(harness: CorpusHarness, name: string): Promise<s
   return imported.id
 }
 
-/** Stands in for the job worker: moves a row as the service role would. @returns the id of the version. */
+/** Replaces the job worker: changes a row as the service role would. @returns the id of the version. */
 export async function finishBuild(harness: CorpusHarness, id: string, passed: boolean, worse = false): Promise<string> {
   const [version, projection] = [randomUUID(), randomUUID()]
   await harness.owner.query(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '#test/support/http.ts'
 import type { Caller } from '#test/support/service.ts'
 
-/** One request of the load, and what came of it. */
+/** One request of the load and its outcome. */
 export interface Sent {
   readonly baseUrl: string
   readonly sentMs: number
@@ -21,7 +21,7 @@ const SENT_MAX = 20_000
 
 /**
  * Callers that ask one after the other with a pause, each at its gateway, until told to stop. A gateway that refused or
- * was not there is asked no more.
+ * was unreachable is not asked again.
  */
 export function startLoad(
   caller: Caller,

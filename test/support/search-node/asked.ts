@@ -2,7 +2,7 @@ import type { CallLimits } from '#search-node/call-limits.ts'
 import type { Filters, Ranking, SearchQuery } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/pipeline.ts'
 
-/** A search that nobody waits for. */
+/** No deadline and no abort. */
 export const UNLIMITED: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 /** Everything that test corpora hold, whenever it is in force. */
@@ -16,7 +16,7 @@ export const EVERYTHING: Filters = {
   documents: [],
 }
 
-/** Words and vectors count alike; every revision and every passage of a document is shown. */
+/** Words and vectors have equal weight; every revision and every passage of a document is shown. */
 export const RANKING: Ranking = {
   rowsScoredMin: 64,
   fusion: 'weighted',

@@ -60,7 +60,7 @@ export interface Opened {
   readonly ask: (text: string, languages?: readonly string[]) => Question
 }
 
-/** Writes what a closer look needs of a corpus to a folder that is gone after `use`. */
+/** Writes what rescoring needs of a corpus to a folder that is removed after `use`. */
 export function withForward<Result>(
   corpus: readonly ForwardPassage[],
   use: (opened: Opened, folder: string) => Result,
@@ -94,7 +94,7 @@ function lexicalOf(corpus: readonly Passage[], folder: string): LexicalReader {
 
 const WORDS = ['anchor', 'ballast', 'cargo', 'dredge', 'embargo', 'ferries', 'the', '33(1)', 'Hafen', 'und'] as const
 
-/** Few words, so that they meet again. */
+/** Few words, so that they repeat. */
 export const anyText = fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join(' '))
 
 export const anyCorpus: fc.Arbitrary<readonly ForwardPassage[]> = fc.array(

@@ -4,7 +4,7 @@ export interface HeldWorker {
   readonly worker: ScoringWorker
   /** What the thread was given, in order. */
   readonly started: readonly string[]
-  /** Lets the task that runs end. */
+  /** Ends the running task. */
   finish(): void
 }
 

@@ -21,7 +21,7 @@ export function indexed(corpus: readonly Passage[]): LexicalFiles {
   return writer.finish()
 }
 
-/** Writes the index of a corpus to a folder that is gone after `use`. */
+/** Writes the index of a corpus to a folder that is removed after `use`. */
 export function withIndex<Result>(
   corpus: readonly Passage[],
   use: (index: LexicalReader, folder: string) => Result,
@@ -46,7 +46,7 @@ export function writeIndex(folder: string, { description, terms, postings }: Lex
   writeFileSync(join(folder, 'lexical.postings'), Buffer.concat([...postings]))
 }
 
-/** How often a word occurs in a row, weighted and evened out by length as BM25F has it, from the texts alone. */
+/** Frequency of a word in a row, weighted and normalised by length as in BM25F, from the texts alone. */
 function naiveFrequencies(corpus: readonly Passage[]): (word: string) => number[] {
   const rows = corpus.map(({ language, heading, text }) => ({
     language,

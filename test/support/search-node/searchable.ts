@@ -16,7 +16,7 @@ export interface Searchable {
   readonly mapping: IndexReader
   /** Searches as a scoring thread does; see `inputOf`. */
   ask(change: Partial<SearchInput>): Promise<SearchResult>
-  /** Afterwards nothing of it is left. */
+  /** Closes the index and removes its files. */
   close(): void
 }
 

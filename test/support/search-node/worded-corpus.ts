@@ -6,8 +6,8 @@ const TOPIC_WORDS = 12
 const COMMON_WORDS = 400
 
 /**
- * Invented words, none of which is another's stem or a function word: letters only, so that no provision is read into
- * them.
+ * Invented words, none of which is another's stem or a function word: letters only, so that none is parsed as a
+ * reference.
  */
 function wordOf(kind: string, number: number): string {
   const syllables = ['ba', 'do', 'ki', 'lu', 'mo', 'na', 'pu', 'ro', 'ti', 'vu']
@@ -26,7 +26,7 @@ export function questionOn(topic: number, random: () => number): string {
   ).join(' ')
 }
 
-/** Rows whose words go with their vectors: passages of one cluster are about one topic. */
+/** Rows whose words correlate with their vectors: passages of one cluster share a topic. */
 export function wordedRows({ traits = () => ({}), ...options }: TestCorpusOptions): ArtifactRow[] {
   const random = seededRandom(options.seed + 1)
   return testRows({

@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Of the server itself: while the cluster is made, a negative number stands there. */
+/** The server's pid; negative while the cluster is initialised. */
 async function postmasterOf(dataDir: string): Promise<number> {
   const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid')
   for (;;) {

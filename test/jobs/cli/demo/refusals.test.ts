@@ -58,7 +58,7 @@ test('a port that is taken is refused in one sentence before anything is started
     const [code] = await once(child, 'close')
     expect([code, Buffer.concat(said).toString().trim()]).toEqual([
       1,
-      `Port ${port} is taken, or not for this account: choose another with --port.`,
+      `Port ${port} is taken, or this account may not use it: choose another with --port.`,
     ])
     expect(existsSync(dataDir)).toBe(false)
   } finally {

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-/** Stands in for the job worker. */
+/** Replaces the job worker. */
 async function finishActivation(id: string): Promise<void> {
   await harness.owner.query(
     `insert into active_versions (knowledge_base_id, version_id, profile_id)

@@ -10,7 +10,7 @@ test.each([
   [
     'EROFS',
     '/store/snapshots',
-    '/store/snapshots lies where nothing can be written: point ARTIFACT_STORE to a place that can be written to.',
+    '/store/snapshots is on a read-only file system: point ARTIFACT_STORE to a writable one.',
   ],
   [
     'ENOSPC',

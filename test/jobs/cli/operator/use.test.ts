@@ -132,13 +132,13 @@ describe('usage report', () => {
   test('a report that shows only a part says so', async () => {
     const span = ['--from', '2026-03-01', '--to', '2026-04-01', '--by', 'day', '--rows', '1']
     const { stdout } = await harness.cli.run('usage', 'report', ...span)
-    expect(stdout).toContain('There is more than these 1 rows: ask for more with --rows.')
+    expect(stdout).toContain('There are more rows than these 1: ask for more with --rows.')
     expect(await harness.cli.json('usage', 'report', ...span)).toMatchObject({ truncated: true, rows: [{}] })
   })
 
   test('an empty time is refused', async () => {
     const { code, stderr } = await harness.cli.run('usage', 'report', '--from', '2026-03-02', '--to', '2026-03-02')
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'The time is empty: give a --from that lies before --to.\n' })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'The time span is empty: give a --from before --to.\n' })
   })
 })
 

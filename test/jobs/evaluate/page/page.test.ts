@@ -45,7 +45,7 @@ function hostile(report: EvaluationReport): EvaluationReport {
   }
 }
 
-/** Nothing could be measured, or everything stands at an edge. */
+/** Nothing could be measured, or every value is at an end of its scale. */
 const edge: EvaluationReport = {
   ...FULL_REPORT,
   abstention: {

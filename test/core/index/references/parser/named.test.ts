@@ -109,7 +109,7 @@ describe('acts of the corpus', () => {
   })
 })
 
-/** Pieces of references and of prose, glued and apart, so that arbitrary texts come near the grammar. */
+/** Pieces of references and of prose, joined and separate, so that random texts resemble the grammar. */
 const NEARLY_LEGAL = fc
   .array(
     fc.oneof(
@@ -208,7 +208,7 @@ describe('on any text', () => {
       }
       const [short, long] = [timeMs(2_000), timeMs(32_000)]
       expect(short, piece).toBeLessThan(100)
-      // Sixteen times the text: a square would take 256 times as long.
+      // Sixteen times the text: quadratic time would take 256 times as long.
       expect(long, piece).toBeLessThan(Math.max(short, 1) * 80)
     }
   })

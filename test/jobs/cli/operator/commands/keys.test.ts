@@ -116,7 +116,9 @@ test('a key is refused to a client without an entitlement in that environment', 
 })
 
 test.each([0, 731, 1.5, Number.NaN])('a life of %d days is refused', async (expiresInDays) => {
-  await expect(issue({ expiresInDays })).rejects.toThrow('A key lives 1 to 730 whole days: choose an expiry within.')
+  await expect(issue({ expiresInDays })).rejects.toThrow(
+    'A key is valid for 1 to 730 whole days: choose an expiry in this range.',
+  )
 })
 
 test('a scope of another shape is refused', async () => {

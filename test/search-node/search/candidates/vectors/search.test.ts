@@ -191,7 +191,7 @@ describe('a version that is divided into cells', () => {
   })
 })
 
-/** Vectors as models make them: most of what tells them apart lies in few directions, which are no axes. */
+/** Vectors as embedding models produce them: most variance lies in few directions that are not axes. */
 function lowRank(random: () => number, dimensions: number, clusters: number): (cluster: number) => Float32Array {
   const rank = 24
   const gaussian = (): number => Array.from({ length: 6 }, random).reduce((sum, value) => sum + value - 0.5, 0)
