@@ -32,7 +32,7 @@ const entitlementSchema = z.object({
   limits: planLimitsSchema,
   /** null while the knowledge base has no active version. */
   active_profile: profileSchema.nullable(),
-  /** Profiles that the entitlement names, of this knowledge base. */
+  /** Profiles of this knowledge base that the entitlement names. */
   profiles: z.array(profileSchema),
 })
 export type Entitlement = z.infer<typeof entitlementSchema>
@@ -49,7 +49,7 @@ const accessSchema = z.object({
   fingerprint_epoch: z.number().nullable(),
   fingerprint_wrapped: z.instanceof(Buffer).nullable(),
 })
-/** Everything one API key can reach, as one read of the database saw it. */
+/** Everything that one API key may access, as one statement read it. */
 export type Access = z.infer<typeof accessSchema>
 
 const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_id', j.id, 'passages', v.passages,
@@ -57,8 +57,8 @@ const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_i
   'embedding', j.embedding, 'parameters', p.parameters, 'signal', p.signal, 'threshold', p.threshold)`
 
 /**
- * One read, one snapshot: key, client, organization, entitlements with plan and profiles, and the fingerprint key
- * cannot contradict each other.
+ * One statement reads one snapshot. Key, client, organization, entitlements with plan and profiles, and the fingerprint
+ * key are therefore consistent.
  */
 const READ_ACCESS = `
   select k.id as api_key_id, k.client_id, c.organization_id, k.environment, k.scopes, k.expires_at, k.revoked_at,
@@ -86,19 +86,22 @@ const READ_ACCESS = `
     order by epoch desc limit 1) as f on true
   where k.digest = any($1)`
 
-/** Keys that could still be valid; read at most every few seconds, and only while an address floods. */
+/**
+ * Keys that may still be valid. They are read at most every few seconds, and only while an address sends too many
+ * invalid keys.
+ */
 const VALID_DIGESTS = `
   select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2`
 
 /** The triggers of the access tables notify on this channel; it carries no payload. */
 const LISTEN = 'listen access_changed'
 
-/** @param connection that stays open: each notification on it means that some access changed. */
+/** @param connection stays open; each notification on it means that some access changed. */
 export async function listenForAccessChanges(connection: Queryable): Promise<void> {
   await connection.query(LISTEN)
 }
 
-/** @param digests of one key, under each pepper in use. */
+/** @param digests of one key, one for each pepper in use. */
 export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
   const { rows } = await database.query({ name: 'read-access', text: READ_ACCESS, values: [digests] })
   return rows.length === 0 ? undefined : accessSchema.parse(rows[0])

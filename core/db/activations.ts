@@ -22,7 +22,7 @@ export interface NewActivation {
   readonly id: string
   readonly knowledgeBaseId: string
   readonly versionId: string
-  /** The active version this was asked against; null when none was active. */
+  /** The active version at the time of the request; null if none was active. */
   readonly expectedVersionId: string | null
   readonly kind: (typeof ACTIVATION_KINDS)[number]
   readonly actor: string
@@ -54,7 +54,7 @@ export async function readActivation(database: Queryable, id: string): Promise<A
   return rows[0] === undefined ? undefined : activationSchema.parse(rows[0])
 }
 
-/** The row lock makes a second run of the same activation wait, and then see that it is finished. */
+/** The row lock makes a second run of the same activation wait. It then sees that the activation is finished. */
 const LOCK = `${READ} for update`
 
 export async function lockActivation(client: Queryable, id: string): Promise<ActivationRow | undefined> {
@@ -62,12 +62,12 @@ export async function lockActivation(client: Queryable, id: string): Promise<Act
   return rows[0] === undefined ? undefined : activationSchema.parse(rows[0])
 }
 
-/** The first activation of a knowledge base: loses against any pointer that is there. */
+/** The first activation of a knowledge base. It changes nothing if a pointer exists. */
 const FIRST_POINTER = `
 insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)
 on conflict (knowledge_base_id) do nothing`
 
-/** Compare-and-set on the predecessor that the activation was asked against. */
+/** Compare-and-set on the expected predecessor. */
 const MOVE_POINTER = `
 update active_versions set version_id = $2, profile_id = $3, previous_version_id = version_id, activated_at = now()
 where knowledge_base_id = $1 and version_id = $4`
@@ -83,8 +83,7 @@ export async function movePointer(client: Queryable, activation: ActivationRow, 
 }
 
 /**
- * Retired means once active, and when a version was made never changes: a rollback, however often repeated, only goes
- * back.
+ * A retired version was once active, and its creation time never changes. Repeated rollbacks therefore only go back.
  */
 const EARLIER_VERSION = `
 select e.id
@@ -96,8 +95,8 @@ order by (e.id = a.previous_version_id) is true desc, e.created_at desc, e.id
 limit 1`
 
 /**
- * @returns of the versions of the same knowledge base that were made before this active one and were active once the
- * one it replaced, or else the newest.
+ * @returns the version that this active one replaced, else the newest that was once active. Only older versions of the
+ * same knowledge base count.
  */
 export async function earlierVersion(database: Queryable, versionId: string): Promise<string | undefined> {
   const { rows } = await database.query(EARLIER_VERSION, [versionId])
@@ -105,8 +104,8 @@ export async function earlierVersion(database: Queryable, versionId: string): Pr
 }
 
 /**
- * Taken before a version is judged, so that a review and an activation of it take turns and the later sees what the
- * earlier decided. It does not hold off rows that only refer to the version.
+ * Taken before a review or an activation of a version, so that the two run in sequence and the later sees the earlier
+ * decision. It does not block rows that only reference the version.
  */
 const LOCK_VERSION = 'select id from corpus_versions where id = $1 for no key update'
 
@@ -114,7 +113,7 @@ export async function lockVersion(client: Queryable, versionId: string): Promise
   await client.query(LOCK_VERSION, [versionId])
 }
 
-/** A state changes only from the state it was seen in. */
+/** A state changes only from the state that was read. */
 const SET_VERSION_STATE = 'update corpus_versions set state = $3 where id = $1 and state = $2'
 
 export async function setVersionState(
@@ -129,7 +128,7 @@ export async function setVersionState(
 
 const FINISH = "update activations set state = $2, message = $3, finished_at = now() where id = $1 and state = 'queued'"
 
-/** @returns false when it was finished already; that outcome stands. */
+/** @returns false if it is already finished; the earlier outcome remains. */
 export async function finishActivation(
   client: Queryable,
   id: string,
@@ -151,13 +150,13 @@ export async function queuedActivations(database: Queryable, limit: number): Pro
 }
 
 /**
- * Between loading a version and making it active nobody may release it: activations share this lock, a release needs it
- * alone.
+ * Between the loading of a version and its activation no release may happen. Activations share this lock; a release
+ * needs it exclusively.
  */
 const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of projections', 0))"
 const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of projections', 0)) as alone"
 
-/** Loading takes longer than any other transaction may be idle. */
+/** Loading takes longer than the idle time-out of other transactions. */
 const ALLOW_LOADING = `set local idle_in_transaction_session_timeout = ${BOUNDS.activationTimeoutMs}`
 
 export async function holdOffReleases(client: Queryable): Promise<void> {
@@ -165,7 +164,7 @@ export async function holdOffReleases(client: Queryable): Promise<void> {
   await client.query(HOLD_OFF_RELEASES)
 }
 
-/** @returns false while an activation is under way. Held until the transaction ends. */
+/** @returns false while an activation runs. The lock is held until the transaction ends. */
 export async function mayRelease(client: Queryable): Promise<boolean> {
   const { rows } = await client.query(TRY_RELEASES)
   return z.object({ alone: z.boolean() }).parse(rows[0]).alone

@@ -16,7 +16,7 @@ const keyRow = z.object({
   expires_at: z.date(),
   revoked_at: z.date().nullable(),
 })
-/** A key as lists show it: never its digest. */
+/** A key as lists show it, without its digest. */
 export type KeyRow = z.infer<typeof keyRow>
 
 export interface NewKey {
@@ -39,7 +39,7 @@ const KEYS = `
     y.created_at, y.expires_at, y.revoked_at
   from api_keys y join clients c on c.id = y.client_id join organizations o on o.id = c.organization_id`
 
-/** The database's clock alone decides when a key ends. */
+/** Only the clock of the database determines when a key expires. */
 const INSERT = `
   insert into api_keys (id, client_id, environment, digest, pepper, prefix, scopes, expires_at)
   values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
@@ -47,7 +47,7 @@ const INSERT = `
 const LIST = `${KEYS} where ($1::uuid is null or y.client_id = $1) order by o.name, c.name, y.created_at desc limit $2`
 /** By UUID or display prefix, which is short and may belong to several keys. */
 const FIND = `${KEYS} where y.id::text = lower($1) or y.prefix = $1 limit 2`
-/** Only ever shortens a key's life. */
+/** Only shortens the lifetime of a key. */
 const EXPIRE =
   'update api_keys set expires_at = least(expires_at, now() + make_interval(secs => $2)) where id = ' +
   '$1 returning expires_at'
@@ -81,12 +81,15 @@ export async function findKeys(database: Queryable, prefixOrId: string): Promise
   return z.array(keyRow).parse((await database.query(FIND, [prefixOrId])).rows)
 }
 
-/** Ends a key `seconds` from now, or when it would have ended anyway. @returns when that is. */
+/**
+ * Expires a key in `seconds`, or earlier if it expires earlier anyway.
+ * @returns the time of expiry.
+ */
 export async function expireKey(database: Queryable, id: string, seconds: number): Promise<Date> {
   return expiry.parse((await database.query(EXPIRE, [id, seconds])).rows[0]).expires_at
 }
 
-/** @returns false when it was revoked before. */
+/** @returns false if it is already revoked. */
 export async function revokeKey(database: Queryable, id: string): Promise<boolean> {
   return (await database.query(REVOKE, [id])).rowCount === 1
 }

@@ -1,14 +1,12 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-/**
- * What somebody did. The roles of services and operator may append and read; nobody but the owner may change or delete.
- */
+/** A recorded action. The roles of services and operator may append and read; only the owner may change or delete. */
 export interface AuditEntry {
   readonly actor: string
   /** `noun.verb`, e.g. `key.revoke`. */
   readonly action: string
-  /** `noun:uuid` of what was acted on. */
+  /** `noun:uuid` of the object of the action. */
   readonly subject: string
   readonly detail?: Readonly<Record<string, unknown>>
 }
@@ -42,8 +40,8 @@ export async function appendAudit(database: Queryable, entry: AuditEntry): Promi
 }
 
 /**
- * Newest first along the primary key, which grows with time; `strpos` instead of `like` keeps what the operator types
- * literal.
+ * Newest first by the primary key, which grows with time. `strpos` instead of `like` takes the operator's input
+ * literally.
  */
 const LIST = `
   select id::float8 as id, at, actor, action, subject, detail

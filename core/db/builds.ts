@@ -50,7 +50,7 @@ export async function readBuild(database: Queryable, id: string): Promise<BuildR
   return rows[0] === undefined ? undefined : buildRowSchema.parse(rows[0])
 }
 
-/** Takes the build over: the attempt number is the fence that every later write of this run must still hold. */
+/** Takes the build over. The attempt number is the fence: every later write of this run must still hold it. */
 const BEGIN_ATTEMPT = `
 update builds set attempt = attempt + 1, state = 'running', error = null, updated_at = now()
 where id = $1 and state in ('queued', 'running')
@@ -62,7 +62,7 @@ export async function beginAttempt(database: Queryable, id: string): Promise<num
   return rows[0] === undefined ? undefined : z.object({ attempt: z.int() }).parse(rows[0]).attempt
 }
 
-/** One build as one run of it may write to it. */
+/** The build and the attempt that a run may write to. */
 export interface BuildFence {
   readonly buildId: string
   readonly attempt: number
@@ -98,7 +98,10 @@ const NOTE_FAILED_RUN = `
 update builds set error = $3, updated_at = now()
 where id = $1 and attempt = $2 and state = 'running'`
 
-/** Tells why a run failed that may be tried again. @returns false when another run has taken the build over. */
+/**
+ * Records why a run failed that may be retried.
+ * @returns false when another run has taken the build over.
+ */
 export async function noteFailedRun(database: Queryable, fence: BuildFence, error: string): Promise<boolean> {
   const { rowCount } = await database.query(NOTE_FAILED_RUN, [
     fence.buildId,
@@ -113,8 +116,9 @@ update builds set state = 'failed', error = $2, updated_at = now()
 where id = $1 and state in ('queued', 'running') and ($3::integer is null or attempt = $3)`
 
 /**
- * Ends a build for good. A finished build stays as it is.
- * @param attempt of the run whose failure ends it: one that was overtaken ends nothing. Undefined: no run holds it.
+ * Ends a build permanently. A finished build stays as it is.
+ * @param attempt of the run that failed; it ends nothing if another run has taken over. Undefined: no run holds the
+ * build.
  */
 export async function failBuild(database: Queryable, id: string, error: string, attempt?: number): Promise<boolean> {
   const { rowCount } = await database.query(FAIL_BUILD, [
@@ -125,10 +129,7 @@ export async function failBuild(database: Queryable, id: string, error: string, 
   return rowCount === 1
 }
 
-/**
- * Of the builds named, those that are over and were so for a while: no run writes to what they left on disk, now or
- * later.
- */
+/** Those of the given builds that ended some time ago. No run writes to their files any more. */
 const ENDED_BUILDS = `
 select id from builds
 where id = any($1::uuid[]) and state in ('succeeded', 'failed')
@@ -146,7 +147,7 @@ export async function endedBuilds(
     .map((row) => row.id)
 }
 
-/** The same without names, newest first: for what on disk does not carry the name of its build. */
+/** The same without ids, newest first, for files whose names do not contain a build. */
 const LATELY_ENDED_BUILDS = `
 select id, state from builds
 where state in ('succeeded', 'failed') and updated_at < now() - make_interval(secs => $1 / 1000.0)
@@ -162,7 +163,7 @@ export async function latelyEndedBuilds(
   return z.array(z.object({ id: z.uuid(), state: z.enum(['succeeded', 'failed']) })).parse(rows)
 }
 
-/** Oldest first: what a lost queue must be filled with again. */
+/** Oldest first; a lost queue is filled with them again. */
 const UNFINISHED_BUILDS = "select id from builds where state in ('queued', 'running') order by created_at limit $1"
 
 export async function unfinishedBuilds(database: Queryable, limit: number): Promise<readonly string[]> {
@@ -173,7 +174,7 @@ export async function unfinishedBuilds(database: Queryable, limit: number): Prom
     .map((row) => row.id)
 }
 
-/** Builds whose projection a search node may have loaded for its evaluation a moment ago. */
+/** Builds whose projection a search node may have loaded recently for an evaluation. */
 const RECENT_BUILDS =
   "select id from builds where state = 'running' or updated_at > now() - make_interval(secs => $1 / 1000.0)"
 

@@ -15,7 +15,7 @@ const CLIENTS = `
   select c.id, c.organization_id, o.name as organization, c.name, c.active, c.created_at
   from clients c join organizations o on o.id = c.organization_id`
 
-/** A name taken within the organization inserts nothing. */
+/** Inserts nothing if the organization already has the name. */
 const INSERT =
   'insert into clients (id, organization_id, name) values ($1, $2, $3) on conflict (organization_id, name) do nothing'
 const LIST = `${CLIENTS} where ($1::uuid is null or c.organization_id = $1) order by o.name, c.name limit $2`
@@ -24,7 +24,7 @@ const FIND = `${CLIENTS}
   where c.id::text = lower($1) or c.name = $1 or o.name || '/' || c.name = $1 order by o.name limit 2`
 const SET_ACTIVE = 'update clients set active = $2 where id = $1 and active <> $2'
 
-/** @returns false when the organization has a client of that name. */
+/** @returns false if the organization has a client of that name. */
 export async function insertClient(
   database: Queryable,
   id: string,
@@ -47,7 +47,7 @@ export async function findClients(database: Queryable, nameOrId: string): Promis
   return z.array(clientRow).parse((await database.query(FIND, [nameOrId])).rows)
 }
 
-/** @returns false when it was so already. */
+/** @returns false if it already has this state. */
 export async function setClientActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
   return (await database.query(SET_ACTIVE, [id, active])).rowCount === 1
 }

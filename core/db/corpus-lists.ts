@@ -5,7 +5,7 @@ import { VERDICTS } from './reviews.ts'
 import { VERSION_STATES } from './versions.ts'
 import type { Queryable } from './pool.ts'
 
-/** What the operator reads about imports, builds and versions; nothing in the request path uses it. */
+/** Lists of imports, builds and versions for the operator; nothing in the request path uses them. */
 
 const importListRow = z.object({
   id: z.uuid(),
@@ -17,7 +17,7 @@ const importListRow = z.object({
 })
 export type ImportListRow = z.infer<typeof importListRow>
 
-/** The two numbers of the report that tell imports apart; the whole report may be long. */
+/** Two numbers of the report are enough to distinguish imports; the whole report may be long. */
 const LIST_IMPORTS = `
   select i.id, k.slug as knowledge_base, cardinality(i.snapshot_ids) as sources,
     (i.report ->> 'passages')::int as passages, (i.report ->> 'skipped')::int as skipped, i.created_at
@@ -47,7 +47,7 @@ const buildListRow = z.object({
   attempt: z.int(),
   error: z.string().nullable(),
   parameters: z.record(z.string(), z.unknown()),
-  /** Made by a build that succeeded. */
+  /** The version of a build that succeeded. */
   version_id: z.uuid().nullable(),
   passed: z.boolean().nullable(),
   created_at: z.date(),
@@ -56,9 +56,8 @@ const buildListRow = z.object({
 export type BuildListRow = z.infer<typeof buildListRow>
 
 const BUILDS = `
-  select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done, b.total::float8 as total,
-    b.attempt, b.error, b.parameters,
-    v.id as version_id, v.passed, b.created_at, b.updated_at
+  select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done,
+    b.total::float8 as total, b.attempt, b.error, b.parameters, v.id as version_id, v.passed, b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 const SHOW_BUILD = `${BUILDS} where b.id = $1`
@@ -100,7 +99,7 @@ const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id
 const SHOW_VERSION = `${VERSIONS} where v.id = $1`
 
 const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid().nullable() })
-/** What requests are served from now, and what they were served from before. */
+/** The version that requests are served from, and the one before it. */
 export type ActivePointer = z.infer<typeof activeRow>
 const ACTIVE = 'select version_id, previous_version_id from active_versions where knowledge_base_id = $1'
 

@@ -23,7 +23,7 @@ const entitlementRow = z.object({
 })
 export type EntitlementRow = z.infer<typeof entitlementRow>
 
-/** What one client may reach of one knowledge base. */
+/** What one client may access in one knowledge base. */
 export interface Grant {
   readonly id: string
   readonly clientId: string
@@ -35,7 +35,7 @@ export interface Grant {
   readonly subjects: readonly string[] | null
 }
 
-/** What of an entitlement may change; an absent field stays as it is. */
+/** Changes of an entitlement; an absent field stays as it is. */
 export interface EntitlementChange {
   readonly planId?: string | undefined
   readonly active?: boolean | undefined
@@ -74,7 +74,7 @@ const FIND = `
     or o.name || '/' || c.name || '/' || e.environment || '/' || k.slug = $1
   order by o.name
   limit 2`
-/** Two operators changing one entitlement take turns, so that each audit row tells the values it really replaced. */
+/** Serializes concurrent changes of one entitlement, so that each audit row has the values that it really replaced. */
 const LOCK = 'select id from entitlements where id = $1 for update'
 const UPDATE = `
   update entitlements set
@@ -84,7 +84,7 @@ const UPDATE = `
   where id = $1`
 const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
 /**
- * A profile belongs to a knowledge base through its projection and corpus version; gateways serve it only once that
+ * A profile belongs to a knowledge base through its projection and corpus version. Gateways serve it only after that
  * version was active.
  */
 const PROFILE_OF = `
@@ -92,7 +92,7 @@ const PROFILE_OF = `
   from retrieval_profiles r join projections p on p.id = r.projection_id join corpus_versions v on v.id = p.version_id
   where r.id = $1 and v.knowledge_base_id = $2 and v.state in ('active', 'retired')`
 
-/** @returns false when the client has an entitlement to that knowledge base in that environment. */
+/** @returns false if the client has an entitlement to that knowledge base in that environment. */
 export async function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
   const values = [
     grant.id,
@@ -139,7 +139,7 @@ export async function updateEntitlement(database: Queryable, id: string, change:
   ])
 }
 
-/** Whether the client was ever granted anything in the environment, active or not. */
+/** Whether the client has any entitlement in the environment, active or not. */
 export async function clientHasEntitlement(
   database: Queryable,
   clientId: string,

@@ -16,8 +16,8 @@ const exposureRow = z.object({
 export type ExposureRow = z.infer<typeof exposureRow>
 
 /**
- * One row per organization, knowledge base and plan that an entitlement joins: the window is the plan's, the passages
- * are the organization's. Counted from the reservations, the truth that the counters in Redis are rebuilt from.
+ * One row per organization, knowledge base and plan of an entitlement. The window is the plan's; the passages are the
+ * organization's. The count is taken from the reservations, which the counters in Redis are also rebuilt from.
  */
 const SHOW = `
   with granted as (
@@ -48,8 +48,8 @@ const SHOW = `
 
 const INSERT = 'insert into exposure_releases (id, organization_id, knowledge_base_id) values ($1, $2, $3)'
 /**
- * Counters of the old epoch are never read again; the next request has them rebuilt from the reservations, without what
- * was released. An organization without an epoch has never been counted.
+ * Counters of the old epoch are never read again. The next request rebuilds them from the reservations, without what
+ * was released. An organization without an epoch has no counters.
  */
 const BUMP_EPOCH = 'update limit_epochs set epoch = epoch + 1 where organization_id = $1'
 
@@ -62,7 +62,7 @@ export async function showExposure(
   return z.array(exposureRow).parse((await database.query(SHOW, [organizationId, knowledgeBaseId, limit])).rows)
 }
 
-/** Run inside a transaction: what was served before it no longer counts. */
+/** Runs inside a transaction. What was served before it no longer counts. */
 export async function insertExposureRelease(
   client: Queryable,
   id: string,

@@ -14,7 +14,7 @@ export type FingerprintEpochRow = z.infer<typeof epochRow>
 const epochOnly = z.object({ epoch: z.int() })
 
 const NEWEST_EPOCH = 'select coalesce(max(epoch), 0)::int as epoch from fingerprint_keys where organization_id = $1'
-/** Two rotations at once would take the same epoch: the loser's primary key conflict refuses it. */
+/** Two concurrent rotations would take the same epoch; the primary key refuses the second. */
 const INSERT = 'insert into fingerprint_keys (organization_id, epoch, wrapped) values ($1, $2, $3)'
 const LIST = `
   select f.organization_id, o.name as organization, f.epoch,
@@ -30,7 +30,7 @@ const ERASE = `
   where organization_id = $1 and ($2::int is null or epoch = $2) and wrapped is not null
   returning epoch`
 
-/** 0 when there is none. */
+/** Returns 0 if there is none. */
 export async function newestFingerprintEpoch(database: Queryable, organizationId: string): Promise<number> {
   return epochOnly.parse((await database.query(NEWEST_EPOCH, [organizationId])).rows[0]).epoch
 }
@@ -52,7 +52,10 @@ export async function listFingerprintEpochs(
   return z.array(epochRow).parse((await database.query(LIST, [organizationId, limit])).rows)
 }
 
-/** Forgets the wrapped keys of one epoch, or of all. @returns the epochs that were erased now. */
+/**
+ * Erases the wrapped keys of one epoch, or of all.
+ * @returns the epochs that this call erased.
+ */
 export async function eraseFingerprintKeys(
   database: Queryable,
   organizationId: string,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Queryable } from './pool.ts'
 
-/** The captured bytes of one source; the bytes themselves lie in the artifact store under their SHA-256. */
+/** The captured bytes of one source. The bytes themselves are in the artifact store under their SHA-256. */
 export interface SourceSnapshot {
   readonly id: string
   readonly sourceName: string
@@ -12,7 +12,7 @@ export interface SourceSnapshot {
   readonly bytes: number
 }
 
-/** What a build reads: the mapping and the snapshots, in the order they were captured. */
+/** The input of a build: the mapping, and the snapshots in the order of their capture. */
 export interface ImportRow {
   readonly id: string
   readonly knowledgeBaseId: string
@@ -20,7 +20,7 @@ export interface ImportRow {
   readonly snapshots: readonly SourceSnapshot[]
 }
 
-/** The same bytes of the same source are one snapshot: a repeated capture returns the id of the first. */
+/** The same bytes of the same source are one snapshot. A repeated capture returns the id of the first. */
 const INSERT_SNAPSHOT = `
 with inserted as (
   insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes)
@@ -33,7 +33,7 @@ union all
 select id from source_snapshots where knowledge_base_id = $2 and source_name = $3 and sha256 = decode($5, 'hex')
 limit 1`
 
-/** @returns the id of the snapshot, new or known. */
+/** @returns the id of the new or existing snapshot. */
 export async function insertSnapshot(
   database: Queryable,
   knowledgeBaseId: string,
@@ -71,7 +71,7 @@ export async function insertImport(database: Queryable, row: NewImport): Promise
   ])
 }
 
-/** One row a snapshot, in the order of `snapshot_ids`. */
+/** One row per snapshot, in the order of `snapshot_ids`. */
 const READ_IMPORT = `
 select i.knowledge_base_id, i.mapping, s.id as snapshot_id, s.source_name, s.media_type, encode(s.sha256,
   'hex') as sha256, s.bytes::float8 as bytes

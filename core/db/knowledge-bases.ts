@@ -19,7 +19,7 @@ const KNOWLEDGE_BASES = `
   left join active_versions a on a.knowledge_base_id = k.id
   left join corpus_versions v on v.id = a.version_id`
 
-/** A taken slug inserts nothing. */
+/** Inserts nothing if the slug is taken. */
 const INSERT = 'insert into knowledge_bases (id, slug, title) values ($1, $2, $3) on conflict (slug) do nothing'
 const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
 const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`

@@ -2,7 +2,7 @@ import type { Queryable } from './pool.ts'
 
 /**
  * Copies finished reservations into the ledger. The ledger's key is the reservation, so a repeated or concurrent append
- * adds nothing; the state is read from the reservation, never from the job.
+ * adds nothing. The state is read from the reservation, never from the job.
  */
 const APPEND = `
 insert into ledger (reservation_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
@@ -16,7 +16,7 @@ from reservations
 where id = any($1::uuid[]) and state <> 'open'
 on conflict (reservation_id) do nothing`
 
-/** @returns how many entries are new. */
+/** @returns the number of new entries. */
 export async function appendLedgerEntries(database: Queryable, reservationIds: readonly string[]): Promise<number> {
   const { rowCount } = await database.query({ name: 'append-ledger', text: APPEND, values: [reservationIds] })
   return rowCount ?? 0

@@ -14,10 +14,7 @@ const row = z
 /** One row per organization: which counters in Redis are valid, and which Redis process they were written to. */
 const READ_EPOCH = 'select epoch, redis_run_id from limit_epochs where organization_id = $1'
 
-/**
- * Exclusive against the shared lock that each reservation takes: after it, no reservation under an older epoch can
- * still be committed.
- */
+/** Excludes the shared lock of every reservation. While it is held, no reservation under an older epoch can commit. */
 const LOCK_EPOCH = 'select pg_advisory_xact_lock(hashtextextended($1::text, 0))'
 
 const RAISE_EPOCH = `
@@ -25,7 +22,7 @@ const RAISE_EPOCH = `
   on conflict (organization_id) do update set epoch = limit_epochs.epoch + 1, redis_run_id = excluded.redis_run_id
   returning epoch, redis_run_id`
 
-/** Counters under the old epoch are never asked again; the next admission of the organization counts anew. */
+/** Counters under the old epoch are never read again. The next admission of the organization rebuilds them. */
 const ABANDON_EPOCH = 'update limit_epochs set epoch = epoch + 1 where organization_id = $1'
 
 export async function abandonEpoch(database: Queryable, organizationId: string): Promise<void> {
@@ -38,9 +35,8 @@ export async function readEpoch(database: Queryable, organizationId: string): Pr
 }
 
 /**
- * Moves an organization to a new epoch while no reservation of it can be written. `install` fills the new counters
- * before the epoch is visible to anyone; if it fails, nothing has changed. If `stillValid` says that somebody else
- * already did the work, it is kept.
+ * Moves an organization to a new epoch while none of its reservations can be written. `install` fills the new counters
+ * before the epoch is visible; if it fails, nothing changes. If `stillValid` returns true, the current epoch is kept.
  */
 export async function raiseEpoch(
   database: Database,

@@ -18,7 +18,7 @@ function migrations(): readonly Migration[] {
     .map((name) => ({ number: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }))
 }
 
-/** The newest migration this code knows. */
+/** The newest migration that this code knows. */
 export function newestMigration(): number {
   return migrations().at(-1)?.number ?? 0
 }
@@ -26,13 +26,12 @@ export function newestMigration(): number {
 const CREATE =
   'create table if not exists schema_migrations (number integer primary key, name text not null, ' +
   'applied_at timestamptz not null default now())'
-/** SQLSTATE of a database that no migration has touched. */
+/** SQLSTATE of a database without any migration. */
 const UNDEFINED_TABLE = '42P01'
 const APPLIED = 'select coalesce(max(number), 0)::int as newest from schema_migrations'
 
 /**
- * Brings the schema up, forward only, one transaction a migration, under a lock so that several processes may start at
- * once.
+ * Applies the missing migrations in order, each in one transaction. A lock allows several processes to start at once.
  * @param url of a role that owns the schema.
  * @throws OperatorError when the database is newer than this code.
  */

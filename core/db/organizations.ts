@@ -4,7 +4,7 @@ import type { Queryable } from './pool.ts'
 const organizationRow = z.object({ id: z.uuid(), name: z.string(), active: z.boolean(), created_at: z.date() })
 export type OrganizationRow = z.infer<typeof organizationRow>
 
-/** A taken name inserts nothing, so the caller can say so instead of reading a constraint's error. */
+/** Inserts nothing if the name is taken, so the caller need not interpret a constraint error. */
 const INSERT = 'insert into organizations (id, name) values ($1, $2) on conflict (name) do nothing'
 const LIST = 'select id, name, active, created_at from organizations order by name limit $1'
 /** By UUID in any case, or by exact name; names are never UUIDs. */
@@ -24,7 +24,7 @@ export async function findOrganization(database: Queryable, nameOrId: string): P
   return organizationRow.optional().parse((await database.query(FIND, [nameOrId])).rows[0])
 }
 
-/** @returns false when it was so already. */
+/** @returns false if it already has this state. */
 export async function setOrganizationActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
   return (await database.query(SET_ACTIVE, [id, active])).rowCount === 1
 }

@@ -6,7 +6,7 @@ import type { Queryable } from './pool.ts'
 const planRow = z.object({ id: z.uuid(), name: z.string(), limits: planLimitsSchema, created_at: z.date() })
 export type PlanRow = z.infer<typeof planRow>
 
-/** Plans are only ever inserted: no role but the owner may update or delete one. A taken name inserts nothing. */
+/** Plans are only inserted; no role but the owner may update or delete one. Inserts nothing if the name is taken. */
 const INSERT = 'insert into plans (id, name, limits) values ($1, $2, $3) on conflict (name) do nothing'
 const LIST = 'select id, name, limits, created_at from plans order by name limit $1'
 const FIND = 'select id, name, limits, created_at from plans where id::text = lower($1) or name = $1'

@@ -3,10 +3,10 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 
 export type Database = pg.Pool
-/** What a query needs: the pool itself, or one client inside a transaction. */
+/** The pool, or one client inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'>
 
-/** Opens a bounded pool whose statements have a deadline of their own. */
+/** Opens a bounded pool with a statement time-out. */
 export function openDatabase(
   url: string,
   log: Log,
@@ -31,7 +31,7 @@ export function openDatabase(
 export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await database.connect()
   let broken: Error | undefined
-  // The pool listens only while a client is idle; an error event that nobody hears would end the process.
+  // The pool listens only while a client is idle. An error event without a listener would end the process.
   const onError = (error: Error): void => void (broken = error)
   client.on('error', onError)
   try {

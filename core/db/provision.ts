@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { BOUNDS } from '#core/platform/bounds.ts'
 
-/** What a role that may create databases and roles does once for an installation. */
+/** One-time set-up of an installation by a role that may create databases and roles. */
 
-/** Duplicate database: two callers may both have seen it absent. */
+/** Duplicate database: two callers may both find it absent. */
 const DUPLICATE_DATABASE = '42P04'
 
 const DATABASE_EXISTS = 'select 1 from pg_database where datname = $1'
 
-/** Creates the database unless it exists; `template` names one to copy, which nobody may be connected to. */
+/** Creates the database unless it exists. `template` names a database to copy, which must have no connections. */
 export async function createDatabaseIfAbsent(adminUrl: string, name: string, template?: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
     const { rowCount } = await client.query(DATABASE_EXISTS, [name])
@@ -35,10 +35,10 @@ export interface LoginUrls {
   readonly operatorUrl: string
 }
 
-/** Login role by the group role of the schema whose rights it has. */
+/** Group role of the schema whose rights each login role has. */
 const LOGINS = { evidence_app: 'evidence_service', evidence_admin: 'evidence_operator' } as const
 
-// A role that exists gets the new password; creating it is the first installation only.
+// An existing role gets the new password; only the first installation creates it.
 const loginSql = (login: string, group: string, password: string): string => `
 do $$ begin
   create role ${login} login;
@@ -47,8 +47,8 @@ alter role ${login} login password ${pg.escapeLiteral(password)};
 grant ${group} to ${login};`
 
 /**
- * Gives the two login roles a fresh random password and returns URLs like `adminUrl` for them. The database must have
- * been migrated, which creates the group roles; roles belong to the whole cluster, so earlier URLs stop working.
+ * Sets new random passwords for the two login roles and returns URLs like `adminUrl` for them. The database must be
+ * migrated, because migrations create the group roles. Roles belong to the whole cluster, so earlier URLs stop working.
  */
 export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
   const urls = { evidence_app: '', evidence_admin: '' }
@@ -65,7 +65,7 @@ export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
   return { serviceUrl: urls.evidence_app, operatorUrl: urls.evidence_admin }
 }
 
-/** True when the server takes a connection and answers within `timeoutMs`. */
+/** Whether the server accepts a connection and answers within `timeoutMs`. */
 export async function answers(url: string, timeoutMs: number = BOUNDS.databaseProbeTimeoutMs): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs })
   client.on('error', () => undefined)

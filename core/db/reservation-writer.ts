@@ -11,14 +11,14 @@ export type ReservationInserted =
   | { readonly status: 'epoch' }
 
 /**
- * The two commits of every request. Requests that are under way together are committed together: one statement, one
- * fsync for all of them, which under load saves more than half of what Postgres and the gateway spend on it. A request
- * that is alone does not wait.
+ * The two commits of every request. Concurrent requests share a group commit of one statement and one fsync. Under load
+ * it saves more than half of the cost in Postgres and the gateway. A single request is sent at once; there is no
+ * batching delay.
  */
 export interface ReservationWriter {
   /** @param epoch under which Redis charged the request. */
   insert(reservation: NewReservation, epoch: number): Promise<ReservationInserted>
-  /** @returns false when the reservation was no longer open. Repeated with the same outcome, it holds again. */
+  /** @returns false if the reservation is no longer open. A repetition with the same outcome returns true. */
   recordDelivered(requestId: string, outcome: Outcome, served: readonly ServedPassage[]): Promise<boolean>
 }
 
@@ -39,10 +39,9 @@ interface Charged {
 }
 
 /**
- * One statement, one commit: takes each organization's shared lock without waiting, checks that the epoch charged in
- * Redis is still the one in force, and inserts. The partial unique index is the idempotency guarantee; the order keeps
- * two statements with the same keys from waiting for each other. No row back for a request means: stale epoch or a
- * duplicate.
+ * One statement and one commit. It takes each organization's shared lock without waiting, checks that the charged epoch
+ * is still in force, and inserts. The partial unique index guarantees idempotency. The order prevents a deadlock
+ * between statements with the same keys. A request without a returned row has a stale epoch or is a duplicate.
  */
 const INSERT = `
   insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
@@ -54,10 +53,9 @@ const INSERT = `
     to_timestamp(r.admitted_ms / 1000), to_timestamp(r.deadline_ms / 1000), r.in_force_on
   from jsonb_to_recordset($1::jsonb) as r (id uuid, trace_id uuid, organization_id uuid, client_id uuid,
     environment text, api_key_id uuid,
-    entitlement_id uuid, plan_id uuid, knowledge_base_id uuid, version_id uuid, profile_id uuid, idempotency_digest text,
-    fingerprint text,
-    fingerprint_epoch integer, admitted_ms double precision, deadline_ms double precision, in_force_on date,
-    epoch bigint)
+    entitlement_id uuid, plan_id uuid, knowledge_base_id uuid, version_id uuid, profile_id uuid,
+    idempotency_digest text, fingerprint text, fingerprint_epoch integer, admitted_ms double precision,
+    deadline_ms double precision, in_force_on date, epoch bigint)
   join limit_epochs as e on e.organization_id = r.organization_id and e.epoch = r.epoch
   where pg_try_advisory_xact_lock_shared(hashtextextended(r.organization_id::text, 0))
   order by r.client_id, r.idempotency_digest
@@ -118,7 +116,8 @@ interface Delivered {
 }
 
 /**
- * As `recordDelivered` does for one. Not prepared: a plan made while the table was small would go on reading all of it.
+ * `recordDelivered` for several requests. It is not prepared, because a plan from the time of a small table would still
+ * scan the whole table.
  */
 const RECORD = `
   update reservations as r set state = 'delivered', finished_at = coalesce(r.finished_at, clock_timestamp()),

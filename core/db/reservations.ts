@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { Queryable } from './pool.ts'
 
-/** Everything that is pinned about an admitted request; written before any paid work. */
+/** Everything that is fixed when a request is admitted; written before any paid work. */
 export interface NewReservation {
   readonly id: string
   readonly traceId: string
@@ -30,8 +30,8 @@ const BY_IDEMPOTENCY = `
   where client_id = $1 and environment = $2 and idempotency_digest = $3 and state <> 'refunded'`
 
 /**
- * Only while open: a reservation that the sweeper already settled cannot be delivered any more. Repeated with the same
- * outcome, it holds again.
+ * Only while open: a reservation that the sweeper settled cannot be delivered any more. A repetition with the same
+ * outcome succeeds.
  */
 const RECORD = `
   update reservations set state = 'delivered', finished_at = coalesce(finished_at, clock_timestamp()), outcome = $2,
@@ -39,22 +39,21 @@ const RECORD = `
   where id = $1 and (state = 'open' or (state = 'delivered' and outcome = $2::jsonb))
   returning id`
 
-/** The caller hung up: charged, nothing delivered. */
+/** The caller disconnected: the request is charged and nothing is delivered. */
 const RECORD_ABANDONED = `
   update reservations set state = 'failed', finished_at = clock_timestamp(), outcome = $2
   where id = $1 and state = 'open'`
 
 /**
- * Serialises the refunds of one entitlement, so that their daily cap holds exactly; and keeps the organization's
- * counters from being counted anew meanwhile, so that the epoch read after it in the same transaction is the one whose
- * counters hold the charge.
+ * Serializes the refunds of one entitlement, so that their daily cap holds exactly. It also blocks a rebuild of the
+ * organization's counters, so that the epoch read later in the same transaction is that of the charged counters.
  */
 const LOCK_REFUNDS = `
   select pg_advisory_xact_lock_shared(hashtextextended(organization_id::text, 0)),
     pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0))
   from reservations where id = $1`
 
-/** Past the cap of refunds per UTC day the request stays charged: state "failed". */
+/** Above the cap of refunds per UTC day the request stays charged: state "failed". */
 const REFUND = `
   update reservations as r set finished_at = clock_timestamp(), outcome = $2,
     state = case when (
@@ -84,7 +83,7 @@ export async function findByIdempotency(
   return rows[0]?.id
 }
 
-/** What the ledger keeps of a finished request; no text of query or passage. */
+/** Outcome of a finished request in the ledger, without text of query or passage. */
 export interface Outcome {
   readonly decision: 'answer' | 'abstain' | null
   readonly error_code: string | null
@@ -100,7 +99,7 @@ export interface Outcome {
   readonly reply_sha256: string | null
 }
 
-/** @returns false when the reservation was no longer open. */
+/** @returns false if the reservation is no longer open. */
 export async function recordDelivered(
   database: Queryable,
   requestId: string,
@@ -130,7 +129,10 @@ const refundedRow = z.object({
 })
 export type RefundedReservation = z.infer<typeof refundedRow>
 
-/** Run inside a transaction. @returns undefined when the reservation was not open any more. */
+/**
+ * Runs inside a transaction.
+ * @returns undefined if the reservation is no longer open.
+ */
 export async function refundReservation(
   client: Queryable,
   requestId: string,
@@ -155,9 +157,7 @@ const countersRow = z.object({
   month_used: z.coerce.number(),
 })
 
-/**
- * What every entitlement of an organization used of the running day and month (UTC); refunded requests do not count.
- */
+/** Usage of every entitlement of an organization in the current day and month (UTC). Refunded requests do not count. */
 const COUNT_USED = `
   select entitlement_id, client_id, environment, knowledge_base_id,
     count(*) filter (where state <> 'refunded' and admitted_at >= date_trunc('day',
@@ -179,7 +179,10 @@ const recentRow = z.object({
   idempotency_digest: z.instanceof(Buffer).nullable(),
 })
 
-/** The last minute's admissions (refunded ones too: a minute slot is never given back) and everything still open. */
+/**
+ * Admissions of the last minute, and everything still open. Refunded ones are included, because a minute slot is never
+ * returned.
+ */
 const RECENT_OR_OPEN = `
   select id, entitlement_id, client_id, environment, knowledge_base_id, extract(epoch
     from admitted_at) * 1000 as admitted_ms,
@@ -196,13 +199,14 @@ const servedRow = z.object({
   ),
 })
 
-/** What was served in each request's own exposure window, unless an operator released it since. */
+/** Passages served in each request's own exposure window, except those that an operator has released since. */
 const SERVED_IN_WINDOW = `
   select r.knowledge_base_id, extract(epoch from r.finished_at) * 1000 as finished_ms, r.served,
     (p.limits -> 'exposure' ->> 'window_days')::int as window_days
   from reservations as r join plans as p on p.id = r.plan_id
   where r.organization_id = $1 and r.state = 'delivered' and r.served <> '[]'
-    and r.admitted_at >= now() - (p.limits -> 'exposure' ->> 'window_days')::int * interval '1 day' - interval '1 minute'
+    and r.admitted_at >=
+      now() - (p.limits -> 'exposure' ->> 'window_days')::int * interval '1 day' - interval '1 minute'
     and r.finished_at > coalesce((select max(released_at) from exposure_releases as e
     where e.organization_id = r.organization_id and e.knowledge_base_id = r.knowledge_base_id), '-infinity')
   order by r.finished_at`

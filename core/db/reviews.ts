@@ -21,7 +21,7 @@ export interface NewReview {
   readonly note: string
 }
 
-/** Reviews add up and are never changed; the newest counts. */
+/** Reviews are only added, never changed; the newest counts. */
 const INSERT = 'insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)'
 const LIST =
   'select id, verdict, reviewer, note, created_at from reviews where version_id = $1 order by ' +

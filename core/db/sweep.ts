@@ -3,7 +3,7 @@ import type { Queryable } from './pool.ts'
 
 const idRows = z.array(z.object({ id: z.uuid() }))
 
-/** Only what finished after the watermark is looked at, so the cost does not grow with the ledger. */
+/** Only reservations that finished after the watermark are read, so the cost does not grow with the ledger. */
 const MISSING = `
 select r.id
 from reservations r
@@ -24,7 +24,7 @@ export async function reservationsWithoutEntry(
   return idRows.parse(rows).map((row) => row.id)
 }
 
-/** Never moves back, and never past a finished reservation that has no entry, whoever else sweeps at the time. */
+/** Never moves back, and never past a finished reservation without an entry, even with concurrent sweeps. */
 const MOVE_WATERMARK = `
 update ledger_watermark w set complete_until = now() - make_interval(secs => $1 / 1000.0)
 where w.complete_until < now() - make_interval(secs => $1 / 1000.0)

@@ -11,7 +11,7 @@ const usageRow = z.object({
   answers: z.number(),
   abstentions: z.number(),
   refunds: z.number(),
-  /** Charged without a reply: past the daily cap of refunds. */
+  /** Charged without a reply: the caller disconnected, or the daily cap of refunds was reached. */
   failures: z.number(),
   passages: z.number(),
   response_bytes: z.number(),
@@ -22,7 +22,7 @@ const usageRow = z.object({
 })
 export type UsageRow = z.infer<typeof usageRow>
 
-/** What a group is called; UTC days. */
+/** Name of a group; days are in UTC. */
 const GROUP = {
   client: "o.name || '/' || c.name",
   organization: 'o.name',
@@ -30,7 +30,7 @@ const GROUP = {
   day: "to_char(l.admitted_at at time zone 'utc', 'YYYY-MM-DD')",
 } as const satisfies Record<UsageGroup, string>
 
-/** One pass over the ledger by its index on time; names are joined, so a renamed thing keeps one row. */
+/** One pass over the ledger by its index on time. Names are joined, so a renamed object keeps one row. */
 const report = (group: string): string => `
   select ${group} as "group", count(*)::float8 as requests, count(*) filter (where l.charged)::float8 as charged,
     count(*) filter (where l.outcome ->> 'decision' = 'answer' and l.state = 'delivered')::float8 as answers,
@@ -58,7 +58,7 @@ const REPORTS = {
   day: report(GROUP.day),
 } as const
 
-/** Requests admitted from `from` on and before `to`. */
+/** Counts requests admitted at or after `from` and before `to`. */
 export async function usageReport(
   database: Queryable,
   by: UsageGroup,

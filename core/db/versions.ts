@@ -28,7 +28,7 @@ export interface RevisionRow {
   readonly lineage: unknown
 }
 
-/** A document keeps its id in every version of its knowledge base; knowing it already is the usual case. */
+/** A document keeps its id in every version of its knowledge base, so it usually exists already. */
 const INSERT_DOCUMENTS = `
 insert into documents (id, knowledge_base_id, key)
 select d.id, $1, d.key from jsonb_to_recordset($2::jsonb) as d (id uuid, key text)
@@ -45,10 +45,7 @@ export async function insertDocuments(
   }
 }
 
-/**
- * A revision's id follows from its content, so an unchanged revision is there already and stays as it was first
- * recorded.
- */
+/** A revision's id is derived from its content, so an unchanged revision exists already and stays as first recorded. */
 const INSERT_REVISIONS = `
 insert into revisions (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256,
   lineage)
@@ -65,7 +62,7 @@ export async function insertRevisions(database: Queryable, revisions: readonly R
   }
 }
 
-/** A candidate with its searchable form and the profile it was evaluated with. */
+/** A candidate with its projection and the profile of its evaluation. */
 export interface NewVersion {
   readonly id: string
   readonly knowledgeBaseId: string
@@ -125,9 +122,9 @@ const versionSchema = z.object({
   knowledge_base_id: z.uuid(),
   state: z.enum(VERSION_STATES),
   passed: z.boolean(),
-  /** Its evaluation found it worse than the version that was active then, beyond the interval. */
+  /** Its evaluation found it worse than the version active at that time, beyond the interval. */
   worse: z.boolean(),
-  /** The version it was compared with; null: with none. */
+  /** The version it was compared with; null if there was none. */
   compared_with: z.uuid().nullable(),
   facets: facetsSchema,
   verdict: z.enum(['approved', 'rejected']).nullable(),
@@ -165,8 +162,8 @@ export interface WantedProjection {
 }
 
 /**
- * What every search node should hold: active versions, their predecessors, and the profiles that active entitlements
- * name.
+ * Projections that every search node should hold: active versions, their predecessors, and the profiles that active
+ * entitlements name.
  */
 const WANTED_PROJECTIONS = `
 with wanted as (
@@ -186,8 +183,8 @@ export async function wantedProjections(database: Queryable): Promise<readonly W
 }
 
 /**
- * Projections that somebody may have pinned a moment ago although nobody wants them now: those of a knowledge base
- * whose pointer, entitlements or activations changed within the time given, and those of activations that are waiting.
+ * Projections that a request may still have pinned although they are no longer wanted. They belong to a knowledge base
+ * whose pointer, entitlements or activations changed within the given time, or that has a queued activation.
  */
 const LINGERING_PROJECTIONS = `
 with changed as (

@@ -1,14 +1,16 @@
--- Decides every limit of one request together and charges all of them or none. Idempotent by request id.
+-- Decides all limits of one request together and charges all of them or none. Idempotent by request id.
 -- KEYS: ready, minute, leases, counts, charge, exposure, flags, [idempotency]
 -- ARGV: request id, rate per minute, tightened rate, concurrency, day allowance, month allowance, lease ms,
---       exposure window ms, soft mark, hard mark, document share, document floor, run mark, document key prefix, original request id when Postgres already knows the key, else '', epoch
+--       exposure window ms, soft mark, hard mark, document share, document floor, run mark, document key prefix,
+--       original request id if Postgres already has the idempotency key, else '', epoch
 -- Reply: {status, now ms, day used, month used, minute used, retry after ms, rate in force, original request id}
 local ready, minute, leases, counts, charge, exposure, flags, idempotency = unpack(KEYS)
 local request = ARGV[1]
 local rate, tightened, concurrency = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local day_allowance, month_allowance, lease_ms = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local window_ms, soft, hard = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local document_share, document_floor, run_mark, document_prefix = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), ARGV[14]
+local document_share, document_floor = tonumber(ARGV[11]), tonumber(ARGV[12])
+local run_mark, document_prefix = tonumber(ARGV[13]), ARGV[14]
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -45,7 +47,7 @@ end
 if month_used >= month_allowance then return reply('quota') end
 if day_used >= day_allowance then return reply('quota') end
 
--- Exposure: the corpus as a whole, then each document that passed a mark when it was last served.
+-- Exposure: the corpus as a whole, then each document that had reached a mark when it was last served.
 redis.call('ZREMRANGEBYSCORE', exposure, '-inf', now - window_ms)
 local served = redis.call('ZCARD', exposure)
 local function opens_at(key, rank)

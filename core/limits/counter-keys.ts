@@ -1,7 +1,7 @@
 /**
- * Names of the limit counters in Redis. The organization is the hash tag, so that one script may touch all of them on a
- * cluster; the epoch is part of every counter's name, so that counters of an earlier epoch can never be read again and
- * vanish by their own expiry.
+ * Names of the limit counters in Redis. The organization is the hash tag, so one script may access all of them on a
+ * cluster. The epoch is part of every counter's name, so counters of an earlier epoch are never read again and expire
+ * by themselves.
  */
 export interface LimitScope {
   readonly organizationId: string
@@ -24,7 +24,7 @@ export interface LimitKeys {
   idempotency(digest: Buffer): string
 }
 
-/** Holds the one epoch whose counters are complete; absent while they are being counted anew. */
+/** Key of the epoch whose counters are complete; absent while they are being rebuilt. */
 export function readyKey(organizationId: string): string {
   return `{${organizationId}}:ready`
 }

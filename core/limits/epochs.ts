@@ -10,20 +10,20 @@ import type { LimitScope } from './counter-keys.ts'
 import type { RebuiltCounters } from './install.ts'
 import type { Limiter } from './limiter.ts'
 
-/** Which epoch of an organization's counters is in force, and the rebuild of counters that were lost or are stale. */
+/** The epoch of an organization's counters that is in force, and the rebuild of lost or stale counters. */
 export interface LimitEpochs {
-  /** The epoch to charge under; rebuilds first when Redis is another process than the counters were written to. */
+  /** Returns the epoch to charge under. Rebuilds first if the counters were written to another Redis process. */
   current(organizationId: string): Promise<number>
-  /** The next `current` asks Postgres again. */
+  /** Makes the next `current` read Postgres again. */
   forget(organizationId?: string): void
-  /** A charge may be wrong (its undo or settlement failed): the next `current` counts anew. */
+  /** Marks a charge as possibly wrong, because its undo or settlement failed. The next `current` rebuilds. */
   invalidate(organizationId: string): void
   /**
-   * Ends the lease of a finished request and counts what it served. Whatever Postgres recorded before a rebuild began,
-   * the rebuild has counted; after that the old epoch is out of force, and the new counters are told.
+   * Ends the lease of a finished request and counts what it served. A rebuild counts what Postgres recorded before it
+   * began. If the epoch is no longer in force, the request is settled under the new one.
    */
   settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
-  /** Counts everything anew from the reservations, under a new epoch. Joined when already under way. */
+  /** Counts everything from the reservations under a new epoch. Concurrent calls share one rebuild. */
   rebuild(organizationId: string): Promise<number>
 }
 

@@ -5,7 +5,10 @@ import { DAY_MS } from '#core/platform/time.ts'
 import { limitKeys, readyKey } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
 
-/** Counters of one organization as the reservations tell them; written under a new epoch, before it is ready. */
+/**
+ * Counters of one organization, counted from the reservations. They are written under a new epoch before it is in
+ * force.
+ */
 export interface RebuiltCounters {
   readonly entitlements: readonly {
     readonly scope: LimitScope
@@ -62,7 +65,7 @@ export async function install(
   }
   for (const { scope, windowMs, served } of counters.exposure) {
     const keys = limitKeys(scope)
-    // Every document is flagged; the next admission looks at each once and drops those below their mark.
+    // Every document is flagged. The next admission checks each once and removes the flag of those below their mark.
     for (const { atMs, passage } of served) {
       commands.push(
         ['zadd', keys.exposure, atMs, passage.chunk],
@@ -78,7 +81,7 @@ export async function install(
       .pipeline(commands.slice(start, start + BOUNDS.rebuildBatchCommands).map((command) => [...command]))
       .exec()
     const failed = results?.find(([error]) => error !== null)?.[0]
-    if (results === null || failed) throw failed ?? new Error('the limit store took no counters')
+    if (results === null || failed) throw failed ?? new Error('the limit store accepted no counters')
   }
   await redis.set(readyKey(organizationId), epoch)
 }

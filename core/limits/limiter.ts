@@ -19,10 +19,10 @@ const TIGHTENED_RATE_DIVISOR = 5
 
 export type AdmissionStatus = 'admitted' | 'epoch' | 'conflict' | 'quota' | 'exposure' | 'rate' | 'concurrency'
 
-/** What the script decided, and how full the windows are after it. */
+/** Decision of the script, and the usage of the windows after it. */
 export interface AdmissionDecision {
   readonly status: AdmissionStatus
-  /** Redis's clock, ms since 1970: the one clock that windows are judged by. */
+  /** Clock of Redis, ms since 1970-01-01. All windows use this clock. */
   readonly nowMs: number
   readonly dayUsed: number
   readonly monthUsed: number
@@ -38,46 +38,42 @@ export interface AdmissionRequest {
   readonly limits: PlanLimits
   readonly corpusPassages: number
   readonly idempotencyDigest: Buffer | undefined
-  /** Set when Postgres already holds this idempotency key: nothing is charged, only the windows are read. */
+  /** Set if Postgres already has this idempotency key. Then nothing is charged and only the windows are read. */
   readonly originalRequestId: string | undefined
 }
 
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
 export interface Limiter {
-  /**
-   * Identity of the Redis process behind the connection; undefined while it is not known, and then nothing may be
-   * admitted.
-   */
+  /** Identity of the Redis process behind the connection. While it is undefined, no request may be admitted. */
   runId(): string | undefined
   admit(scope: LimitScope, request: AdmissionRequest): Promise<AdmissionDecision>
-  /** Takes the whole charge back, by request id. */
+  /** Reverses the whole charge of a request. */
   undo(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
-  /** Gives day, month and the idempotency key back; never the minute slot. */
+  /** Returns the charge of day and month and the idempotency key, but not the minute slot. */
   refund(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
-  /** Ends the lease and nothing else: the request stays charged. */
+  /** Ends only the lease; the request stays charged. */
   end(scope: LimitScope, requestId: string): Promise<void>
   /**
-   * Ends the lease and adds what was served to the exposure. @returns false, nothing done, when the epoch is not in
-   * force any more.
+   * Ends the lease and adds what was served to the exposure.
+   * @returns false, without any effect, if the epoch is no longer in force.
    */
   settle(scope: LimitScope, requestId: string, limits: PlanLimits, served: readonly ServedPassage[]): Promise<boolean>
   isReady(organizationId: string, epoch: number): Promise<boolean>
-  /** No epoch of the organization is in force from now on, until `install`. */
+  /** Takes the organization's epoch out of force until `install`. */
   retire(organizationId: string): Promise<void>
   install(organizationId: string, epoch: number, counters: RebuiltCounters): Promise<void>
   ping(): Promise<void>
   close(): void
 }
 
-/** Connects; commands before the connection stands fail rather than wait. */
+/** Connects. Until the connection is ready, commands fail and do not wait. */
 export function openLimiter(url: string, log: Log): Limiter {
   const redis = new Redis(url, {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     commandTimeout: BOUNDS.redisCommandTimeoutMs,
     connectTimeout: BOUNDS.redisCommandTimeoutMs,
-    // A connection that went silent without an end is made anew; otherwise every command would time out until the
-    // system gives it up.
+    // A silent connection is opened again. Otherwise every command would time out until the operating system closes it.
     socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
     enableAutoPipelining: false,
     retryStrategy: (attempt) => Math.min(1_000, attempt * 50),
@@ -90,7 +86,7 @@ export function openLimiter(url: string, log: Log): Limiter {
     identityOf(redis).then(
       (identity) => (runId = identity),
       (error: unknown) => {
-        log.warn('limit store not taken', {}, error)
+        log.warn('limit store rejected', {}, error)
         const again = setTimeout(() => redis.disconnect(true), BOUNDS.limitStoreRetryMs)
         redis.once('close', () => clearTimeout(again))
       },
@@ -116,7 +112,7 @@ export function openLimiter(url: string, log: Log): Limiter {
   }
 }
 
-/** @throws when Redis may evict counters while their epoch stays in force: limits would silently start from nothing. */
+/** @throws if Redis may evict counters: their epoch would stay in force, and limits would restart at zero unnoticed. */
 async function identityOf(redis: Redis): Promise<string | undefined> {
   const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
   if (policy !== 'noeviction')

@@ -6,9 +6,9 @@ import type { Outcome } from '#core/db/reservations.ts'
 import type { Limiter } from './limiter.ts'
 
 /**
- * Settles an admitted request that delivered nothing. Postgres decides (the cap of refunds per day, and only while
- * still open), Redis follows: day, month and the idempotency key are given back, the minute slot never.
- * @returns "failed" when the cap was reached and the request stays charged; "not-open" when somebody else settled it.
+ * Settles an admitted request that delivered nothing. Postgres decides (the cap of refunds per day, and only while the
+ * request is open), and Redis follows. Day, month and the idempotency key are returned, the minute slot never.
+ * @returns "failed" if the cap is reached and the request stays charged; "not-open" if it is already settled.
  */
 export async function settleRefund(
   deps: { readonly database: Database; readonly limiter: Limiter },
@@ -35,13 +35,13 @@ export async function settleRefund(
   try {
     await deps.limiter.refund(scope, requestId, settled.idempotency_digest ?? undefined)
   } catch {
-    // Redis may or may not have followed: under a new epoch every gateway counts anew from what Postgres now says.
+    // Redis may or may not have applied the refund. Under a new epoch every gateway counts again from Postgres.
     await abandonEpoch(deps.database, settled.organization_id)
   }
   return 'refunded'
 }
 
-/** The outcome of a request that ended without a reply worth charging for. */
+/** Returns the outcome of a request that ended without a chargeable reply. */
 export function undelivered(errorCode: string | null, topK: number): Outcome {
   return {
     decision: null,

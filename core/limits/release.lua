@@ -1,5 +1,5 @@
--- Takes back what `admit` charged. Mode "undo": everything, as if the request had never come. Mode "refund": day, month, lease and
--- idempotency key, never the minute slot. Mode "end": the lease alone. Does nothing when the charge is gone or was taken back already.
+-- Reverses what `admit` charged. Mode "undo": the whole charge. Mode "refund": day, month, lease and idempotency key,
+-- never the minute slot. Mode "end": only the lease. If the charge is gone or reversed already, only the lease ends.
 -- KEYS: minute, leases, counts, charge, [idempotency]; ARGV: request id, mode
 local minute, leases, counts, charge, idempotency = unpack(KEYS)
 redis.call('ZREM', leases, ARGV[1])
