@@ -68,7 +68,7 @@ function isLastAttempt(job: BuildJob): boolean {
 
 function triedTooOften(reason: string): string {
   return (
-    `The build was tried several times and failed, at last because ${reason}. Look at the log of the ` +
+    `The build failed after several attempts, the last time because ${reason}. Read the log of the ` +
     'job worker, remove the cause, then build again.'
   )
 }

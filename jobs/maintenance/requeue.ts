@@ -26,7 +26,7 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
     else
       await deps.abandonBuild(
         id,
-        `The build's job gave up (${failure}). Look at the log of the job worker, remove the cause, then build again.`,
+        `The build's job failed (${failure}). Read the log of the job worker, remove the cause, then build again.`,
       )
   }
   for (const id of await queuedActivations(deps.database, BOUNDS.requeueMax)) {
@@ -37,7 +37,7 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
         deps.database,
         id,
         'refused',
-        `The activation's job gave up (${failure}). Look at the log of the job worker, remove the ` +
+        `The activation's job failed (${failure}). Read the log of the job worker, remove the ` +
           'cause, then activate again.',
       )
   }

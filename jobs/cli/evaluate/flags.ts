@@ -69,7 +69,7 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
     .option('--target-risk <share>', 'share of the answers that may lack evidence', share, TARGET_RISK_DEFAULT)
     .option(
       '--data-dir <path>',
-      'folder for the temporary files, which are removed at the end (default: where the system keeps such)',
+      "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
     )
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)

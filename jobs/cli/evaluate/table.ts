@@ -40,8 +40,7 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
 }
 
 function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
-  if (abstention === null)
-    return ['abstention: not measured, for want of questions labelled answerable and unanswerable']
+  if (abstention === null) return ['abstention: not measured; it needs questions labelled answerable and unanswerable']
   const {
     signal,
     auroc,

@@ -103,7 +103,7 @@ function queryOf(path: string, { text, number }: TextLine): Query {
   const parsed = querySchema.safeParse(jsonOf(text))
   const id = parsed.data?.id ?? parsed.data?._id ?? ''
   if (!parsed.success || id === '')
-    throw lineFault(path, number, 'is not a JSON object with "id" or "_id" and a "text" that says something')
+    throw lineFault(path, number, 'is not a JSON object with "id" or "_id" and a "text" that is not blank')
   return { id, text: parsed.data.text, metadata: scalarsOf('metadata', parsed.data.metadata ?? {}) }
 }
 

@@ -161,7 +161,9 @@ export function assertPortFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', () =>
-      reject(new LocalProcessError(`Port ${port} is taken, or not for this account: choose another with --port.`)),
+      reject(
+        new LocalProcessError(`Port ${port} is taken, or this account may not use it: choose another with --port.`),
+      ),
     )
     server.listen(port, '127.0.0.1', () => server.close(() => resolve()))
   })

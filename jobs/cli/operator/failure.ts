@@ -48,7 +48,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   EAI_AGAIN: DATABASE_AWAY,
   EHOSTUNREACH: DATABASE_AWAY,
   ETIMEDOUT: DATABASE_AWAY,
-  ECONNRESET: 'Postgres broke the connection off: see its log, then repeat the command.',
+  ECONNRESET: 'Postgres closed the connection: read its log, then repeat the command.',
   '28P01': LOGIN_REFUSED,
   '28000': LOGIN_REFUSED,
   '3D000': LOGIN_REFUSED,
@@ -66,10 +66,9 @@ const KNOWN: Readonly<Record<string, string>> = {
 
 /** Messages by the system's error name for a path that was given or is in the artifact store. */
 const PATH_FAULTS: Readonly<Record<string, (path: string) => string>> = {
-  ENOTDIR: (path) =>
-    `${path} is no folder, or lies in something that is none: correct the path given, or ARTIFACT_STORE.`,
+  ENOTDIR: (path) => `${path} is not a folder, or is inside a file: correct the path given, or ARTIFACT_STORE.`,
   EACCES: (path) => `This account may not use ${path}: correct the rights there, or the path given, or ARTIFACT_STORE.`,
-  EROFS: (path) => `${path} lies where nothing can be written: point ARTIFACT_STORE to a place that can be written to.`,
+  EROFS: (path) => `${path} is on a read-only file system: point ARTIFACT_STORE to a writable one.`,
   ENOSPC: (path) =>
     `There is no space left for ${path}: free some or point ARTIFACT_STORE to another disk, then repeat the command.`,
 }

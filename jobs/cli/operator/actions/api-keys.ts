@@ -79,7 +79,7 @@ export interface KeyRotated extends KeyIssued {
 export async function rotateKey(operator: Operator, input: RotateKeyInput): Promise<KeyRotated> {
   const overlapHours = input.overlapHours ?? OVERLAP_HOURS_DEFAULT
   if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
-    throw new OperatorError(`An overlap has 0 to ${OVERLAP_HOURS_MAX} hours: choose one within.`)
+    throw new OperatorError(`An overlap is 0 to ${OVERLAP_HOURS_MAX} hours: choose one in this range.`)
   return recorded(operator, async (database) => {
     const old = await keyNamed(database, input.key)
     if (old.state !== 'valid')
@@ -138,7 +138,7 @@ interface Issue {
 async function insertIssued(database: Queryable, issue: Issue): Promise<KeyIssued> {
   const days = issue.expiresInDays ?? KEY_DAYS_DEFAULT
   if (!Number.isInteger(days) || days < 1 || days > KEY_DAYS_MAX)
-    throw new OperatorError(`A key lives 1 to ${KEY_DAYS_MAX} whole days: choose an expiry within.`)
+    throw new OperatorError(`A key is valid for 1 to ${KEY_DAYS_MAX} whole days: choose an expiry in this range.`)
   const scopes = issue.scopes ?? [RETRIEVAL_SCOPE]
   if (scopes.length > SCOPES_MAX || scopes.some((scope) => !/^[a-z]{1,32}:[a-z]{1,32}$/.test(scope))) {
     throw new OperatorError(
@@ -146,7 +146,8 @@ async function insertIssued(database: Queryable, issue: Issue): Promise<KeyIssue
     )
   }
   const [pepper] = issue.peppers
-  if (pepper === undefined) throw new OperatorError('KEY_PEPPERS names no pepper: set it as the gateways have it.')
+  if (pepper === undefined)
+    throw new OperatorError('KEY_PEPPERS names no pepper: set it to the value that the gateways use.')
   const { secret, digest, pepperName, prefix } = issueKey(issue.environment, pepper)
   const id = randomUUID()
   const expiresAt = await insertKey(database, {

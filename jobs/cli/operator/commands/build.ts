@@ -29,7 +29,7 @@ How the candidate is evaluated:
                 conservative default.`
 
 export function addBuild(program: Command): void {
-  const build = noun(program, 'build', 'candidate versions in the making: start, show, list')
+  const build = noun(program, 'build', 'builds of candidate versions: start, show, list')
   addStart(build)
   verb(build, {
     usage: 'show <build>',

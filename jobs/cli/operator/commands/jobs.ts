@@ -18,8 +18,8 @@ export function addJobs(program: Command): void {
     usage: 'list',
     summary: 'count the jobs of every queue and list those that failed, with their reasons',
     notes:
-      'A job carries only the id of a row in Postgres, which is the truth: a lost job is asked for ' +
-      'again within seconds.',
+      'A job holds only the id of a row in Postgres, which is the source of truth. A lost job is ' +
+      'enqueued again within seconds.',
     examples: ['jobs list', 'jobs list --json'],
     input: {},
     variables: { REDIS_URL },

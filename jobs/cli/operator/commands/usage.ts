@@ -48,11 +48,11 @@ export function addUsage(program: Command): void {
       const now = new Date()
       const from = input.from ?? new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1))
       const to = input.to ?? now
-      if (from >= to) throw new OperatorError('The time is empty: give a --from that lies before --to.')
+      if (from >= to) throw new OperatorError('The time span is empty: give a --from before --to.')
       const read = await usageReport(operator.database, input.by, from, to, input.rows + 1)
       const [found, truncated] = [read.slice(0, input.rows), read.length > input.rows]
       const span = `${from.toISOString()} to ${to.toISOString()}`
-      const more = truncated ? `\nThere is more than these ${found.length} rows: ask for more with --rows.` : ''
+      const more = truncated ? `\nThere are more rows than these ${found.length}: ask for more with --rows.` : ''
       const empty = 'The ledger has nothing in this time: widen it with --from and --to.'
       show(
         { from, to, by: input.by, rows: found, truncated },

@@ -79,7 +79,7 @@ test.each([
   [
     'a source that is neither file nor folder',
     ['--source', '/dev/null'],
-    /^\/dev\/null is not a folder, or its parent is not one: correct the path given, or ARTIFACT_STORE\.\n$/m,
+    /^\/dev\/null is not a folder, or is inside a file: correct the path given, or ARTIFACT_STORE\.\n$/m,
   ],
   ['a source that is not there', ['--source', '/nowhere/at/all'], /cannot read \/nowhere\/at\/all/],
   [
@@ -103,6 +103,6 @@ test('an artifact store that lies in no folder is refused with what to correct',
   const { code, stdout, stderr } = await cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK)
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(
-    /^\/dev\/null\/x\S* is not a folder, or its parent is not one: correct the path given, or ARTIFACT_STORE\.\n$/m,
+    /^\/dev\/null\/x\S* is not a folder, or is inside a file: correct the path given, or ARTIFACT_STORE\.\n$/m,
   )
 })
