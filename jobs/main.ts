@@ -17,7 +17,7 @@ import { openSearchNodeClients } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
 await startOrExplain('The job worker cannot start', async () => {
-  // Where they share a machine, requests come first; builds take after their parent.
+  // Requests have priority on a shared machine; build processes inherit the priority of this one.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
@@ -49,7 +49,7 @@ await startOrExplain('The job worker cannot start', async () => {
   log.info('ready', { search_nodes: nodes.length })
 })
 
-/** Touches a file while Redis and the event loop answer: a container's health check looks at its age. */
+/** Touches a file while Redis and the event loop respond; a container's health check reads its age. */
 function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout | undefined {
   if (path === undefined) return undefined
   writeFileSync(path, '')

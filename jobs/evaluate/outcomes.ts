@@ -44,7 +44,7 @@ export async function askQuestions(
 
 /**
  * Judges records, not passages: a record that was cut into several passages counts once, at its best rank. A record
- * with the question's own id is skipped, as in BEIR's evaluation, since some BEIR sets use the text of a record as a
+ * with the question's own id is skipped, as in BEIR's evaluation. Some BEIR sets use the text of a record as a
  * question.
  */
 export function outcomeOf(

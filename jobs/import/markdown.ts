@@ -18,9 +18,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Yields the records of one Markdown file: YAML front matter between two `---` lines, then one record per heading with
- * the text up to the next heading. `section.fragment` is the anchor written after the heading (`{#anchor}`).
- * `section.path` is title › chapter › heading. `section.reference` is the number that starts with the front matter's
- * `citation_prefix`.
+ * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`). `section.path` is title
+ * › chapter › heading. `section.reference` is the number that starts with the front matter's `citation_prefix`.
  */
 export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
   const file = await readMarkdown(path)

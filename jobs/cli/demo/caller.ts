@@ -39,8 +39,7 @@ export async function ensureKnowledgeBase(
 
 /**
  * Creates what is missing for a caller: one organization with one application, a plan, an entitlement to the knowledge
- * base, a second entitlement that is inactive, and keys. One key is valid and four must be refused. `state` keeps the
- * keys.
+ * base, an inactive entitlement, and keys. One key is valid and four must be refused. `state` keeps the keys.
  */
 export async function ensureCaller(operator: Operator, state: DemoState, wanted: CallerWanted): Promise<DemoKeys> {
   const serviceSecret = Buffer.from(state.secrets.SERVICE_SECRET, 'base64')

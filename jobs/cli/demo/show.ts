@@ -43,8 +43,8 @@ const BUILT_IN_FIRST = {
 const CANDIDATES_MAX = 5
 
 /**
- * Asks the gateway and prints each exchange with the shell command that repeats it. Returns one question that is
- * answered and one that is not.
+ * Asks the gateway and prints each exchange with the shell command that repeats it. Returns one question with an answer
+ * and one with an abstention.
  */
 export async function showExchanges(input: ShowInput, print: (text: string) => void): Promise<Shown> {
   const body = (query: string, filters?: RetrieveBody['filters']): RetrieveBody => ({
