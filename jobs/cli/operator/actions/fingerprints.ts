@@ -6,7 +6,7 @@ import { organizationNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-/** Gives an organization a fresh key under the next epoch; from then on it is the one in use. @returns the epoch. */
+/** Creates an organization's key for the next epoch; it is then the current key. @returns the epoch. */
 export async function openFingerprintEpoch(
   client: Queryable,
   organizationId: string,
@@ -29,7 +29,8 @@ export interface FingerprintsChanged {
 }
 
 /**
- * Fingerprints of one query before and after no longer match; those of earlier epochs stay comparable among themselves.
+ * Opens a new epoch. Fingerprints of one query before and after it no longer match. Those of one earlier epoch stay
+ * comparable.
  */
 export async function rotateFingerprints(
   operator: Operator,
@@ -47,14 +48,14 @@ export async function rotateFingerprints(
 
 export interface EraseFingerprints {
   readonly organization: string
-  /** One epoch; undefined means all. */
+  /** One epoch; undefined: all. */
   readonly epoch?: number | undefined
   readonly serviceSecret: Buffer
 }
 
 /**
- * Forgets wrapped keys for good: no query can be matched against the fingerprints made under them any more.
- * Erasing the key in use opens a new epoch at once, so that requests are served without a gap.
+ * Erases wrapped keys permanently, so that no query can be matched against their fingerprints. Erasing the current key
+ * opens a new epoch at once, so that serving is not interrupted.
  */
 export async function eraseFingerprints(
   operator: Operator,

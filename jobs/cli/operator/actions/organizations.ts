@@ -8,7 +8,7 @@ import { openFingerprintEpoch } from './fingerprints.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-/** Creates an organization with its first fingerprint key, so that its requests can be recorded from the start. */
+/** Creates an organization with its first fingerprint key, which its first request needs. */
 export async function createOrganization(
   operator: Operator,
   input: { readonly name: string; readonly serviceSecret: Buffer },
@@ -28,7 +28,10 @@ export async function createOrganization(
   })
 }
 
-/** Suspended, all keys of all its clients stop working within five seconds; nothing is deleted. */
+/**
+ * Suspends or resumes an organization. Suspension disables all keys of all its clients within five seconds; nothing is
+ * deleted.
+ */
 export async function setOrganizationSuspended(
   operator: Operator,
   nameOrId: string,
