@@ -52,8 +52,8 @@ export function assertActivatable(
     )
   if (version.compared_with !== null && version.compared_with !== activation.expected_version_id && !overridden)
     throw new ActivationRefused(
-      'The version was compared with a version that is no longer active: build it again to compare it with the ' +
-        'active one, or activate it with --override and the reason, which the audit trail keeps.',
+      'The version was compared with another one than the active version: build it again to compare the two, ' +
+        'or activate it with --override and the reason, which the audit trail keeps.',
     )
   if (version.verdict === null)
     throw new ActivationRefused('The version has not been reviewed: review it with "operator review" first.')
