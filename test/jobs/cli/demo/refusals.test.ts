@@ -95,13 +95,13 @@ test.each(REFUSED)('%s is refused in one sentence before anything is started', (
 
 test(
   'a second demo on a data folder that is in use leaves what the first one said there',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const dataDir = join(folder, "it's shared")
     const args = ['jobs/cli/demo/main.ts', '--data-dir', dataDir]
     const first = spawn(process.execPath, args, { stdio: 'ignore' })
     try {
-      await expect.poll(() => existsSync(join(dataDir, 'ready.json')), { timeout: 40_000, interval: 100 }).toBe(true)
+      await expect.poll(() => existsSync(join(dataDir, 'ready.json')), { timeout: 160_000, interval: 100 }).toBe(true)
       const second = spawnSync(process.execPath, [...args, '--once'], { encoding: 'utf8' })
       expect(second.status).toBe(1)
       expect(second.stdout).toContain('name another with --data-dir')

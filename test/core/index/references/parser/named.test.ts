@@ -206,10 +206,14 @@ describe('on any text', () => {
         })
         return Math.min(...times)
       }
-      const [short, long] = [timeMs(2_000), timeMs(32_000)]
-      expect(short, piece).toBeLessThan(100)
-      // Sixteen times the text: quadratic time would take 256 times as long.
-      expect(long, piece).toBeLessThan(Math.max(short, 1) * 80)
+      // Sixteen times the text: quadratic time would take 256 times as long, however often it is measured.
+      let ratio = Infinity
+      for (let round = 0; round < 4 && ratio >= 80; round++) {
+        const short = timeMs(2_000)
+        expect(short, piece).toBeLessThan(100)
+        ratio = Math.min(ratio, timeMs(32_000) / Math.max(short, 1))
+      }
+      expect(ratio, piece).toBeLessThan(80)
     }
   })
 })
