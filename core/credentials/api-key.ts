@@ -5,7 +5,7 @@ import type { Pepper } from '#core/platform/settings.ts'
 
 /**
  * API keys: `erk_<test|live>_<27 base62 characters of 160 random bits><6 base62 characters of their CRC-32>`.
- * The checksum covers everything before it, so a mistyped key is refused without touching the database.
+ * The checksum covers everything before it, so a mistyped key is refused without a query to the database.
  */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_CHARACTERS = 27
@@ -46,14 +46,12 @@ export function issueKey(environment: KeyEnvironment, pepper: Pepper): IssuedKey
   }
 }
 
-/**
- * True when the text has the shape of a key and its checksum is right; says nothing about whether it was ever issued.
- */
+/** Whether the text has the form of a key and a correct checksum; such a key may still never have been issued. */
 export function keyIsWellFormed(text: string): boolean {
   return KEY_PATTERN.test(text) && text.slice(-CHECKSUM_CHARACTERS) === checksum(text.slice(0, -CHECKSUM_CHARACTERS))
 }
 
-/** A secret made ready once: from bytes, every HMAC would take five times as long. */
+/** Key object of each pepper, created once. From bytes, every HMAC would take five times as long. */
 const ready = new WeakMap<Pepper, KeyObject>()
 
 /** HMAC-SHA-256 of the whole key, 32 bytes: the only form in which a key is stored. */

@@ -3,12 +3,12 @@ import type { KeyObject } from 'node:crypto'
 import { OperatorError } from '#core/platform/errors.ts'
 
 /**
- * Keyed one-way forms of what must not be stored: the query (under a random key per organization and epoch, stored
- * wrapped) and the Idempotency-Key. Both purposes take their own key from SERVICE_SECRET by HKDF-SHA-256 (RFC 5869), so
- * neither can stand in for the other.
+ * Keyed hashes of what must not be stored: the query (under a random key per organization and epoch, stored wrapped)
+ * and the Idempotency-Key. Each purpose derives its own key from SERVICE_SECRET by HKDF-SHA-256 (RFC 5869), so neither
+ * key can replace the other.
  *
  * A wrapped key is 60 bytes: 12 of nonce, 16 of AES-256-GCM tag, 32 of ciphertext. Organization and epoch are
- * authenticated with it: a wrapped key copied to another row does not unwrap.
+ * authenticated with it, so a wrapped key copied to another row does not unwrap.
  */
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -17,7 +17,7 @@ const WRAPPED_BYTES = NONCE_BYTES + TAG_BYTES + KEY_BYTES
 const WRAP_LABEL = 'evidence fingerprint key wrapping v1'
 const IDEMPOTENCY_LABEL = 'evidence idempotency digest v1'
 
-/** Whose key it is, and which of its epochs. */
+/** The organization and the epoch of a key. */
 export interface FingerprintOwner {
   readonly organizationId: string
   readonly epoch: number
@@ -35,7 +35,10 @@ export function createFingerprintKey(): Buffer {
   return randomBytes(KEY_BYTES)
 }
 
-/** @param key 32 random bytes. @returns 60 bytes that only the same secret, organization and epoch open again. */
+/**
+ * @param key 32 random bytes.
+ * @returns 60 bytes that only the same secret, organization and epoch unwrap.
+ */
 export function wrapFingerprintKey(key: Buffer, owner: FingerprintOwner, serviceSecret: Buffer): Buffer {
   if (key.length !== KEY_BYTES) throw new RangeError(`a fingerprint key has ${KEY_BYTES} bytes`)
   const nonce = randomBytes(NONCE_BYTES)
@@ -46,7 +49,7 @@ export function wrapFingerprintKey(key: Buffer, owner: FingerprintOwner, service
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])
 }
 
-/** @throws OperatorError the wrapped key is damaged, belongs to another owner, or was wrapped under another secret. */
+/** @throws OperatorError if the key is damaged, belongs to another owner, or was wrapped under another secret. */
 export function unwrapFingerprintKey(wrapped: Buffer, owner: FingerprintOwner, serviceSecret: Buffer): Buffer {
   try {
     if (wrapped.length !== WRAPPED_BYTES) throw new RangeError('wrong length')
@@ -68,9 +71,7 @@ export function unwrapFingerprintKey(wrapped: Buffer, owner: FingerprintOwner, s
   }
 }
 
-/**
- * HMAC-SHA-256, 32 bytes, over the text in NFC with every run of white space folded to one space and none at the ends.
- */
+/** HMAC-SHA-256, 32 bytes, over the text in NFC. Every run of white space becomes one space; the ends are trimmed. */
 export function queryFingerprint(key: Buffer | KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text.normalize('NFC').replaceAll(/\s+/gu, ' ').trim()).digest()
 }

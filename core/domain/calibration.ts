@@ -16,10 +16,10 @@ export interface LogisticModel {
 }
 
 /**
- * How a retrieval profile turns the features of a ranked list into the probability that the list holds sufficient
- * evidence, and from which probability on it answers. Stored with the immutable profile, so that every decision can be
- * recomputed. The figures come from probabilities that each question got from a model fitted without it; they are null,
- * and `folds` is 0, where coefficients were given and not fitted here.
+ * The model that turns the features of a ranked list into the probability of sufficient evidence, and the threshold for
+ * an answer. It is stored with the immutable profile, so every decision can be recomputed. The figures are
+ * cross-validated: each question's probability comes from a model fitted without it. Where coefficients were given and
+ * not fitted, the figures are null and `folds` is 0.
  */
 export const calibrationSchema = z
   .strictObject({
@@ -44,7 +44,7 @@ export const calibrationSchema = z
     ece: share.nullable(),
     /** Share of all questions that are answered at the threshold. */
     coverage_at_target: share.nullable(),
-    /** What it was fitted on. */
+    /** Questions that it was fitted on. */
     questions: z.int().nonnegative(),
     answerable: z.int().nonnegative(),
   })
@@ -62,8 +62,8 @@ export function logistic(x: number): number {
 }
 
 /**
- * The probability that a calibration gives to features that were measured under their names.
- * @param names of `values`, in their order; names that the calibration does not use are passed over.
+ * Returns the probability that a calibration assigns to named features.
+ * @param names of `values`, in their order; names that the calibration does not use are ignored.
  * @returns in [0, 1].
  * @throws RangeError when a feature of the calibration was not measured or is not finite.
  */
@@ -77,7 +77,7 @@ export function probability(calibration: Calibration, names: readonly string[], 
 /**
  * @param features in the order of the model's own.
  * @returns in [0, 1].
- * @throws RangeError when the features are not as many as the model's, or one is not finite.
+ * @throws RangeError when the number of features differs from the model's, or one is not finite.
  */
 export function modelProbability(model: LogisticModel, features: readonly number[]): number {
   if (features.length !== model.coefficients.length)

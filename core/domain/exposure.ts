@@ -1,4 +1,4 @@
-/** One served passage as exposure counts it. */
+/** One served passage that counts towards the exposure. */
 export interface ServedPassage {
   readonly chunk: string
   readonly document: string

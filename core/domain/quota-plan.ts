@@ -5,8 +5,8 @@ const share = z.number().positive().max(1)
 const count = (max: number): z.ZodInt => z.int().positive().max(max)
 
 /**
- * The limits of a plan. Immutable once stored; the plan attached to an entitlement is authoritative over these
- * defaults, which are the beta plan of the contract.
+ * The limits of a plan; immutable once stored. The plan of an entitlement takes precedence over these defaults, which
+ * are the beta plan of the contract.
  */
 export const planLimitsSchema = z.strictObject({
   max_top_k: count(BOUNDS.topKSchemaMax).default(5),
@@ -25,13 +25,13 @@ export const planLimitsSchema = z.strictObject({
   exposure: z
     .strictObject({
       window_days: z.int().min(1).max(366).default(30),
-      /** Share of the corpus past which the rate tightens. */
+      /** Share of the corpus at which the rate tightens. */
       soft_share: share.default(0.1),
-      /** Share of the corpus past which serving stops. */
+      /** Share of the corpus at which serving stops. */
       hard_share: share.default(0.2),
-      /** Share of any one document past which serving stops. */
+      /** Share of any one document at which serving stops. */
       document_share: share.default(0.5),
-      /** Neighbouring passages of one revision past which serving stops. */
+      /** Adjacent passages of one revision at which serving stops. */
       run: count(1_000_000).default(40),
       /** Each mark is the larger of its share and its floor, in passages. */
       floors: z

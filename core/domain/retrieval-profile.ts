@@ -5,39 +5,39 @@ import { calibrationSchema } from './calibration.ts'
 import { DEFAULT_CALIBRATION } from './default-calibration.ts'
 
 /**
- * How lexical and dense ranking become one. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
+ * Fusion of the lexical and the dense ranking. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
  * (weighted).
  */
 const fusionSchema = z.strictObject({
   method: z.enum(['weighted', 'rrf']),
-  /** Share of the vectors, in [0, 1]; the words have the rest. */
+  /** Weight of the vectors, in [0, 1]; the words have the rest. */
   dense_weight: z.number().min(0).max(1),
   /** The constant of reciprocal rank fusion. */
   rrf_k: z.int().min(1).max(1_000).default(60),
 })
 
-/** A model behind an HTTP endpoint that orders the first passages anew; see `core/reranking`. */
+/** A model behind an HTTP endpoint that re-ranks the first passages; see `core/reranking`. */
 export const rerankerSchema = z.strictObject({
   model: z.string().min(1).max(200),
-  /** Passages it is sent. */
+  /** Number of passages sent to it. */
   candidates: z.int().min(2).max(50),
 })
 
 /** The ranking parameters of a retrieval profile and its decision; immutable once stored. */
 export const profileParametersSchema = z.strictObject({
-  /** Rows that a search of the vectors scores at least. */
+  /** Minimum of rows scored by a vector search. */
   expansion: z.int().min(1).max(4_096).default(64),
   /** Only passages of these verification states are served. */
   verification_statuses: z.array(z.enum(VERIFICATION_STATUSES)).min(1).default(['verified']),
   /** Whether a revision must be in force on the day of the request. */
   in_force_only: z.boolean().default(true),
   fusion: fusionSchema.default({ method: 'weighted', dense_weight: 0.05, rrf_k: 60 }),
-  /** Whether a provision that is held in several revisions is shown once, as it is in force. */
+  /** Whether a provision with several revisions is shown once, in the revision that is in force. */
   collapse_revisions: z.boolean().default(true),
-  /** Passages of one document in one reply; 0: as many as there are. */
+  /** Maximum of passages of one document in one reply; 0: no limit. */
   per_document_max: z.int().min(0).max(100).default(0),
   reranker: rerankerSchema.nullable().default(null),
-  /** How features of the list become the probability that the decision rests on. */
+  /** Calibration of the probability that the decision is based on. */
   calibration: calibrationSchema.default(DEFAULT_CALIBRATION),
 })
 export type ProfileParameters = z.infer<typeof profileParametersSchema>
@@ -45,7 +45,7 @@ export type ProfileParameters = z.infer<typeof profileParametersSchema>
 /** The calibrated probability that the list holds sufficient evidence. */
 export const EVIDENCE_SIGNAL = 'evidence_probability'
 
-/** @param day UTC day, YYYY-MM-DD, by which "in force" is judged. */
+/** @param day UTC day, YYYY-MM-DD, on which a revision must be in force. */
 export function rankingOf(parameters: ProfileParameters, day: string): Ranking {
   const { expansion, fusion, collapse_revisions, per_document_max } = parameters
   return {

@@ -1,10 +1,13 @@
-/** What a search is asked and what it gives: the project's own types. `core/rpc` and `search-node/wire.ts` turn them into the proto's messages. */
+/**
+ * Query and result of a search in the project's own types. `core/rpc` and `search-node/wire.ts` convert them to the
+ * messages of the proto.
+ */
 
-/** Values within one list are alternatives, lists combine. Each list is exact: a value that it does not name is not served. */
+/** Values within one list are alternatives; all lists must match. A value that a list does not name is not served. */
 export interface Filters {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
-  /** Read unless `anySubject`; empty allows nothing. */
+  /** Ignored if `anySubject`; empty allows nothing. */
   readonly subjects: readonly string[]
   readonly anySubject: boolean
   readonly verificationStatuses: readonly string[]
@@ -16,14 +19,14 @@ export interface Filters {
 
 /** The parameters of a retrieval profile that shape the ranking. */
 export interface Ranking {
-  /** The minimum of rows that a search of the vectors scores; 0: the node's default. */
+  /** Minimum of rows scored by a vector search; 0: the node's default. */
   readonly rowsScoredMin: number
   readonly fusion: 'weighted' | 'rrf'
-  /** Share of the vectors in the fused score, in [0, 1]. */
+  /** Weight of the vectors in the fused score, in [0, 1]. */
   readonly denseWeight: number
   /** The constant of reciprocal rank fusion. */
   readonly rrfK: number
-  /** Passages of one document in one reply; 0: no cap. */
+  /** Maximum of passages of one document in one reply; 0: no limit. */
   readonly perDocumentMax: number
   /** UTC day, YYYY-MM-DD, on which one revision of each provision is shown; '': every revision is shown. */
   readonly collapseRevisionsOn: string
@@ -31,17 +34,17 @@ export interface Ranking {
 
 export interface SearchQuery {
   readonly projectionId: string
-  /** Any positive length; undefined: the words alone rank. */
+  /** Any positive length; undefined: only the words rank. */
   readonly vector: Float32Array | undefined
-  /** Blank: the vector alone ranks. */
+  /** Blank: only the vector ranks. */
   readonly text: string
   /** Passages wanted. */
   readonly limit: number
   readonly filters: Filters
-  /** What the caller may see before the request's own filters. */
+  /** Filters of the entitlement, without the request's own. */
   readonly entitled: Filters
   readonly ranking: Ranking
-  /** Passages come with an empty text. */
+  /** Passages have an empty text. */
   readonly withoutText?: boolean
   /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
   readonly onlyRows?: Uint8Array | undefined
@@ -50,7 +53,7 @@ export interface SearchQuery {
 export interface FoundPassage {
   readonly chunkId: string
   readonly text: string
-  /** In [0, 1]; orders one result. */
+  /** In [0, 1]; only comparable within one result. */
   readonly score: number
   readonly document: {
     readonly id: string
@@ -65,7 +68,7 @@ export interface FoundPassage {
   readonly citation: { readonly label: string; readonly sourceAnchor: string; readonly sourceSnapshotId: string }
   readonly metadata: { readonly language: string; readonly jurisdiction: string; readonly verificationStatus: string }
   readonly place: {
-    /** Place within the revision, from 0. */
+    /** Position within the revision, from 0. */
     readonly ordinal: number
     /** Passages of the document in this version, over all its revisions. */
     readonly documentPassages: number
@@ -108,16 +111,16 @@ export interface LoadedVersion {
   readonly state: string
 }
 
-/** What a search node says of itself. */
+/** Status of a search node. */
 export interface NodeStatus {
   readonly loaded: readonly LoadedVersion[]
   readonly threads: number
-  /** Searches that wait for a thread, and how many may. */
+  /** Searches that wait for a thread, and their maximum. */
   readonly queued: number
   readonly queueMax: number
 }
 
-/** A version as a search node is asked to load it. */
+/** A version that a search node is asked to load. */
 export interface VersionRef {
   readonly projectionId: string
   /** SHA-256 of its manifest. */

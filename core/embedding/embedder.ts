@@ -3,17 +3,17 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 export interface Embeddings {
   /** One vector per text, in order; unit length, finite, `space.dimensions` long. */
   readonly vectors: readonly Float32Array<ArrayBuffer>[]
-  /** As the provider reported them; null when it did not. */
+  /** As reported by the provider; null if it reported none. */
   readonly tokens: number | null
 }
 
-/** Turns texts into vectors of one space. Throws `EmbeddingError` and nothing else. */
+/** Embeds texts in one embedding space. Throws only `EmbeddingError`. */
 export interface Embedder {
   readonly space: EmbeddingSpace
   embed(texts: readonly string[], signal: AbortSignal): Promise<Embeddings>
 }
 
-/** The provider failed, was too slow, or sent vectors that cannot be trusted. Never carries the texts. */
+/** The provider failed, was too slow, or sent invalid vectors. The error never contains the texts. */
 export class EmbeddingError extends Error {
   override readonly name = 'EmbeddingError'
 }
@@ -23,15 +23,15 @@ export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
 }
 
 /**
- * Checks one provider vector and returns it at unit length.
- * @throws EmbeddingError wrong length, a non-finite value, or a zero norm.
+ * Checks one vector of a provider and returns it at unit length.
+ * @throws EmbeddingError for a wrong length, a non-finite value, or a zero norm.
  */
 export function unitVector(values: ArrayLike<number>, dimensions: number): Float32Array<ArrayBuffer> {
   if (values.length !== dimensions)
     throw new EmbeddingError(`the provider sent ${values.length} dimensions where ${dimensions} were asked for`)
   let squares = 0
   for (let i = 0; i < dimensions; i++) {
-    // It came over the network: a text would count as the number that it spells.
+    // The value came over the network; a numeric string would otherwise be converted to its number.
     const value: unknown = values[i]
     squares += typeof value === 'number' ? value ** 2 : Number.NaN
   }

@@ -17,8 +17,8 @@ const BACKOFF_FIRST_MS = 100
 const BACKOFF_MAX_MS = 1_000
 
 /**
- * Any OpenAI-compatible embeddings endpoint. The retry budget is ours: bounded attempts, full jitter, one total
- * deadline.
+ * Uses any OpenAI-compatible embeddings endpoint. Retries are made here and not by the client: bounded attempts, full
+ * jitter, one total deadline.
  */
 export function createOpenAiEmbedder(options: OpenAiOptions): Embedder {
   const { model, dimensions } = options
@@ -79,7 +79,8 @@ interface RepliedVector {
 }
 
 /**
- * Vectors in the order of the texts. @throws EmbeddingError unless the reply holds exactly one vector for each text.
+ * Returns the vectors in the order of the texts.
+ * @throws EmbeddingError unless the reply holds exactly one vector for each text.
  */
 function vectorsOf(replied: RepliedVector[], texts: number, dimensions: number): Float32Array<ArrayBuffer>[] {
   if (!Array.isArray(replied) || replied.length !== texts)
@@ -94,8 +95,8 @@ function vectorsOf(replied: RepliedVector[], texts: number, dimensions: number):
 }
 
 /**
- * Little-endian float32 in base64, as asked for: a quarter of the bytes; or numbers, from an endpoint that knows only
- * those.
+ * Reads little-endian float32 in base64, as requested, which takes a quarter of the bytes. Some endpoints send numbers
+ * instead.
  */
 function valuesOf(embedding: string | readonly number[]): ArrayLike<number> {
   if (typeof embedding !== 'string') return embedding
@@ -111,7 +112,7 @@ function isTransient(error: unknown): boolean {
   return error instanceof APIError && (error.status === 429 || error.status === 408 || (error.status ?? 0) >= 500)
 }
 
-/** Provider errors may quote the input back; only their kind and status are kept. */
+/** Provider errors may contain the input, so only their kind and status are kept. */
 function asEmbeddingError(error: unknown): EmbeddingError {
   if (error instanceof EmbeddingError) return error
   if (error instanceof APIError && error.status !== undefined)

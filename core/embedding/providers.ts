@@ -15,7 +15,7 @@ export interface EmbeddingSettings {
 }
 
 /**
- * The embedder of a provider as it is configured, or of exactly the space that a projection was built in.
+ * Creates the embedder of a configured provider, or of exactly the embedding space of a projection.
  * @throws OperatorError when the provider lacks its key, or this release cannot reproduce the space.
  */
 export function createEmbedder(

@@ -1,6 +1,6 @@
 /**
  * Every bound of the service, with its unit and bound at the end of its name. Relations between them are asserted when
- * the module loads. What a plan may set lives in `core/domain/quota-plan.ts`; these are constants of the code.
+ * the module loads. These are constants of the code; `core/domain/quota-plan.ts` holds what a plan may set.
  */
 export const BOUNDS = {
   // Transport (contract: Limits).
@@ -12,15 +12,15 @@ export const BOUNDS = {
   queryCharactersMax: 4_000,
   filterValuesMax: 64,
   filterValueCharactersMax: 100,
-  /** Faults of one request that a 400 names. */
+  /** Faults of one request that a 400 reply names. */
   errorDetailsMax: 20,
-  /** An idle connection of a caller stays open this long. */
+  /** Time for which an idle connection of a caller stays open. */
   keepAliveTimeoutMs: 60_000,
   internalRequestTimeoutMs: 10_000,
 
   // Build.
   passageCharactersMax: 4_000,
-  /** Every field of one reply passage together, as JSON: leaves room for the rest of the smallest allowed reply. */
+  /** All fields of one reply passage as JSON. The rest of the smallest allowed reply still fits. */
   passageJsonBytesMax: 40_000,
   titleCharactersMax: 1_000,
   urlCharactersMax: 2_000,
@@ -42,14 +42,14 @@ export const BOUNDS = {
   aliasesPerActMax: 50,
   referenceCharactersMax: 300,
   referencesPerRecordMax: 8,
-  /** Vocabularies kept at a time: sources come act by act, and each takes some 1.5 ms to make. */
+  /** Vocabularies in memory. Sources arrive act by act, and a vocabulary takes about 1.5 ms to create. */
   vocabulariesMax: 64,
   embedBatchTexts: 64,
   /** One read of a source or snapshot. */
   readBlockBytes: 256 * 1024,
   /** Drafts collected before they are appended to the spill file. */
   spillBufferBytes: 1024 * 1024,
-  /** The event loop gets a turn after so many sorted rows. */
+  /** Sorted rows after which the event loop gets a turn. */
   sortYieldEveryRows: 500,
 
   // Deadlines of one request, outermost first.
@@ -59,21 +59,21 @@ export const BOUNDS = {
   embedTimeoutMaxMs: 9_000,
   searchTimeoutMs: 3_000,
   rerankTimeoutMaxMs: 5_000,
-  /** One node's share of it, so that a node that hangs leaves time for another. */
+  /** One node's share of the search time-out, so that time remains for another node if one hangs. */
   searchAttemptTimeoutMs: 1_200,
   databaseStatementTimeoutMs: 2_000,
   databaseQueryTimeoutMs: 2_500,
-  /** A process that hangs within a transaction loses it, and its locks, after so long. */
+  /** Idle time after which Postgres ends a transaction and releases its locks. */
   transactionIdleMs: 20_000,
   redisCommandTimeoutMs: 1_000,
 
   // Stop of a service.
   drainMaxMs: 120_000,
-  /** Long enough for a load balancer to see that new requests are refused. */
+  /** Time for a load balancer to see that new requests are refused. */
   refusingMinMs: 250,
   /** Time for the last refusals to be sent before open connections are closed. */
   lastRepliesMs: 250,
-  /** Beyond the drain period and the hard deadline: closes connections to Redis, Postgres and the search nodes. */
+  /** Time after the drain period and the hard deadline to close connections to Redis, Postgres and the search nodes. */
   gatewayCloseTimeoutMs: 5_000,
 
   // Database.
@@ -85,20 +85,17 @@ export const BOUNDS = {
   /** Connection of the role that creates databases and logins. */
   provisionConnectTimeoutMs: 10_000,
   insertRowsMax: 1_000,
-  /** What the row of a build or activation keeps of an error. */
+  /** Characters of an error that the row of a build or activation keeps. */
   failureMessageCharactersMax: 2_000,
 
-  /**
-   * Requests whose reservations, or whose outcomes, are committed together; and how many such commits of one gateway
-   * are under way at a time.
-   */
+  /** Reservations or outcomes of one group commit, and concurrent group commits of one gateway. */
   reservationBatchMax: 64,
   reservationBatchesAtOnce: 2,
 
   // Access.
   accessCacheMs: 4_000,
   accessCacheEntriesMax: 10_000,
-  /** A lost connection for access notifications is made anew after so long. */
+  /** Pause before a lost connection for access notifications is opened again. */
   accessListenRetryMs: 1_000,
   validDigestsMax: 100_000,
   failedKeysPerAddressPerMinute: 30,
@@ -109,15 +106,15 @@ export const BOUNDS = {
   admissionAttemptsMax: 4,
   /** Pause after the first attempt; the pause after the nth is n times as long. */
   admissionPauseMs: 25,
-  /** Waits for a request that holds the Idempotency-Key and is not on record yet: 25, 50 and 75 ms. */
+  /** Waits for a request that holds the Idempotency-Key and is not recorded yet: 25, 50 and 75 ms. */
   idempotencyWaitsMax: 3,
-  /** Organizations whose epoch a gateway remembers. */
+  /** Organizations whose epoch a gateway caches. */
   epochsRememberedMax: 10_000,
-  /** A Redis that may evict counters is asked again after so long. */
+  /** Pause before a Redis that may evict counters is checked again. */
   limitStoreRetryMs: 1_000,
   /** Commands of one round trip while counters are rebuilt. */
   rebuildBatchCommands: 1_000,
-  /** Longer than any month, so that no count of a running month expires. */
+  /** Longer than any month, so that no count of the current month expires. */
   countsKeptDays: 40,
   redisReconnectMaxMs: 2_000,
 
@@ -132,11 +129,11 @@ export const BOUNDS = {
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   /**
-   * The young generation of a scoring thread. A search leaves only short-lived objects behind: collected this often they
-   * cost no more time, and a thread keeps 80 MB less of them than by default.
+   * Young generation of a scoring thread. A search creates only short-lived objects. With this size it takes no more
+   * time, and a thread keeps 80 MB less than by default.
    */
   scoringYoungGenerationMb: 16,
-  /** The thread that verifies artifacts ends after so long without a task. */
+  /** Idle time after which the thread that verifies artifacts ends. */
   verifierIdleMs: 10_000,
   verifyQueueMax: 64,
 
@@ -152,9 +149,9 @@ export const BOUNDS = {
   prepareAttemptsMax: 3,
   statusTimeoutMs: 2_000,
   healthProbeTimeoutMs: 3_000,
-  /** A node that failed is asked last for so long. */
+  /** Time for which a failed node is tried last. */
   searchNodeCoolDownMs: 1_000,
-  /** What is reported of a node's refusal. */
+  /** Characters of a node's refusal that are reported. */
   nodeFaultCharactersMax: 300,
 
   // Jobs.
@@ -164,9 +161,9 @@ export const BOUNDS = {
   ledgerWaitingMax: 10_000,
   ledgerAppendCollectMs: 10,
   ledgerConcurrency: 200,
-  /** A finished reservation this old without its entry has lost its job. */
+  /** Age at which a finished reservation without an entry has lost its job. */
   ledgerJobLostAfterMs: 10_000,
-  /** How far the watermark trails: longer than any transaction that finishes a reservation. */
+  /** Delay of the watermark; longer than any transaction that finishes a reservation. */
   ledgerWatermarkTrailMs: 60_000,
   /** Passages embedded and written as one durable step of a build. */
   vectorFileRows: 512,
@@ -187,12 +184,12 @@ export const BOUNDS = {
   /** The wait before the second attempt of a job; each further wait is twice as long. */
   jobRetryFirstMs: 500,
   /**
-   * With waits that double from a second: an embedding provider or search tier may be away for eight minutes before a
-   * build is given up.
+   * Waits double from one second, so an embedding provider or search tier may be unavailable for eight minutes before a
+   * build fails.
    */
   buildAttemptsMax: 10,
   buildRetryFirstMs: 1_000,
-  /** Finished builds and activations that their queue remembers, at most and for so long. */
+  /** Finished builds and activations that their queue keeps: their number, and for how long. */
   finishedJobsMax: 200,
   succeededJobsKeptSeconds: 86_400,
   failedJobsKeptSeconds: 7 * 86_400,
@@ -200,9 +197,9 @@ export const BOUNDS = {
   failedMaintenanceJobsMax: 100,
   queueEventsMax: 1_000,
   garbageCollectionEveryMs: 300_000,
-  /** How long after its end a build's leftovers stay: a run that was overtaken has noticed by then. */
+  /** Time for which the files of a finished build stay. A run that was overtaken has stopped by then. */
   garbageBuildsOlderThanMs: 60_000,
-  /** A file under a temporary name that nobody wrote to for so long belongs to a process that is gone. */
+  /** Time since the last write after which a temporary file counts as abandoned. */
   garbageFilesOlderThanMs: 86_400_000,
   garbageNamesMax: 1_000,
 
@@ -215,12 +212,12 @@ export const BOUNDS = {
   extractCharactersMax: 300,
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
-  /** Fewer judged questions do not tell one ranking from another; more than the maximum add little. */
+  /** Fewer judged questions do not distinguish two rankings; more than the maximum add little. */
   comparedQuestionsMin: 50,
   comparedQuestionsMax: 300,
   /** Each is compared with exact search under eighteen filters. */
   filteredQuestionsMax: 15,
-  /** Asked before any time is measured, so that files are mapped and code is compiled. */
+  /** Questions before the measurement, so that files are cached and code is compiled. */
   warmUpQuestionsMax: 10,
   timedQuestionsMax: 100,
   /** Records of one ranking that the evaluation keeps for its report. */
@@ -233,7 +230,7 @@ export const BOUNDS = {
   operatorPollMs: 250,
 } as const
 
-/** Thrown at load when two bounds contradict each other: a programming fault. */
+/** Throws at load if two bounds contradict each other, which is a programming error. */
 function assertLess(smaller: keyof typeof BOUNDS, larger: keyof typeof BOUNDS): void {
   if (BOUNDS[smaller] >= BOUNDS[larger]) throw new Error(`bound ${smaller} must be less than ${larger}`)
 }

@@ -2,26 +2,26 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { accessSync, constants, statSync } from 'node:fs'
 import { z } from 'zod'
 
-/** One variable of a service: what a value must look like, and the sentence that the README lists. */
+/** One variable of a service: the schema of its value, and the sentence that the README lists. */
 export interface Variable<T> {
   readonly schema: z.ZodType<T, string | undefined>
   readonly help: string
   readonly secret?: true
-  /** Shown in the README; the schema's own default is what counts. */
+  /** Shown in the README; only the default of the schema takes effect. */
   readonly fallback?: string
 }
 
 export type Variables = Readonly<Record<string, Variable<unknown>>>
 export type ConfigOf<V extends Variables> = { readonly [K in keyof V]: V[K] extends Variable<infer T> ? T : never }
 
-/** All faults of a service's environment at once; names variables, never their values. */
+/** All faults of a service's environment. The message names variables, never their values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 /**
- * Reads the variables from an environment. Every fault is collected before anything is refused.
- * @param check sentences on what does not go together, among the values that are valid by themselves.
+ * Reads the variables from an environment and collects every fault before it throws.
+ * @param check returns sentences about conflicts among the values that are valid by themselves.
  * @throws ConfigError one line per faulty variable, without its value.
  */
 export function readConfig<V extends Variables>(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes a whole file durably: temporary name that no other process uses, fsync, rename, fsync of the folder. */
+/** Writes a whole file durably: unique temporary name, fsync, rename, fsync of the folder. */
 export async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const temporary = `${path}.${randomUUID()}.tmp`
@@ -26,7 +26,7 @@ export async function renameDurably(from: string, to: string): Promise<void> {
   }
 }
 
-/** Makes what is in a file, or the names in a folder, durable. */
+/** Makes the content of a file, or the names in a folder, durable. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

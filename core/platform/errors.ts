@@ -1,6 +1,6 @@
 /**
- * The one error catalogue. Each code knows its HTTP status, whether a caller may retry, and for how long to wait.
- * Source: the contract's error table. What a caller sees never contains the cause.
+ * The error catalogue: HTTP status, retryability and public message of each code. Source: the contract's error table.
+ * What a caller sees never contains the cause.
  */
 const catalogue = {
   INVALID_REQUEST: {
@@ -58,7 +58,7 @@ const catalogue = {
 export type ErrorCode = keyof typeof catalogue
 export const ERROR_CODES = Object.keys(catalogue) as readonly ErrorCode[]
 
-/** One fault of a request: where it is and what is wrong; never the value that was sent. */
+/** One fault of a request: its position and a message, never the value that was sent. */
 export interface ErrorDetail {
   readonly path: string
   readonly message: string
@@ -76,7 +76,7 @@ export interface ServiceErrorOptions {
 
 const RETRY_AFTER_DEFAULT_SECONDS = 1
 
-/** An error a caller may see. `message` is public; `cause` is private and goes to the log alone. */
+/** An error that a caller may see. `message` is public; `cause` is private and only logged. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -100,12 +100,14 @@ export class ServiceError extends Error {
   }
 }
 
-/** Anything thrown becomes one catalogue entry: what is not ours is a dependency or a bug, never the caller's fault. */
+/**
+ * Maps anything thrown to a catalogue entry. An unknown error is a fault of a dependency or a bug, never the caller's.
+ */
 export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL_UNAVAILABLE', { cause: error })
 }
 
-/** A fault an operator can mend: `message` says what is wrong and what to do next. */
+/** A fault that an operator can correct: `message` says what is wrong and what to do next. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }

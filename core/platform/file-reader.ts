@@ -2,7 +2,8 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /**
- * Fills `bytes` from an open file, from `position` on. @throws Error when the file ends before.
+ * Fills `bytes` from an open file, starting at `position`.
+ * @throws Error if the file ends earlier.
  */
 export function readFully(file: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length;) {
@@ -13,8 +14,8 @@ export function readFully(file: number, bytes: Uint8Array, position: number): vo
 }
 
 /**
- * Opens a file for reading. @throws Error, and leaves nothing open, unless it has as many bytes as its description
- * says.
+ * Opens a file for reading.
+ * @throws Error, with the file closed, unless it has exactly `bytes` bytes.
  */
 export function openSized(path: string, bytes: number): number {
   const file = openSync(path, 'r')
@@ -24,8 +25,9 @@ export function openSized(path: string, bytes: number): number {
 }
 
 /**
- * A file in a buffer of its own, aligned for typed arrays. @param bytes what its description says. @throws Error unless
- * it has so many.
+ * Reads a file into its own buffer, aligned for typed arrays.
+ * @param bytes expected size.
+ * @throws Error unless the file has this size.
  */
 export function ownBytes(path: string, bytes = statSync(path).size): ArrayBuffer {
   const file = openSized(path, bytes)

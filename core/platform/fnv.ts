@@ -3,7 +3,8 @@ const PRIME = 0x0100_0193
 
 /**
  * FNV-1a (Fowler, Noll & Vo) over the UTF-16 units in [from, to); no part of the text is copied.
- * @param hash of what comes before the text, or a seed. @returns 32 bits, signed.
+ * @param hash of the preceding text, or a seed.
+ * @returns 32 bits, signed.
  */
 export function fnv1a(text: string, hash: number = OFFSET_BASIS, from = 0, to = text.length): number {
   let mixed = hash
@@ -11,7 +12,7 @@ export function fnv1a(text: string, hash: number = OFFSET_BASIS, from = 0, to = 
   return mixed
 }
 
-/** The start of hashes that differ by seed. */
+/** Returns the initial hash of a seed. */
 export function fnvSeed(seed: number): number {
   return OFFSET_BASIS ^ seed
 }

@@ -1,7 +1,7 @@
 export interface GroupCommitLimits {
   /** Items of one run. */
   readonly itemsMax: number
-  /** Runs under way at a time; what comes meanwhile waits and goes together. */
+  /** Concurrent runs. Calls that arrive meanwhile wait and share a run. */
   readonly runsMax: number
 }
 
@@ -12,9 +12,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Group commit: calls that come while others are under way are run together, in the order in which they came. A lone
- * call runs at once, and nothing ever waits for company. A run that fails fails for every item of it.
- * @param run gives one result for each item, in their order.
+ * Group commit: calls that arrive while others are under way are run together, in order of arrival. A single call is
+ * sent at once; there is no batching delay. A failed run fails for every item of it.
+ * @param run returns one result for each item, in their order.
  */
 export function groupCommit<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -50,7 +50,7 @@ export function groupCommit<Item, Result>(
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
       if (begins || running >= runsMax) return
-      // Calls of the same turn of the event loop go together.
+      // Calls in the same turn of the event loop share a run.
       begins = true
       setImmediate(begin)
     })

@@ -10,7 +10,8 @@ export function createRequestId(): RequestId {
 }
 
 /**
- * 20 bytes of hex after `chk_`: derived from content and place, so an unchanged passage keeps its id across versions.
+ * Returns `chk_` and 20 bytes in hex, derived from place and content. An unchanged passage keeps its id across
+ * versions.
  */
 export function chunkId(place: readonly string[], text: string): string {
   return `chk_${digestOf([...place, text])
@@ -18,7 +19,7 @@ export function chunkId(place: readonly string[], text: string): string {
     .slice(0, 40)}`
 }
 
-/** A UUID (version 8, RFC 9562) that follows from its parts: the same parts always give the same id. */
+/** Returns a UUID (version 8, RFC 9562) derived from its parts: the same parts always give the same id. */
 export function derivedUuid(kind: string, ...parts: readonly string[]): string {
   const bytes = digestOf([kind, ...parts]).subarray(0, 16)
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80

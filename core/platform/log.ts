@@ -1,5 +1,5 @@
 /**
- * Structured log: one JSON line an event on standard output. Callers pass ids, codes and durations; never a query, a
+ * Structured log: one JSON line per event on standard output. Callers pass ids, codes and durations; never a query, a
  * key or a URL with credentials.
  */
 
@@ -22,9 +22,9 @@ export function createLog(
   const rank = LOG_LEVELS.indexOf(level)
   function emit(at: LogLevel, event: string, fields: LogFields = {}, cause?: unknown): void {
     if (LOG_LEVELS.indexOf(at) > rank) return
-    write(
-      `${JSON.stringify({ at: new Date().toISOString(), level: at, service, event, ...fields, ...(cause === undefined ? {} : { cause: describeCause(cause) }) })}\n`,
-    )
+    const causeField = cause === undefined ? {} : { cause: describeCause(cause) }
+    const entry = { at: new Date().toISOString(), level: at, service, event, ...fields, ...causeField }
+    write(`${JSON.stringify(entry)}\n`)
   }
   return {
     error: (event, fields, cause) => emit('error', event, fields, cause),
@@ -34,7 +34,7 @@ export function createLog(
   }
 }
 
-/** Name, code and message of an error and of what caused it; URLs lose their credentials. */
+/** Returns name, code and message of an error and of its causes; credentials are removed from URLs. */
 export function describeCause(cause: unknown, depth = 0): string {
   if (!(cause instanceof Error)) return typeof cause
   const code =

@@ -1,6 +1,6 @@
 /**
- * Numbers in [0, 1) that follow from a seed, the same on every machine: integer arithmetic only (Ettinger's
- * mulberry32).
+ * Returns a generator of numbers in [0, 1) from a seed (Ettinger's mulberry32). It uses only integer arithmetic, so
+ * every machine gets the same numbers.
  */
 export function mulberry32(seed: number): () => number {
   let state = seed

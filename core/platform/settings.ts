@@ -3,7 +3,7 @@ import { BOUNDS } from './bounds.ts'
 import { addressList, base64Bytes, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
 import type { Variable } from './config.ts'
 
-/** Variables that more than one service takes; each service's `config.ts` picks what it needs. */
+/** Variables that several services share; each service's `config.ts` picks what it needs. */
 
 const pepperList = z
   .string()

@@ -1,8 +1,8 @@
 import type { Log } from './log.ts'
 
 /**
- * Runs `stop` once on SIGTERM or SIGINT, then exits; a second signal, or a stop that outlasts `timeoutMs`, exits at
- * once. A parent that goes away (its IPC channel closes) counts as a signal, so no child outlives it.
+ * Runs `stop` once on SIGTERM or SIGINT, then exits. A second signal, or a stop that takes longer than `timeoutMs`,
+ * exits at once. The end of the parent (its IPC channel closes) counts as a signal, so no child outlives it.
  */
 export function stopOnSignal(log: Log, timeoutMs: number, stop: () => Promise<void>): void {
   let stopping = false

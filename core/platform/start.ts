@@ -4,8 +4,8 @@ import { describeCause } from './log.ts'
 
 /**
  * Runs the start of a process. A failure prints one explanation and ends the process with exit code 1.
- * @param failure sentence that introduces the cause of a failure. A fault that the operator can mend is printed without
- * it: its message says what to do.
+ * @param failure sentence that introduces the cause. It is not printed for a fault that the operator can correct,
+ * because such a message says what to do.
  */
 export async function startOrExplain(failure: string, start: () => Promise<void>): Promise<void> {
   try {

@@ -6,9 +6,9 @@ export interface Ranked {
 
 /** Keeps the `k` best of the ids that are offered: a higher score is better, and of equal scores the lower id. */
 export interface TopK {
-  /** The worst score that is kept; no lower one gets in. -Infinity until `k` ids are there. */
+  /** The worst score that is kept; lower ones are rejected. -Infinity while there are fewer than `k` ids. */
   threshold(): number
-  /** An id is offered once. */
+  /** Each id may be offered once. */
   offer(id: number, score: number): void
   sorted(): Ranked
   /** The score of the n-th best; -Infinity while there are fewer. */
@@ -19,7 +19,7 @@ export interface TopK {
 export function createTopK(k: number): TopK {
   const heap: Heap = { ids: new Uint32Array(k), scores: new Float64Array(k) }
   let size = 0
-  /** Of what is there now; undefined once more was offered. */
+  /** Result for the current ids; undefined after another offer. */
   let ranked: Ranked | undefined
   return {
     threshold: () => (size < k ? -Infinity : (heap.scores[0] ?? -Infinity)),
@@ -33,7 +33,7 @@ export function createTopK(k: number): TopK {
     scoreOf(n) {
       if (ranked !== undefined || n > size) return ranked?.scores[n - 1] ?? -Infinity
       if (n === k) return heap.scores[0] ?? -Infinity
-      // Most searches ask for a few of many: a pass costs less than sorting them all.
+      // Most searches ask for a few of many ids, and one pass costs less than a sort.
       const few = createTopK(n)
       for (let place = 0; place < size; place++) few.offer(place, heap.scores[place] ?? 0)
       return few.threshold()
@@ -51,7 +51,7 @@ function isWorse(score: number, id: number, thanScore: number, thanId: number): 
   return score === thanScore ? id > thanId : score < thanScore
 }
 
-/** Puts an entry at a place, or above it where those above are better. */
+/** Inserts an entry at a position and moves it towards the root while its parent is better. */
 function rise({ ids, scores }: Heap, from: number, id: number, score: number): void {
   let at = from
   while (at > 0) {
@@ -65,7 +65,7 @@ function rise({ ids, scores }: Heap, from: number, id: number, score: number): v
   scores[at] = score
 }
 
-/** Puts an entry at the root of the first `end` places, or below it where those below are worse. */
+/** Inserts an entry at the root of the first `end` positions and moves it down while a child is worse. */
 function sink({ ids, scores }: Heap, end: number, id: number, score: number): void {
   let at = 0
   for (let child = 1; child < end; child = at * 2 + 1) {
@@ -80,7 +80,7 @@ function sink({ ids, scores }: Heap, end: number, id: number, score: number): vo
   scores[at] = score
 }
 
-/** Heapsort: the worst of what is left goes to the end. */
+/** Heapsort: moves the worst remaining entry to the end. */
 function sortedCopy(heap: Heap, size: number): Ranked {
   const copy = { ids: heap.ids.slice(0, size), scores: heap.scores.slice(0, size) }
   for (let end = size - 1; end > 0; end--) {

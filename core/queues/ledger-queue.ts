@@ -7,7 +7,7 @@ import type { Log } from '#core/platform/log.ts'
 /** Keys of all queues share one hash tag, so that the queue scripts also run on a Redis Cluster. */
 export const QUEUE_PREFIX = '{jobs}'
 export const LEDGER_QUEUE = 'ledger'
-/** All that a job ever carries: the id of a row in Postgres. */
+/** The only content of a job: the id of a row in Postgres. */
 export interface JobPayload {
   readonly id: string
 }
@@ -22,8 +22,8 @@ export const LEDGER_JOB_OPTIONS = {
 }
 
 /**
- * Tells the ledger's job that a reservation is finished. Losing one costs nothing but a few seconds: the sweeper
- * appends what is missing.
+ * Notifies the ledger's job of a finished reservation. A lost notification only delays the entry by a few seconds,
+ * because the sweeper appends what is missing.
  */
 export interface LedgerQueue {
   /** Returns at once and never throws. */
@@ -33,8 +33,8 @@ export interface LedgerQueue {
 }
 
 /**
- * Collects ids for a moment and adds them with one round trip; with Redis away they are dropped with one warning a
- * batch.
+ * Collects ids briefly and adds them with one round trip. While Redis is unavailable, they are dropped with one warning
+ * per batch.
  */
 export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
   const link = openLink(redisUrl, log)
@@ -78,7 +78,9 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
   }
 }
 
-/** The connection to the queue: fails at once while Redis is away, and after a second when it hangs. */
+/**
+ * Opens the connection to the queue. It fails at once while Redis is unavailable, and after a second if Redis hangs.
+ */
 function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
   const redis = new Redis(redisUrl, {
     maxRetriesPerRequest: 0,

@@ -1,9 +1,9 @@
 import type { FoundPassage } from '#core/domain/search.ts'
 
 /**
- * Passages in the order of a re-ranker's scores; those beyond the scores stay behind. What the query names by its
- * reference stays in front, and ties keep their places. A re-ranker's scores have no common scale, so a passage's score
- * becomes the reciprocal of its place: it orders the reply, strictly, and means nothing more.
+ * Returns passages in the order of a re-ranker's scores; those without a score follow. Passages that a reference of the
+ * query names stay first, and ties keep their order. Scores of a re-ranker have no common scale, so a passage's score
+ * becomes the reciprocal of its rank. It orders the reply strictly and has no other meaning.
  * @param scores of the first passages, in their order.
  */
 export function reordered(passages: readonly FoundPassage[], scores: readonly number[]): readonly FoundPassage[] {
@@ -13,7 +13,7 @@ export function reordered(passages: readonly FoundPassage[], scores: readonly nu
   return order.map(({ passage }, at) => ({ ...passage, score: 1 / (at + 1) }))
 }
 
-/** What the re-ranker reads of a passage. */
+/** Returns the text of a passage that the re-ranker reads. */
 export function rerankedText({ document, citation, text }: FoundPassage): string {
   return `${document.title}\n${citation.label}\n${text}`
 }

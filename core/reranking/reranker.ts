@@ -8,13 +8,13 @@ export interface RerankSettings {
   readonly RERANK_TIMEOUT_MS: number
 }
 
-/** Scores texts against a query with a model behind an HTTP endpoint. Throws `RerankError` and nothing else. */
+/** Scores texts against a query with a model behind an HTTP endpoint. Throws only `RerankError`. */
 export interface Reranker {
-  /** @returns one finite score a text, in their order; higher is better, only their order has a meaning. */
+  /** @returns one finite score per text, in their order. Higher is better; only their order has a meaning. */
   score(model: string, query: string, texts: readonly string[], signal: AbortSignal): Promise<readonly number[]>
 }
 
-/** The endpoint failed, was too slow, or sent scores that cannot be trusted. Never carries query or texts. */
+/** The endpoint failed, was too slow, or sent invalid scores. The error never contains query or texts. */
 export class RerankError extends Error {
   override readonly name = 'RerankError'
 }
@@ -26,8 +26,8 @@ const replySchema = z.object({
 })
 
 /**
- * An endpoint of the shape that Cohere, Jina and the servers that follow them have: `POST {base}/rerank` with `model`,
- * `query`, `documents` and `top_n`. One attempt: a second one would not fit the time of a request.
+ * Uses an endpoint with the interface of Cohere and Jina: `POST {base}/rerank` with `model`, `query`, `documents` and
+ * `top_n`. There is one attempt, because a second does not fit the time of a request.
  * @throws OperatorError without RERANK_BASE_URL.
  */
 export function createReranker({
@@ -74,11 +74,11 @@ async function textOf(reply: Response): Promise<string> {
   } catch {
     throw new RerankError('the re-ranker did not finish its answer in time')
   }
-  if (bytes > REPLY_BYTES_MAX) throw new RerankError('the re-ranker sent more than can be scores')
+  if (bytes > REPLY_BYTES_MAX) throw new RerankError('the re-ranker sent a reply that is too large')
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** Exactly one finite score for every text. */
+/** @throws RerankError unless there is exactly one finite score for every text. */
 function scoresOf(body: string, texts: number): readonly number[] {
   let json: unknown
   try {
@@ -87,7 +87,7 @@ function scoresOf(body: string, texts: number): readonly number[] {
     throw new RerankError('the re-ranker sent no JSON')
   }
   const parsed = replySchema.safeParse(json)
-  if (!parsed.success) throw new RerankError('the re-ranker sent something else than scores')
+  if (!parsed.success) throw new RerankError('the re-ranker sent a reply without valid scores')
   const scores = new Map(parsed.data.results.map(({ index, relevance_score: score }) => [index, score]))
   const inOrder = Array.from({ length: texts }, (_, index) => scores.get(index) ?? Number.NaN)
   if (parsed.data.results.length !== texts || !inOrder.every(Number.isFinite))

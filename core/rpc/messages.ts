@@ -12,8 +12,8 @@ import type {
 } from '#core/domain/search.ts'
 
 /**
- * The messages of `proto/search/v1/search.proto` as proto-loader gives them: its field names in camel case. Only the two edges
- * use them: `search-client.ts` here, `server.ts` and `wire.ts` of the search node.
+ * The messages of `proto/search/v1/search.proto` as proto-loader returns them, with field names in camel case. Only
+ * `search-client.ts` here, and `server.ts` and `wire.ts` of the search node, use them.
  */
 export interface RankingMessage extends Omit<Ranking, 'rowsScoredMin'> {
   readonly expansion: number

@@ -5,14 +5,14 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { clientCredentials } from './transport.ts'
 
 /**
- * Asks the standard gRPC health service, for a container's health check: ends with 0 when it is serving, else with 1
+ * Queries the standard gRPC health service, for a container's health check. Exits with 0 if it is serving, else with 1
  * and a sentence.
  *
- *   node core/rpc/probe.ts host:port [ca.pem cert.pem key.pem]
+ * Usage: `node core/rpc/probe.ts host:port [ca.pem cert.pem key.pem]`
  */
 const replySchema = z.object({ status: z.string() })
 
-/** The status of the whole server, e.g. `SERVING`. */
+/** Returns the status of the whole server, e.g. `SERVING`. */
 function askHealth(address: string, tlsFiles: readonly string[]): Promise<string> {
   const [ca, cert, key] = tlsFiles
   const client = new Client(

@@ -5,7 +5,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { SearchNodeConstructor, searchNodeService } from './messages.ts'
 import type { ReleaseVersionReply, SearchReply, SearchRequest } from './messages.ts'
 
-/** One channel to one search node. Every call takes a deadline; a call without one could hang for good. */
+/** One channel to one search node. Every call has a deadline, because a call without one could hang forever. */
 export interface SearchNodeClient {
   readonly address: string
   search(query: SearchQuery, timeoutMs: number, signal?: AbortSignal): Promise<SearchResult>
@@ -16,11 +16,11 @@ export interface SearchNodeClient {
   close(): void
 }
 
-/** @returns at once; the channel connects with the first call. */
+/** Returns at once; the channel connects at the first call. */
 export function openSearchNodeClient(address: string, channelCredentials: ChannelCredentials): SearchNodeClient {
   const client: Client = new SearchNodeConstructor(address, channelCredentials, {
     'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
-    // No bookkeeping of calls that nobody reads.
+    // Statistics of calls are not needed.
     'grpc.enable_channelz': 0,
     'grpc.initial_reconnect_backoff_ms': BOUNDS.grpcReconnectFirstMs,
     'grpc.max_reconnect_backoff_ms': BOUNDS.grpcReconnectMaxMs,
@@ -71,7 +71,7 @@ function call<Reply>(
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** The own types become the proto's messages here, and nowhere else on the client's side. */
+/** Converts the project's own types to the messages of the proto; no other code on the client side does so. */
 export function searchRequestOf({
   vector,
   text,
@@ -99,7 +99,7 @@ function resultOf({ passages, evidence, ...reply }: SearchReply): SearchResult {
   }
 }
 
-/** Without a copy: little-endian, as every platform that Node runs on stores numbers. */
+/** Returns the bytes without a copy. They are little-endian on every platform of Node. */
 function bytesOf(view: Float32Array | Uint8Array | undefined): Buffer {
   return view === undefined ? NO_BYTES : Buffer.from(view.buffer, view.byteOffset, view.byteLength)
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { ServerCredentials, credentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
 
-/** How the search tier is reached: mutual TLS with three files, or plaintext. */
+/** Transport to the search tier: mutual TLS with three files, or plaintext. */
 export interface TransportSettings {
   readonly SEARCH_TLS_CA: string | undefined
   readonly SEARCH_TLS_CERT: string | undefined
@@ -13,9 +13,9 @@ export interface TransportSettings {
 const TLS_VARIABLES = ['SEARCH_TLS_CA', 'SEARCH_TLS_CERT', 'SEARCH_TLS_KEY'] as const
 
 /**
- * What of a configuration does not go together: one sentence a fault. Plaintext is refused on anything but loopback
- * unless it was allowed in so many words.
- * @param settings without those that are not valid by themselves.
+ * Returns one sentence for each conflict in a configuration. Plaintext is refused on anything but loopback unless it is
+ * explicitly allowed.
+ * @param settings without those that are invalid by themselves.
  */
 export function transportFaults(addresses: readonly string[], settings: Partial<TransportSettings>): string[] {
   if (TLS_VARIABLES.some((name) => !(name in settings))) return []
@@ -38,13 +38,13 @@ function isLoopback(address: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
-/** @throws Error where the settings do not go together (`transportFaults`). */
+/** @throws Error if the settings conflict (`transportFaults`). */
 export function clientCredentials(address: string, settings: TransportSettings): ChannelCredentials {
   const tls = tlsFiles(address, settings)
   return tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert)
 }
 
-/** @throws Error where the settings do not go together (`transportFaults`). */
+/** @throws Error if the settings conflict (`transportFaults`). */
 export function serverCredentials(address: string, settings: TransportSettings): ServerCredentials {
   const tls = tlsFiles(address, settings)
   return tls === undefined

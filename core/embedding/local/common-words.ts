@@ -1,4 +1,4 @@
-/** Content words that stand in a large share of all provisions, whatever these are about. */
+/** Content words that occur in a large share of all provisions on any subject. */
 export const VERY_COMMON_WORDS = `
 person article paragraph section subsection subparagraph chapter part annex schedule title point clause rule regulation
 act law directive provision
@@ -19,7 +19,7 @@ personne acte an année mois jour date lieu sens conformément dit dite chapitre
 premier première deuxième second deux trois
 `
 
-/** Content words common enough in regulation to say less than the rest. */
+/** Content words that are common in regulation, and so less informative than the rest. */
 export const COMMON_WORDS = `
 authorised authorized entity undertaking firm company institution service activity business financial measure condition
 obligation right regulator party report reporting notice notify notification

@@ -8,7 +8,7 @@ const DIMENSIONS = 1024
 const STEM_PLACES = 4
 
 /**
- * A longer stem also counts by its character n-grams, which survive compounding and derivation: `Aufsicht`,
+ * A longer stem is also hashed by its character n-grams, which survive compounding and derivation: `Aufsicht`,
  * `Aufsichtsbehörde`; `notify`, `notification`.
  */
 const GRAM_LETTERS = 4
@@ -17,15 +17,15 @@ const GRAMS_SHARE = 0.7
 const GRAM_PLACES = 2
 
 /**
- * Length of a component that no other text shares. Without it a two-word heading that happens to be made of a
- * question's words would be its nearest neighbour; with it the score grows with how much of the question is covered
- * (pivoted length normalisation, Singhal et al. 1996, in a form that a unit vector can hold).
+ * Length of a component that no other text shares. Without it, a two-word heading made of a question's words would be
+ * the question's nearest neighbour. With it, the score grows with the covered share of the question. This is pivoted
+ * length normalisation (Singhal et al. 1996) in a form that a unit vector can hold.
  */
 const OWN_DIRECTION_LENGTH = Math.sqrt(5)
 
 /**
- * Stems below it (function words, enumerators) do not turn a text's own direction: `notify a breach` and `notifies the
- * breaches` share theirs.
+ * Stems below this weight (function words, enumerators) do not affect a text's own direction. `notify a breach` and
+ * `notifies the breaches` have the same one.
  */
 const CONTENT_WEIGHT_MIN = 0.5
 
@@ -34,16 +34,15 @@ const GRAM_SEED = 2
 const TEXT_SEED = 3
 
 /**
- * Embeds by hashing words: deterministic, without a model file, a corpus or state. Queries and passages (`heading +
- * "\n" + text`) are embedded alike. Every text gives a valid vector; one that says nothing (punctuation, function
- * words) is near to nothing but itself. Tokens are always null. Why it is shaped so, and what it reaches:
- * core/decisions/0001-local-embedder.md.
+ * Embeds by feature hashing of words: deterministic, without a model file, a corpus or state. Queries and passages
+ * (`heading + "\n" + text`) are embedded in the same way. Every text gives a valid vector. A text without content words
+ * is near only to itself. Tokens are always null. Reasons and results: core/decisions/0001-local-embedder.md.
  */
 export function createLocalEmbedder(): Embedder {
   return {
     space: { provider: 'local', model: 'hashed-words-v1', dimensions: DIMENSIONS },
     embed(texts, signal) {
-      if (signal.aborted) return Promise.reject(new EmbeddingError('the caller ended before its texts were embedded'))
+      if (signal.aborted) return Promise.reject(new EmbeddingError('the call was aborted before the embedding'))
       return Promise.resolve({ vectors: texts.map(embedText), tokens: null })
     },
   }

@@ -2,7 +2,7 @@ import { fnv1a, fnvSeed } from '#core/platform/fnv.ts'
 
 const GOLDEN = 0x9e3779b9
 
-/** MurmurHash3's finaliser: every input bit reaches every output bit. Unsigned 32 bits. */
+/** MurmurHash3's finaliser: every input bit affects every output bit. Unsigned 32 bits. */
 function mix(value: number): number {
   let hash = value ^ (value >>> 16)
   hash = Math.imul(hash, 0x85ebca6b)
@@ -18,8 +18,8 @@ export function hashUnits(text: string, start: number, end: number, seed: number
 
 /**
  * Adds one feature to a vector by signed hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask
- * Learning"): `places` pseudo-random components get ±weight / √places, so that features stay orthogonal in expectation,
- * and two that collide in one place differ in the others.
+ * Learning"): `places` pseudo-random components get ±weight / √places. Features are orthogonal in expectation, and two
+ * that collide in one component differ in the others.
  */
 export function addHashed(vector: Float64Array, featureHash: number, weight: number, places: number): void {
   const step = weight / Math.sqrt(places)
@@ -30,7 +30,7 @@ export function addHashed(vector: Float64Array, featureHash: number, weight: num
   }
 }
 
-/** Adds a pseudo-random direction of the given length that is all but orthogonal to any other seed's. */
+/** Adds a pseudo-random direction of the given length, nearly orthogonal to that of any other seed. */
 export function addNoise(vector: Float64Array, seed: number, length: number): void {
   const step = length / Math.sqrt(vector.length)
   let bits = 0

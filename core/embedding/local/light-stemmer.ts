@@ -1,8 +1,8 @@
 const STEM_LENGTH_MIN = 3
 
 /**
- * Inflections of English, German and French, tried in this order; at most one falls off, and never so that fewer than
- * the given letters are left.
+ * Inflections of English, German and French, tried in this order. At most one is removed, and only if at least the
+ * given number of letters remains.
  */
 const INFLECTIONS: readonly (readonly [suffix: string, lettersLeftMin: number])[] = [
   ['ed', 3],
@@ -17,9 +17,9 @@ const INFLECTIONS: readonly (readonly [suffix: string, lettersLeftMin: number])[
 ]
 
 /**
- * Folds the inflections of one word of `words()` together, whatever its language: `notifies`, `notified`, `notify`;
- * `Vertrag`, `Verträge`, `Vertrages`; `demande`, `demandés`. Deliberately light, since query and passage pass through
- * the same rules and a rule too many joins strangers.
+ * Maps the inflections of one word of `words()` to one stem, in any language: `notifies`, `notified`, `notify`;
+ * `Vertrag`, `Verträge`, `Vertrages`; `demande`, `demandés`. The rules are few, because query and passage share them,
+ * and a rule too many joins unrelated words.
  */
 export function lightStem(word: string): string {
   if (word.length <= STEM_LENGTH_MIN || /[^a-z]/.test(word)) return word

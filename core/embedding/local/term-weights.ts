@@ -2,7 +2,7 @@ import { staticIdf } from './static-idf.ts'
 import { lightStem } from './light-stemmer.ts'
 import { words } from '#core/index/analysis/words.ts'
 
-/** Each word of a heading counts once more: a heading says what the provision is about. */
+/** Each word of a heading counts once more, because a heading states the subject of the provision. */
 const HEADING_EXTRA_COUNT = 1
 
 interface Term {
@@ -12,8 +12,8 @@ interface Term {
 }
 
 /**
- * What a text is about: each stem with its static idf × (1 + ln occurrences).
- * The first line of several is the heading. No words, no entries.
+ * Returns each stem of a text with its static idf × (1 + ln occurrences). The first line of several is the heading. A
+ * text without words has no entries.
  */
 export function termWeights(text: string): Map<string, number> {
   const counts = new Map<string, number>()
