@@ -170,8 +170,8 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 
 /**
  * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
- * nearest dense candidates. Up to ten wanted passages give equal values; hundreds, as in an evaluation, may differ within
- * the uncertainty of heads (decision 0009).
+ * nearest dense candidates. Up to ten wanted passages give equal values. Hundreds, as in an evaluation, may differ
+ * within the rounding error of heads (decision 0009).
  */
 function predict(
   { passages, columns, tokens, passage }: VersionStatistics,

@@ -35,7 +35,11 @@ const BAD: Readonly<Record<string, string>> = {
   'eslint(no-unused-vars)': 'export function sum(): number {\n  const unused = 1\n  return 2\n}\n',
   'eslint(no-console)': "export function say(): void {\n  console.log('hello')\n}\n",
   'eslint(eqeqeq)': 'export function same(a: number, b: number): boolean {\n  return a == b\n}\n',
-  'eslint(max-lines-per-function)': `export function long(): number {\n  let sum = 0\n${'  sum += 1\n'.repeat(60)}  return sum\n}\n`,
+  'eslint(max-lines-per-function)': [
+    'export function long(): number {\n  let sum = 0\n',
+    '  sum += 1\n'.repeat(60),
+    '  return sum\n}\n',
+  ].join(''),
   'eslint(max-lines)': `export const list = [\n${'  1,\n'.repeat(320)}]\n`,
   'unicorn(prefer-node-protocol)': "import { join } from 'path'\nexport const both = join('a', 'b')\n",
 }

@@ -20,15 +20,36 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 const ENVIRONMENT =
   /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
-const SQL =
-  /['"`]\s*(?:select\s[^'"`]*\bfrom\b|select\s+pg_|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s|(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b|truncate\s+\w|with\s+\w+\s+as\s*\(|(?:un)?listen\s+\w+\s*['"`]|notify\s+\w+\s*[,'"`]|begin['"`])/i
-const UNFINISHED =
-  /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b|\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(|\/[/*]\s*(?:TODO|FIXME|XXX)\b/
+const SQL_STATEMENT = anyOf([
+  /select\s[^'"`]*\bfrom\b/,
+  /select\s+pg_/,
+  /insert\s+into\s/,
+  /update\s+\w+\s+set\s/,
+  /delete\s+from\s/,
+  /(?:create|alter|drop)\s+(?:table|role|database|index|schema|function|trigger)\b/,
+  /truncate\s+\w/,
+  /with\s+\w+\s+as\s*\(/,
+  /(?:un)?listen\s+\w+\s*['"`]/,
+  /notify\s+\w+\s*[,'"`]/,
+  /begin['"`]/,
+])
+const SQL = new RegExp(`['"\`]\\s*(?:${SQL_STATEMENT})`, 'i')
+const UNFINISHED = new RegExp(
+  anyOf([
+    /\b(?:test|it|describe|suite|bench)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b/,
+    /\b(?:xit|xtest|xdescribe|fit|fdescribe)\s*\(/,
+    /\/[/*]\s*(?:TODO|FIXME|XXX)\b/,
+  ]),
+)
 /** At module level, so not indented. */
 const OWN_BOUND = /^(?:export )?const [A-Z0-9_]*_(?:MS|MAX|MIN|BYTES|SECONDS|MB)\b[^=]*= *[\d.]/
 const BOUNDED_BY_BOUNDS =
   /^(?:gateway\/|search-node\/(?:threads\/|[^/]+\.ts$)|core\/(?:rpc|limits|queues|db)\/|jobs\/[^/]+\.ts$)/
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
+
+function anyOf(patterns: readonly RegExp[]): string {
+  return patterns.map(({ source }) => source).join('|')
+}
 
 function areaOf(path: string): string {
   if (path.startsWith('jobs/cli/')) return 'jobs/cli'

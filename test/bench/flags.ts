@@ -19,17 +19,18 @@ export interface BenchFlags {
 
 const USAGE = `npm run bench -- [options]
 
-Builds an invented corpus with the code of every build, then measures the search alone, within the node and under filters, the search node
-over gRPC, the whole gateway path, and a change of versions under load. Exit code 1 when a threshold is missed.
+Builds a synthetic corpus with the code of every build. Then measures the search alone, within the node and under
+filters, the search node over gRPC, the whole gateway path, and a change of versions under load. Exit code 1 when a
+threshold is missed.
 
   --json PATH        write every number as JSON
   --html PATH        write a page with the same numbers drawn (one size only)
-  --passages N[,N…]  passages of the corpus (default 100000); several sizes end with a table of what grows
+  --passages N[,N…]  passages of the corpus (default 100000); several sizes end with a table of their growth
   --dimensions N     dimensions of the vectors (default 768)
   --seconds S        measured time of each cell and path (default 4)
   --seed N           seed of corpus and queries (default 1)
-  --data-dir PATH    where artifacts are kept and used again (default .data/bench); a build that was interrupted goes on
-  --lancedb          install LanceDB into the data folder and measure its hybrid query beside the gateway (one size only)
+  --data-dir PATH    where artifacts are kept and reused (default .data/bench); an interrupted build continues
+  --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
 
 export class UsageError extends Error {

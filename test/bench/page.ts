@@ -25,12 +25,16 @@ export function renderPage(result: BenchResult): string {
 <title>Benchmark of ${escape(at)}</title>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1000px; margin: 2rem auto; padding: 0 1rem; color: #1f2933 }
-table { border-collapse: collapse; font-size: 13px } th, td { padding: 4px 10px; text-align: right; border-bottom: 1px solid #d9e0e6 }
+table { border-collapse: collapse; font-size: 13px }
+th, td { padding: 4px 10px; text-align: right; border-bottom: 1px solid #d9e0e6 }
 th:first-child, td:first-child { text-align: left } .missed { color: #b3261e; font-weight: 600 } svg { max-width: 100% }
 </style>
 <h1>Questions a second, by path</h1>
-<p>${passages} passages × ${dimensions} dimensions, ${threads} search threads, ${seconds} s a cell and path, ${escape(at)}.
-Raw: the search alone on its threads, with words and vectors; dense: with vectors alone. gRPC: the search node over gRPC. Full: a request over HTTP with admission, reservation, embedding, search, record and ledger.</p>
+<p>${passages} passages × ${dimensions} dimensions, ${threads} search threads,
+${seconds} s a cell and path, ${escape(at)}.
+Raw: the search alone on its threads, with words and vectors; dense: with vectors alone.
+gRPC: the search node over gRPC.
+Full: a request over HTTP with admission, reservation, embedding, search, record and ledger.</p>
 ${chart(cells)}
 <h2>Thresholds</h2>
 ${table(['', 'wanted', 'measured', ''], thresholds.map(thresholdRow))}

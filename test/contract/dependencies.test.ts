@@ -66,7 +66,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
     },
   )
 
-  test('a key that cannot be looked up is a 503, not a 401: nobody is turned away for good by a fault of ours', async () => {
+  test('a key that cannot be looked up is a 503, not a 401: the failure is retryable', async () => {
     const caller = await createCaller()
     lose('postgres')
     expect(outcomeOf(await caller.ask({}, here()))).toEqual([503, 'INTERNAL_UNAVAILABLE'])

@@ -99,7 +99,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     expect(new Set(answers.map(withoutIds)).size).toBe(1)
   })
 
-  test('with every subject entitled, one that the knowledge base does not define is still forbidden, not "no evidence"', async () => {
+  test('with every subject entitled, a subject that the knowledge base does not define is forbidden', async () => {
     const every = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], subjects: null })
     expect(outcome(await every.ask({ filters: { subject: ['alfa'] } }))).toEqual([403, 'FILTER_FORBIDDEN'])
     expect(outcome(await every.ask({ filters: { subject: ['alpha'] } }))[0]).toBe(200)
@@ -197,7 +197,7 @@ describe('Narrow: profile', () => {
     }
   })
 
-  test('a profile that is not entitled, one of another knowledge base and one that does not exist are refused alike', async () => {
+  test('an unentitled profile, one of another knowledge base and an unknown one are refused alike', async () => {
     const caller = await createCaller()
     const ids = [
       await addProfile('hsfa-rulebook', {}, 0.5),
@@ -209,7 +209,7 @@ describe('Narrow: profile', () => {
     expect(new Set(answers.map(withoutIds)).size).toBe(1)
   })
 
-  test('the id of the active profile is "active" and not a grant: by its id it must be entitled like any other', async () => {
+  test('the active profile is selected by "active"; by its id it must be entitled like any other', async () => {
     const caller = await createCaller()
     const { retrieval_profile: id } = (await caller.ask()).retrieved()
     expect(outcome(await caller.ask({ profile: id }))).toEqual([403, 'FILTER_FORBIDDEN'])

@@ -122,7 +122,8 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
     await service.owner.query(
-      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      `update limit_epochs set epoch = epoch + 1
+       where organization_id = (select id from organizations where name = $1)`,
       [caller.organization],
     )
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
@@ -137,7 +138,8 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
       [caller.entitlementId],
     )
     await service.owner.query(
-      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      `update limit_epochs set epoch = epoch + 1
+       where organization_id = (select id from organizations where name = $1)`,
       [caller.organization],
     )
     await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)

@@ -95,7 +95,8 @@ describe('Idempotency-Key: already received', () => {
     const key = randomUUID()
     await caller.ask({}, under(key))
     await service.owner.query(
-      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      `update limit_epochs set epoch = epoch + 1
+       where organization_id = (select id from organizations where name = $1)`,
       [caller.organization],
     )
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
@@ -111,7 +112,8 @@ describe('Idempotency-Key: already received', () => {
       [caller.entitlementId],
     )
     await service.owner.query(
-      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      `update limit_epochs set epoch = epoch + 1
+       where organization_id = (select id from organizations where name = $1)`,
       [caller.organization],
     )
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
@@ -153,7 +155,8 @@ describe('Idempotency-Key: already received', () => {
 /** As another request holds a key: charged in Redis, not yet reserved in Postgres. @returns how to give it back. */
 async function holdKey(caller: Caller, key: string, requestId: string): Promise<() => Promise<unknown>> {
   const { rows } = await service.owner.query<LimitScope>(
-    `select r.organization_id as "organizationId", e.epoch, r.entitlement_id as "entitlementId", r.knowledge_base_id as "knowledgeBaseId",
+    `select r.organization_id as "organizationId", e.epoch, r.entitlement_id as "entitlementId",
+       r.knowledge_base_id as "knowledgeBaseId",
        r.client_id as "clientId", r.environment
      from reservations r join limit_epochs e using (organization_id) where r.entitlement_id = $1`,
     [caller.entitlementId],
@@ -167,7 +170,7 @@ async function holdKey(caller: Caller, key: string, requestId: string): Promise<
 }
 
 describe('Idempotency-Key: received means admitted and not refunded', () => {
-  test('a request that gives its key back before it is on record is never named: the one that waited is served', async () => {
+  test('a request that releases its key before it is recorded is never named: the waiting one is served', async () => {
     const caller = await createCaller()
     await caller.ask()
     const key = randomUUID()

@@ -82,7 +82,7 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
 })
 
 describe('Limits: rate', () => {
-  test('the request after the last of a minute is 429 RATE_LIMITED; Retry-After and RateLimit say how it stands', async () => {
+  test('the request past the quota of a minute is 429 RATE_LIMITED with Retry-After and RateLimit', async () => {
     const caller = await createCaller({ limits: { requests_per_minute: 3 } })
     await asked(caller, 3)
     const refused = await caller.ask()
@@ -113,7 +113,7 @@ describe('Limits: rate', () => {
 })
 
 describe('Limits: concurrency', () => {
-  test('with as many in flight as the plan allows the next is 429 RATE_LIMITED; when one has ended it is served', async () => {
+  test('at the concurrency limit the next request is 429 RATE_LIMITED; after one has ended it is served', async () => {
     const caller = await createCaller({ ...ofMixed, limits: { concurrency: 2 } })
     const marker = randomUUID()
     const held = [1, 2].map((n) => caller.ask({ query: asking('hang', `${marker} ${n}`) }))

@@ -63,7 +63,7 @@ describe('Request schema, over HTTP', () => {
     )
   })
 
-  test('any JSON value is answered by 400 unless it is a request; no value of it comes back, and never is it a 5xx', async () => {
+  test('any JSON value that is not a request is a 400 INVALID_REQUEST', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {
         fc.pre(!retrievalRequestSchema.safeParse(value).success)

@@ -124,7 +124,8 @@ describe('Limits: a 503 after admission is refunded', () => {
     const one = await createCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
     await service.owner.query(
-      'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
+      `update limit_epochs set epoch = epoch + 1
+       where organization_id = (select id from organizations where name = $1)`,
       [one.organization],
     )
     const { minute, day } = windowsOf(await one.ask())

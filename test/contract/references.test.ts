@@ -81,7 +81,7 @@ describe('unsupported_explicit_references', () => {
       })
   })
 
-  test('names a provision outside the entitlement: not_in_corpus, as if it did not exist, with filters and without', async () => {
+  test('names a provision outside the entitlement: not_in_corpus, like an unknown one, with any filters', async () => {
     for (const further of [{}, { filters: { jurisdiction: ['HS-F'] } }]) {
       const [held, made] = [
         await abstentionOf(ofHarbour, 'COB-M 2.1', further),
@@ -106,7 +106,7 @@ describe('unsupported_explicit_references', () => {
       })
   })
 
-  test('lists every provision once, in the order of the query, each with its own reason, and none that is supported', async () => {
+  test('lists every unsupported provision once, in the order of the query, each with its own reason', async () => {
     const query = `Compare COB-M 99.9, DPR-F 2.1, ${HELD} and again COB-M 99.9.`
     const { unsupported_explicit_references: unsupported } = await abstentionOf(caller, query, {
       filters: { jurisdiction: ['HS-F'] },

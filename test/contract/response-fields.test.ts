@@ -195,7 +195,7 @@ describe('Retrieval response: abstention', () => {
     for (const reply of [answer, abstention]) expect(reply.retrieved().abstention).toMatchObject({ ...rows[0] })
   })
 
-  test('signal is evidence_probability: observed_value is a probability, and what the corpus covers is more probable', () => {
+  test('signal is evidence_probability: a probability that is higher for questions that the corpus covers', () => {
     const [covered, lacking] = [answer.retrieved().abstention, abstention.retrieved().abstention]
     expect([covered.signal, lacking.signal]).toEqual(['evidence_probability', 'evidence_probability'])
     expect(covered.observed_value).toBeLessThanOrEqual(1)
@@ -205,7 +205,8 @@ describe('Retrieval response: abstention', () => {
 
   test('threshold is the one that the calibration of the profile has, fitted to its target', async () => {
     const { rows } = await service.owner.query<{ threshold: number; questions: number; target: number }>(
-      `select (parameters -> 'calibration' ->> 'threshold')::float8 as threshold, (parameters -> 'calibration' ->> 'questions')::int as questions,
+      `select (parameters -> 'calibration' ->> 'threshold')::float8 as threshold,
+         (parameters -> 'calibration' ->> 'questions')::int as questions,
          (parameters -> 'calibration' ->> 'target_risk')::float8 as target from retrieval_profiles where id = $1`,
       [answer.retrieved().retrieval_profile],
     )

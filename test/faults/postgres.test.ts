@@ -149,7 +149,7 @@ test.each(FAULTS)(
   },
 )
 
-test('an outcome that was committed though its confirmation was lost on the way is delivered, charged once', async () => {
+test('an outcome whose commit confirmation was lost is delivered and charged once', async () => {
   const { caller, send } = await createCaller()
   await served(send)
   const tripped = proxy.trip('cut', 'record-delivered', 'delivery')
@@ -163,7 +163,7 @@ test('an outcome that was committed though its confirmation was lost on the way 
   expect(ledger[1]).toMatchObject({ request_id: answer.retrieved().request_id, response_bytes: answer.bytes.length })
 })
 
-test('a cached refusal is not given again once it has expired and cannot be read anew: 503 instead of the old answer', async () => {
+test('a cached refusal that has expired and cannot be read again is a 503 instead of the stale answer', async () => {
   const caller = await service.createCaller({ scopes: ['usage:read'] })
   const send = (): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl })
   const beganMs = performance.now()

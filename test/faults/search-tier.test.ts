@@ -24,7 +24,7 @@ afterEach(() => {
   for (const node of nodes) if (node.running()) node.signal('SIGCONT')
 })
 
-test('a search node that hangs is passed over: every request is answered by the other within the deadline', async () => {
+test('a search node that hangs is skipped: the other answers every request within the deadline', async () => {
   const caller = await service.createCaller()
   nodes[0].signal('SIGSTOP')
   for (let request = 0; request < 6; request++) {
@@ -79,7 +79,7 @@ test('a search node that lacks the version is passed over, and gets it again by 
   )
 })
 
-test('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends all the same', async () => {
+test('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends', async () => {
   const allowance = 3
   const caller = await service.createCaller({
     limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 },
@@ -105,7 +105,7 @@ test('refunds of a day end at the daily allowance: the next failure stays charge
   ])
 })
 
-test('a search node that was killed and starts empty is loaded by itself, and answers alone when the other goes', async () => {
+test('a killed search node that restarts empty is loaded automatically and then answers alone', async () => {
   const caller = await service.createCaller()
   const [killed, other] = nodes
   killed.signal('SIGKILL')

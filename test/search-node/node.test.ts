@@ -193,7 +193,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
   await client.releaseVersion(damaged.projectionId, 5_000)
 })
 
-test('an artifact that is signed but contradicts itself is refused, and the versions that are loaded go on serving', async () => {
+test('a signed but inconsistent artifact is refused, and the loaded versions continue to serve', async () => {
   const rows = testRows({ rows: 60, dimensions: 16, seed, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   for (const name of [
     'rows.bin',
@@ -243,7 +243,7 @@ test('words, a vector or both are searched over the wire, with or without the te
   expect(await search({ onlyRows: Buffer.of(0b1010) })).toMatchObject({ allowed: 2, passages: [{}, {}] })
 })
 
-test('a provision that the entitlement holds but the filters exclude is told from one that it does not hold', async () => {
+test('an entitled provision that the filters exclude is distinguished from one that is not entitled', async () => {
   const filters = { ...FILTERS, jurisdictions: ['XB'] }
   const reasons = async (question: string, entitled: Filters): Promise<unknown> =>
     (await search({ text: question, filters, entitled })).unsupported.map(({ text, reason }) => [text, reason])

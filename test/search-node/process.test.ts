@@ -61,7 +61,7 @@ function healthOf(address: string): Health {
   }
 }
 
-test('on SIGTERM health fails first, searches are answered through the drain period, then the process ends with 0', async () => {
+test('on SIGTERM health fails, searches are answered during the drain period, the process exits with 0', async () => {
   const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '700' }))
   const [calls, health] = [
     openSearchNodeClient(draining.address, credentials.createInsecure()),

@@ -93,7 +93,7 @@ test('a loaded or loading version is refused under another digest', async () => 
   expect(versions.borrow(ID).artifact.projectionId).toBe(ID)
 })
 
-test('an artifact that does not verify, or belongs to another projection, is never opened and can be tried again', async () => {
+test('an artifact that fails verification or is of another projection is never opened and can be retried', async () => {
   const { versions, events, verified } = node()
   const refused = versions.prepare(ID, DIGEST)
   refused.catch(() => undefined)

@@ -75,7 +75,8 @@ test('inserts every reservation as it was given, however many are under way toge
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   expect(new Set(inserted.map(({ status }) => status))).toEqual(new Set(['inserted']))
   const { rows } = await owner.query(
-    `select id, client_id, idempotency_digest, fingerprint, fingerprint_epoch, extract(epoch from admitted_at)::float8 * 1000 as admitted_ms, in_force_on::text, state
+    `select id, client_id, idempotency_digest, fingerprint, fingerprint_epoch,
+       extract(epoch from admitted_at)::float8 * 1000 as admitted_ms, in_force_on::text, state
      from reservations where organization_id = $1 order by id`,
     [organizationId],
   )
@@ -128,7 +129,7 @@ test(
   },
 )
 
-test('records every outcome with its own reservation, once: only while open, and again with the same outcome', async () => {
+test('records every outcome once, only on its own open reservation; the same outcome may be repeated', async () => {
   const reservations = Array.from({ length: MANY }, () => reservationWith())
   await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   const ids = reservations.map(({ id }) => id)

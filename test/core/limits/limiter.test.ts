@@ -190,7 +190,7 @@ describe('taking back', () => {
 })
 
 describe('extraction exposure', () => {
-  test('past the soft mark the rate tightens, past the hard mark it stops, and both count distinct passages', async () => {
+  test('past the soft mark the rate is reduced, past the hard mark it is 0; both count distinct passages', async () => {
     const scope = await createScope()
     const limits = plan({
       requests_per_minute: 10,

@@ -31,7 +31,7 @@ test('runs a lone call at once, by itself', async () => {
   expect(await doubled).toBe(2)
 })
 
-test('runs what comes meanwhile together and in order, never more runs at a time and never more items a run than allowed', async () => {
+test('batches items that arrive during a run, in order, within the bounds of runs and of items per run', async () => {
   const { runs, release, run } = createDoubling()
   const double = groupCommit(run, { itemsMax: 3, runsMax: 1 })
   const first = double(1)

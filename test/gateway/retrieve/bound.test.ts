@@ -51,7 +51,7 @@ const passage = fc
     sourceId: 'a#1',
   }))
 
-test('a reply states its exact length in bytes, keeps whole passages from the front, and never exceeds the bound', () => {
+test('a reply states its exact length in bytes, keeps whole first passages and never exceeds the bound', () => {
   fc.assert(
     fc.property(
       fc.array(passage, { minLength: 1, maxLength: 8 }),

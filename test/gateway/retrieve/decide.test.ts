@@ -33,7 +33,7 @@ const named: UnsupportedReference = { text: 'Art. 99 GDPR', normalized: 'celex:3
 const unit = fc.double({ min: 0, max: 1, noNaN: true })
 
 describe('the decision', () => {
-  test('answers iff a passage remains, nothing is unsupported, and the calibrated probability reaches the threshold', () => {
+  test('answers iff a passage remains, no reference is unsupported, and the probability reaches the threshold', () => {
     fc.assert(
       fc.property(unit, unit, fc.nat({ max: 3 }), fc.boolean(), (threshold, overlap, passages, lacking) => {
         const given = evidence({

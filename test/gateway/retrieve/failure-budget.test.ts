@@ -4,7 +4,7 @@ import { createFailureBudget } from '#gateway/retrieve/failure-budget.ts'
 
 const MAX = BOUNDS.failedKeysPerAddressPerMinute
 
-test('an address has spent its budget after the last failure of it, and has a fresh one a minute after the first', () => {
+test('the budget of an address is spent after its last failure and renewed a minute after the first', () => {
   let nowMs = 0
   const budget = createFailureBudget(() => nowMs)
   for (let n = 1; n < MAX; n++) budget.count('a')

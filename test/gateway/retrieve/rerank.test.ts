@@ -37,7 +37,7 @@ describe('a profile without a re-ranker', () => {
 })
 
 describe('a profile with a re-ranker', () => {
-  test('sends the first candidates with the query, and shows them in the order of the scores, cut to what was asked for', async () => {
+  test('sends the first candidates with the query and returns them by score, truncated to top_k', async () => {
     const list = found(5)
     const { reranker, asked } = rerankerSaying(() => [0.1, 0.9, 0.5])
     const { signal } = new AbortController()

@@ -123,7 +123,7 @@ describe('what a node answers', () => {
     })
   })
 
-  test('is a failed retrieval when no node answers, and the time is counted as waiting for the search tier', async () => {
+  test('is a failed retrieval when no node answers; the time counts as waiting for the search tier', async () => {
     const failure = new Error('all nodes are gone')
     const { tier } = tierSaying(() => {
       throw failure

@@ -39,7 +39,8 @@ interface Shown {
 
 async function shown(): Promise<Shown> {
   const { rows } = await harness.owner.query<Shown>(
-    `select (select version_id from active_versions where knowledge_base_id = $1) as active, (select previous_version_id from active_versions where knowledge_base_id = $1) as previous,
+    `select (select version_id from active_versions where knowledge_base_id = $1) as active,
+       (select previous_version_id from active_versions where knowledge_base_id = $1) as previous,
        (select jsonb_object_agg(id, state) from corpus_versions where knowledge_base_id = $1) as states,
        (select count(*)::int from audit where action in ('version.activate', 'version.rollback')) as audited`,
     [knowledgeBaseId],

@@ -21,7 +21,7 @@ afterAll(async () => {
   await harness.stop()
 })
 
-test('a run that was overtaken ends nothing by failing: the build and its files are the run that holds it', async () => {
+test('a superseded run that fails changes neither the build nor its files', async () => {
   const id = await harness.requestBuild(knowledgeBaseId, importId)
   const [overtaken, holding] = [await beginAttempt(harness.service, id), await beginAttempt(harness.service, id)]
   const work = harness.store.workFolder(id)

@@ -53,8 +53,10 @@ async function visible(
     profiles: number
     state: string
   }>(
-    `select count(distinct v.id)::int as versions, count(distinct p.id)::int as projections, count(distinct f.id)::int as profiles, b.state
-     from builds b left join corpus_versions v on v.build_id = b.id left join projections p on p.version_id = v.id left join retrieval_profiles f on f.projection_id = p.id
+    `select count(distinct v.id)::int as versions, count(distinct p.id)::int as projections,
+       count(distinct f.id)::int as profiles, b.state
+     from builds b left join corpus_versions v on v.build_id = b.id left join projections p on p.version_id = v.id
+       left join retrieval_profiles f on f.projection_id = p.id
      where b.id = $1 group by b.state`,
     [buildId],
   )
@@ -69,8 +71,11 @@ async function contentOf(buildId: string): Promise<unknown> {
   const folder = harness.store.artifactFolder(projectionIdOf(buildId))
   const files = await Promise.all(ARTIFACT_FILES.map((name) => digestFile(join(folder, name))))
   const { rows } = await harness.owner.query(
-    `select v.state, v.passages, v.documents, v.facets, v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed, f.parameters, f.signal, f.threshold
-     from corpus_versions v join projections p on p.version_id = v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1`,
+    `select v.state, v.passages, v.documents, v.facets,
+       v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed,
+         f.parameters, f.signal, f.threshold
+     from corpus_versions v join projections p on p.version_id = v.id
+       join retrieval_profiles f on f.projection_id = p.id where v.id = $1`,
     [versionIdOf(buildId)],
   )
   expect(rows).toHaveLength(1)
@@ -78,7 +83,7 @@ async function contentOf(buildId: string): Promise<unknown> {
 }
 
 describe('a build', () => {
-  test('that is killed at the start of every stage goes on, shows nothing meanwhile, and ends with the same version', async () => {
+  test('that is killed at every stage resumes, shows nothing meanwhile and ends with the same version', async () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId, questions)
     const killed: string[] = []
     for (const stage of BUILD_STAGES) {

@@ -165,7 +165,7 @@ describe('the filters', () => {
   }
   const rowsIn = (bits: Buffer): readonly number[] => [...vectors.keys()].filter((row) => isSet(bits, row))
 
-  test('keep the stated share of the rows, at least one: any, those nearest to the query, and those farthest', async () => {
+  test('keep the stated share of the rows, at least one: any, the nearest to the query, the farthest', async () => {
     const asked = await filtersOf()
     expect(asked).toHaveLength(queries.length * SELECTIVITIES.length * FILTER_KINDS.length)
     for (const [at, { query, bits, limit }] of asked.entries()) {
@@ -205,7 +205,7 @@ test('the least over the kinds of filter is what counts; a kind that was not mea
   expect(leastRecall(recall)).toEqual({ 100: 0.99, 50: 0.9, 10: 0, 1: 0, 0.1: 0, 0.01: 0 })
 })
 
-test('the vectors of at most 15 questions, spread evenly, are asked of the node among the rows of the filter alone', async () => {
+test('the node is asked at most 15 evenly spread questions, within the rows of the filter alone', async () => {
   const vectors = Array.from({ length: 20 }, (_, n) => unit(Float32Array.of(n + 1, 20 - n, 0, 0)))
   writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.buffer))))
   const embedded: string[] = []

@@ -41,7 +41,7 @@ describe('known items', () => {
     expect(question?.text).toBe('capital '.repeat(37).trim())
   })
 
-  test('fit the length that a caller may send, and are well formed where words are longer than the extract', async () => {
+  test('fit the length that a caller may send and are well formed if words are longer than the extract', async () => {
     const [question] = await sampled([passage(1, { heading: '𝔞'.repeat(4_000), text: `x${'𝔟'.repeat(400)}` })])
     expect([...(question?.text ?? '')].length).toBe(BOUNDS.queryCharactersMax)
     expect(question?.text.isWellFormed()).toBe(true)
@@ -61,7 +61,7 @@ describe('known items', () => {
     expect(new Set(questions.map(({ id }) => id))).toEqual(new Set(within.map(({ chunk_id: id }) => id)))
   })
 
-  test('are no texts that another record repeats, even one that is not served, but those that one record repeats', async () => {
+  test('exclude texts that another record repeats, even an unserved one, but not repeats in one record', async () => {
     const repeated = [passage(1, { text: sentence(0) }), passage(2, { text: sentence(0), status: 'withdrawn' })]
     const ownRevisions = [3, 4].map((n) => ({
       ...passage(3, { text: sentence(3) }),

@@ -55,7 +55,7 @@ const unanswerable = (id: string, coverage: number): Asked => ({
 const named = ({ misses }: Misses): readonly string[] => misses.map(({ problem, id }) => `${problem} ${id}`)
 
 describe('misses', () => {
-  test('are what was not found, what was answered without evidence, and what was held back with it; nothing else', () => {
+  test('are evidence not found, answers without evidence and abstentions with evidence; nothing else', () => {
     const misses = missed([
       answerable('right', true, 0.9),
       answerable('lost', false, 0.9),

@@ -58,7 +58,7 @@ describe('the outcome of a question', () => {
 })
 
 describe('a question set', () => {
-  test('is asked of every system, each by its own evidence, and outcomes come in the order of the questions', async () => {
+  test('is asked of every system with its own evidence, and outcomes are in the order of the questions', async () => {
     const { context, asked } = asking(({ vector, text }) =>
       replyWith(
         vector === undefined ? ['by-words'] : text === '' ? ['by-vector'] : ['by-both'],

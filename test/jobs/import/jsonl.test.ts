@@ -14,7 +14,11 @@ describe('a JSONL import', () => {
   test('reads LF and CRLF lines alike, a byte order mark, blank lines, and a last line without an end', async () => {
     const { passages, report } = await importContents(
       {
-        'corpus.jsonl': `\uFEFF${line('a', TEXT)}\r\n\r\n${line('b', `${TEXT} It does.`)}\n\n${line('c', `${TEXT} So.`)}`,
+        'corpus.jsonl': [
+          `\uFEFF${line('a', TEXT)}\r\n\r\n`,
+          `${line('b', `${TEXT} It does.`)}\n\n`,
+          line('c', `${TEXT} So.`),
+        ].join(''),
       },
       smallMapping(),
     )

@@ -79,7 +79,10 @@ describe('a Markdown import', () => {
 
   test('takes no line of a code fence for a heading', async () => {
     const { passages } = await importContents({
-      'a.md': `${FRONT}### One\nText\n\`\`\`\`sh\n# not a heading\n\`\`\`\n## nor this\n\`\`\`\`\nmore\n### Two\nText\n`,
+      'a.md': [
+        `${FRONT}### One\nText\n\`\`\`\`sh\n# not a heading\n\`\`\`\n`,
+        '## nor this\n````\nmore\n### Two\nText\n',
+      ].join(''),
     })
     expect(passages.map((passage) => passage.source_id)).toEqual(['bees#one', 'bees#two'])
     expect(passages[0]?.text).toContain('## nor this')

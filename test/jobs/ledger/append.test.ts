@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 
 describe('the ledger', () => {
-  test('holds one entry for each finished reservation however often and however concurrently it is appended', async () => {
+  test('holds one entry for each finished reservation, however often and concurrently it is appended', async () => {
     const ids = await insertReservations(owner, 300)
     const [one, other] = [createLedgerAppender(service), createLedgerAppender(service)]
     await Promise.all([...ids, ...ids, ...ids].map((id, at) => (at % 2 === 0 ? one : other).append(id)))

@@ -73,7 +73,7 @@ describe('reconciliation', () => {
     expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
   })
 
-  test('keeps the version of an explicitly entitled profile loaded for as long as the entitlement is active', async () => {
+  test('keeps the version of an explicitly entitled profile loaded while the entitlement is active', async () => {
     const age = (): Promise<unknown> =>
       harness.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
     await age()
@@ -99,7 +99,8 @@ async function entitle(profileId: string): Promise<void> {
     `with o as (insert into organizations (id, name) values (gen_random_uuid(), 'o') returning id),
        c as (insert into clients (id, organization_id, name) select gen_random_uuid(), id, 'c' from o returning id),
        p as (insert into plans (id, name, limits) values (gen_random_uuid(), 'p', '{}') returning id)
-     insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions, profile_ids)
+     insert into entitlements (id, client_id, environment, knowledge_base_id, plan_id, languages, jurisdictions,
+       profile_ids)
      select gen_random_uuid(), c.id, 'test', $1, p.id, '{en}', '{HS-M}', array[$2::uuid] from c, p`,
     [knowledgeBaseId, profileId],
   )

@@ -52,7 +52,7 @@ function expectWellFormed(passages: readonly FoundPassage[]): void {
 }
 
 describe('words alone', () => {
-  test('serve only passages that hold a word of the question, the one that holds most of what it asks first', async () => {
+  test('serve only passages that hold a word of the question, the greatest share of it first', async () => {
     for (const { text } of questions(CLUSTERS)) {
       const reply = await ask({ text, limit: 50 })
       expect(reply.plan).toBe('none')
@@ -101,7 +101,7 @@ describe('words and a vector together', () => {
     }
   })
 
-  test('ranked by reciprocal ranks come in the order of the one that has all the weight, the first with score 1', async () => {
+  test('fused by reciprocal ranks follow the ranking that has all the weight; the first has score 1', async () => {
     for (const asked of questions(6)) {
       for (const denseWeight of [0, 1]) {
         const [byScores, byRanks] = await Promise.all(

@@ -186,7 +186,7 @@ describe('a version with every kind of facet', () => {
     expect(reply.passages.filter(({ chunkId }) => best.has(chunkId)).length).toBeGreaterThanOrEqual(98)
   })
 
-  test('a passage comes whole: text, document, citation, metadata, place, row and identifier in the source', async () => {
+  test('a passage has its text, document, citation, metadata, place, row and identifier in the source', async () => {
     const row = rows.findIndex(({ record }) => allows(EVERYTHING, record))
     const target = rows[row]
     if (target === undefined) throw new Error('no allowed row')
@@ -232,7 +232,7 @@ test('a passage that points away from the query scores 0, never less', async () 
   expect(passages.map(({ score }) => score)).toEqual([expect.closeTo(1, 6), 0, 0])
 })
 
-test('of passages that point away from the query the least far are served; as all score 0, in the order of their ids', async () => {
+test('of passages with negative cosines the nearest are served; all score 0, so they are ordered by id', async () => {
   const query = new Float32Array(16).fill(1)
   const random = seededRandom(seed)
   const rows = testRows({ rows: 60, dimensions: 16, seed }).map(({ record }) => ({

@@ -174,14 +174,14 @@ describe('documents', () => {
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1, 2]) }).document_share).toBe(1)
   })
 
-  test('document_agreement is the mean of the weights that words and vectors give to the document they agree on most', () => {
+  test('document_agreement is the greatest mean of the lexical and the dense weight of a document', () => {
     // By words documents 0 and 1 have equal weights; the vectors prefer document 1 by e, then 2.
     const features = featuresWith({ lexical: ranked([0, 2], [0.6, 0.6]), dense: ranked([3, 4], [0.5, 0.47]) })
     const ofSecond = (1 / 2 + 1 / (1 + Math.exp(-1))) / 2
     expect(features.document_agreement).toBeCloseTo(ofSecond, 12)
   })
 
-  test('document_agreement is 1 when both rank one document far above the others, and a half at most without vectors', () => {
+  test('document_agreement is 1 if both rank one document far above others, and at most 0.5 without vectors', () => {
     expect(
       featuresWith({ lexical: ranked([0, 1, 2], [0.9, 0.9, 0.1]), dense: ranked([1, 4], [0.9, 0.1]) })
         .document_agreement,

@@ -7,7 +7,7 @@ const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - fr
 const hash = (word: string, language = 'xx'): number => tokenHash(language, word)
 
 describe('the words of a question', () => {
-  test('are each known once, with the rows that hold them, by first appearance; words that no row holds are the rarest', () => {
+  test('are listed once, by first appearance, with their row counts; words that no row holds are the rarest', () => {
     withForward([said('anchor ballast'), said('anchor'), said('cargo')], ({ ask }) => {
       expect(ask('Anchor, embargo: ballast anchor').words).toEqual([
         { idf: idf(2, 3), frequency: 2, hashes: [hash('anchor')] },

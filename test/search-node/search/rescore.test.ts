@@ -112,7 +112,7 @@ describe('the closer look at candidates', () => {
     )
   })
 
-  test('gives scores in [0, 1], of which no passage reaches more than the greatest; words and pairs make the score up', () => {
+  test('gives scores in [0, 1] below the greatest score; contributions of words and pairs make them up', () => {
     fc.assert(
       fc.property(anyCorpus, anyText, (corpus, text) => {
         withForward(corpus, ({ forward, ask }) => {
@@ -152,7 +152,7 @@ describe('the closer look at candidates', () => {
     )
   })
 
-  test('scores rows alike whether they are read one by one, along with rows between them, or too far apart for that', () => {
+  test('scores rows alike whether they are read one by one, with the rows between them, or in separate reads', () => {
     const corpus = Array.from({ length: 600 }, (_, n) =>
       said(`anchor ${n % 7 === 0 ? 'ballast cargo' : 'cargo'} w${n}`, { sameRevisionAsPrevious: n % 5 !== 0 }),
     )

@@ -31,7 +31,9 @@ beforeAll(async () => {
       revision: String(yearOf(n)),
       inForceFrom: `${yearOf(n)}-01-01`,
       inForceTo: `${yearOf(n) + 1}-01-01`,
-      text: `The keeper of hives counts every swarm of colony ${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
+      text:
+        'The keeper of hives counts every swarm of colony ' +
+        `${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
     }),
   }).map(({ record }) => {
     const centre = centres[Number(record.provision.split(' ')[1])] ?? new Float32Array(16)

@@ -97,7 +97,7 @@ test('a waiting search is dropped when its caller gives up, a running one is lef
   })
 })
 
-test('a version is opened on one thread after the other, ahead of waiting searches, while the others score', async () => {
+test('a version is opened on each thread in turn, ahead of waiting searches, while the others score', async () => {
   const [one, two] = [createHeldWorker(), createHeldWorker()]
   const pool = new SearchPool([one.worker, two.worker], 8)
   const searches = [1, 2, 3].map((limit) => pool.search(task(limit), NEVER))

@@ -94,7 +94,8 @@ const DOCUMENTS: readonly MixedDocument[] = [
     sections: [
       [
         'Pilot boats {#boats}',
-        'Under this ordinance every pilot boat carries radar, a transponder and a licensed pilot with ten years at sea.',
+        'Under this ordinance every pilot boat carries radar, a transponder ' +
+          'and a licensed pilot with ten years at sea.',
       ],
     ],
   },

@@ -8,7 +8,9 @@ export async function addProfile(knowledgeBase: string, parameters: object, thre
   const id = randomUUID()
   const { rowCount } = await service.owner.query(
     `insert into retrieval_profiles (id, projection_id, parameters, signal, threshold)
-     select $1, p.projection_id, p.parameters || $3, p.signal, $4 from active_versions a join retrieval_profiles p on p.id = a.profile_id join knowledge_bases b on b.id = a.knowledge_base_id where b.slug = $2`,
+     select $1, p.projection_id, p.parameters || $3, p.signal, $4 from active_versions a
+       join retrieval_profiles p on p.id = a.profile_id
+       join knowledge_bases b on b.id = a.knowledge_base_id where b.slug = $2`,
     [id, knowledgeBase, JSON.stringify(parameters), threshold],
   )
   if (rowCount !== 1) throw new Error(`nothing is active in ${knowledgeBase}`)

@@ -9,10 +9,13 @@ export interface TestReservation {
 }
 
 const INSERT = `
-insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id, version_id, profile_id,
+insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
+  knowledge_base_id, version_id, profile_id,
   fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on, state, finished_at, outcome)
-select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $2, $3, 1, now() - make_interval(secs => ($5 + 20000) / 1000.0), now() - make_interval(secs => $5 / 1000.0), current_date, $4,
-  case when $4 = 'open' then null else now() - make_interval(secs => $6 / 1000.0) end, case when $4 = 'open' then null else '{"result_count": 5}'::jsonb end
+select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $2, $3, 1,
+  now() - make_interval(secs => ($5 + 20000) / 1000.0), now() - make_interval(secs => $5 / 1000.0), current_date, $4,
+  case when $4 = 'open' then null else now() - make_interval(secs => $6 / 1000.0) end,
+    case when $4 = 'open' then null else '{"result_count": 5}'::jsonb end
 from unnest($1::uuid[]) as ids (id)`
 
 /** Reservations as a gateway leaves them, `count` alike. @returns their ids. */

@@ -19,7 +19,8 @@ const ledgerRowSchema = z.object({
 export type LedgerRow = z.infer<typeof ledgerRowSchema>
 
 const LEDGER_ROWS = `
-  select 'req_' || r.id as request_id, r.api_key_id, r.state, l.state as entry, l.charged, (l.outcome ->> 'result_count')::int as result_count, (l.outcome ->> 'response_bytes')::int as response_bytes
+  select 'req_' || r.id as request_id, r.api_key_id, r.state, l.state as entry, l.charged,
+    (l.outcome ->> 'result_count')::int as result_count, (l.outcome ->> 'response_bytes')::int as response_bytes
   from reservations r left join ledger l on l.reservation_id = r.id
   where r.entitlement_id = $1 order by r.admitted_at`
 

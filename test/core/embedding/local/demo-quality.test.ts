@@ -37,7 +37,7 @@ function dot(a: Float32Array, b: Float32Array): number {
 }
 
 describe('on the demo corpus', () => {
-  test('exact search finds the right rules and the best score separates what the rulebook answers from what it does not', async () => {
+  test('exact search finds the right rules, and the best score separates answerable questions', async () => {
     const rules = readdirSync(`${corpus}rulebook`).flatMap(rulesOf)
     const lines = readFileSync(`${corpus}questions.jsonl`, 'utf8').trim().split('\n')
     const questions = lines.map((line) => questionSchema.parse(JSON.parse(line)))

@@ -35,7 +35,10 @@ describe('the local embedder', () => {
 
   test('does not depend on the locale or time zone of the machine', async () => {
     const program = `import('#core/embedding/local/embedder.ts').then(async ({ createLocalEmbedder }) => {
-      const { vectors } = await createLocalEmbedder().embed(['IDENTITY of Istanbul licensees'], new AbortController().signal)
+      const { vectors } = await createLocalEmbedder().embed(
+        ['IDENTITY of Istanbul licensees'],
+        new AbortController().signal,
+      )
       process.stdout.write(Buffer.from(vectors[0].buffer).toString('hex'))
     })`
     const run = promisify(execFile)

@@ -46,7 +46,7 @@ function tableOf(rows: readonly Placed[]): RowTable & { readonly returned: reado
 }
 
 describe('the table of rows', () => {
-  test('numbers documents and provisions by first appearance, ranks chunk ids, and marks rows that continue a revision', () => {
+  test('numbers documents and provisions by first appearance, ranks chunk ids, and marks continued revisions', () => {
     const { documents, provisions, chunkRanks, sameRevisionAsPrevious } = tableOf([
       { document: 'b', revision: 'b1', provision: 'b#1', chunk: 'chk_3' },
       { document: 'b', revision: 'b1', provision: 'b#2', chunk: 'chk_0' },

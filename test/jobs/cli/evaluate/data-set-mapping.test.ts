@@ -40,7 +40,7 @@ async function imported(
   return drafts
 }
 
-test('a record of nothing but id and text becomes a passage, marked as filled in, with no word that it does not say', async () => {
+test('a record of only id and text becomes a passage whose other fields are marked as filled in', async () => {
   const [draft] = await imported([{ _id: 'r 1', text: 'Some text.' }])
   expect(draft).toMatchObject({
     source_id: 'r 1',

@@ -62,7 +62,9 @@ function rulebook(): Parameters<typeof writeDataSet>[0] {
     DUTIES.map((duty, at) => ({
       _id: `${topic}-${duty}`,
       title: `Chapter ${chapter + 1}`,
-      text: `${chapter + 1}.${at + 1} The harbour master sets out ${duty} for every ${topic} within the harbour limits.`,
+      text:
+        `${chapter + 1}.${at + 1} The harbour master sets out ${duty} ` +
+        `for every ${topic} within the harbour limits.`,
       metadata: { document: `chapter-${chapter}`, chapter: chapter + 1 },
     })),
   )
@@ -97,7 +99,7 @@ function folderOf(files: Parameters<typeof writeDataSet>[0]): string {
   return folder
 }
 
-test('a data set is built, searched and judged with neither Postgres nor Redis, and nothing of it is left', async () => {
+test('a data set is built, searched and judged without Postgres or Redis, and leaves nothing behind', async () => {
   const folder = folderOf(rulebook())
   const { code, stdout, stderr } = await start(
     folder,

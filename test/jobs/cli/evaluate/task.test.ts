@@ -29,7 +29,7 @@ async function taskOf(files: Parameters<typeof writeDataSet>[0], limitTo?: strin
   )
 }
 
-test('questions come with their graded judgments, under either name of the id and with or without headings', async () => {
+test('questions are read with graded judgments, under either id name, with and without a header line', async () => {
   const { questions, notes } = await taskOf({ ...CORPUS, ...QUERIES, ...QRELS })
   expect(questions.map(({ id, text, qrels, answerable }) => ({ id, text, qrels: [...qrels], answerable }))).toEqual([
     {
@@ -57,7 +57,7 @@ test('qrels are taken from qrels/test.tsv where the folder has no qrels.tsv', as
   expect(questions.map(({ id }) => id)).toEqual(['q1'])
 })
 
-test('what has neither a relevant record nor a label, or is labelled partial, is not asked, and strangers are counted', async () => {
+test('questions without record and label, or labelled partial, are skipped; unknown ids are counted', async () => {
   const { questions, notes } = await taskOf({
     ...CORPUS,
     'queries.jsonl': ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, text: `${id}?` })),

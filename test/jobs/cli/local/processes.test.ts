@@ -126,7 +126,15 @@ test('no service, Postgres or Redis outlives a parent that was killed', async ()
     const folder = ${JSON.stringify(folder)}
     await startPostgres({ folder: folder + '/postgres' })
     await startRedis({ folder: folder + '/redis' })
-    const start = (witness, more) => startService({ name: 'service', script: folder + '/main.ts', environment: { WITNESS: witness }, logFile: folder + '/log', ready: async () => existsSync(witness), ...more })
+    const start = (witness, more) =>
+      startService({
+        name: 'service',
+        script: folder + '/main.ts',
+        environment: { WITNESS: witness },
+        logFile: folder + '/log',
+        ready: async () => existsSync(witness),
+        ...more,
+      })
     const service = await start(folder + '/witness')
     const watched = await start(folder + '/watched', { restartOn: [folder + '/code'] })
     const postmaster = Number.parseInt(readFileSync(folder + '/postgres/cluster/postmaster.pid', 'utf8'), 10)

@@ -50,8 +50,8 @@ describe('from an empty database to an entitlement, by the command line', () => 
     await cli.json('knowledge-bases', 'create', 'hsfa-rules', '--title', 'HSFA rulebook')
     const granted = await cli.json(
       ...(
-        'entitlements grant --client|Advice ' +
-        'Desk|--environment|live|--knowledge-base|hsfa-rules|--plan|swift|--languages|EN,fr-fr,en|--jurisdictions|hs-m,HS-F|--subjects|all'
+        'entitlements grant --client|Advice Desk|--environment|live|--knowledge-base|hsfa-rules|--plan|swift|' +
+        '--languages|EN,fr-fr,en|--jurisdictions|hs-m,HS-F|--subjects|all'
       )
         .replace(' grant ', '|grant|')
         .split('|'),
@@ -231,7 +231,7 @@ describe('plans', () => {
     })
   })
 
-  test('a plan never changes: its name is taken for good and the operator role may neither update nor delete it', async () => {
+  test('a plan is immutable: its name is never reused, and the operator role may not update or delete it', async () => {
     await expect(createPlan(harness.operator, { name: 'from-file', limits: { concurrency: 9 } })).rejects.toThrow(
       /exists already and plans never change: choose another name/,
     )
@@ -273,7 +273,7 @@ describe('fingerprint keys', () => {
     ])
   })
 
-  test('erasing asks for --yes, forgets the wrapped key for good, and never leaves an organization without a key in use', async () => {
+  test('erasing requires --yes, deletes the wrapped key and leaves the organization a current key', async () => {
     const refused = await harness.cli.run('fingerprints', 'erase', 'South')
     expect(refused).toMatchObject({
       code: 1,

@@ -26,8 +26,11 @@ afterAll(() => harness.close())
 async function finishActivation(id: string): Promise<void> {
   await harness.owner.query(
     `insert into active_versions (knowledge_base_id, version_id, profile_id)
-     select a.knowledge_base_id, a.version_id, f.id from activations a join projections p on p.version_id = a.version_id join retrieval_profiles f on f.projection_id = p.id where a.id = $1
-     on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id, version_id = excluded.version_id, profile_id = excluded.profile_id`,
+     select a.knowledge_base_id, a.version_id, f.id from activations a
+       join projections p on p.version_id = a.version_id
+       join retrieval_profiles f on f.projection_id = p.id where a.id = $1
+     on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id,
+       version_id = excluded.version_id, profile_id = excluded.profile_id`,
     [id],
   )
   await harness.owner.query(

@@ -110,7 +110,11 @@ describe('exit codes and streams', () => {
     [
       'values that do not fit, all at once',
       ['keys', 'issue', '--environment', 'prod', '--expires-in-days', '731'],
-      /^--client is missing; --environment must be test or live; --expires-in-days must be a whole number from 1 to 730: see "npm run operator -- keys issue --help"\.$/m,
+      new RegExp(
+        '^--client is missing; --environment must be test or live; --expires-in-days must be a whole number ' +
+          'from 1 to 730: see "npm run operator -- keys issue --help"\\.$',
+        'm',
+      ),
     ],
     ['a day that does not exist', ['audit', 'list', '--from', '2026-02-30'], /--from must be a day like/],
   ])('%s ends with 2 and leaves standard output empty', async (_what, args, sentence) => {

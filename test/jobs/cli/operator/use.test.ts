@@ -58,7 +58,7 @@ describe('usage report', () => {
   })
   const march = ['--from', '2026-03-01', '--to', '2026-03-03'] as const
 
-  test('counts, charges, decisions, refunds, passages, bytes and tokens add up per client; the end is exclusive', async () => {
+  test('counts, charges, decisions, refunds, passages, bytes and tokens add up per client, end exclusive', async () => {
     const report = z
       .object({ by: z.string(), rows: z.array(z.unknown()) })
       .parse(await harness.cli.json('usage', 'report', ...march))

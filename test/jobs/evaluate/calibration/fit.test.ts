@@ -125,7 +125,7 @@ describe('a fitted calibration', () => {
     expect(fitCalibration(questions.toReversed(), options)).toEqual(fitCalibration(questions, options))
   })
 
-  test('does not pass off what is learnt by heart: groups that cannot be told from features alone stay at chance', () => {
+  test('does not overfit: groups that the features cannot distinguish stay at chance', () => {
     // Each of ten groups has its own value of the feature and its own label: known by heart, unknowable for a new
     // group.
     const labels = [true, false, false, true, true, false, true, false, false, true]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { scoreDistribution } from '#jobs/evaluate/metrics/distribution.ts'
 
-test('observed values are counted in twenty-five bins by whether there was evidence, the ends of the scale included', () => {
+test('observed values are counted in 25 bins, with and without evidence, including both ends of the scale', () => {
   const { sufficient, insufficient } = scoreDistribution([
     { score: 0, sufficient: false },
     { score: 0.039, sufficient: false },

@@ -90,7 +90,7 @@ describe('exposure', () => {
     })
   })
 
-  test('distinct passages of all clients of the organization count within the window, against floor and share', async () => {
+  test('distinct passages of all clients of an organization count in a window, against floor and share', async () => {
     const shown = z.array(z.record(z.string(), z.unknown())).parse(await harness.cli.json('exposure', 'show'))
     // 10 % of 25 lies under the floor of 3; 20 % of 25 is 5.
     expect(shown).toMatchObject([

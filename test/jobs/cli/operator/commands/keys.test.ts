@@ -111,7 +111,8 @@ test('a key is refused to a client without an entitlement in that environment', 
     code: 1,
     stdout: '',
     stderr:
-      '"Advice Desk" has no entitlement in live: approve one with "operator entitlements grant" before issuing a key.\n',
+      '"Advice Desk" has no entitlement in live: approve one with ' +
+      '"operator entitlements grant" before issuing a key.\n',
   })
 })
 
