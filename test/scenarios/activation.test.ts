@@ -81,7 +81,7 @@ async function finished(
 test(
   'under load, one of two activations against the same predecessor wins, a rollback follows even if ' +
     'its job is lost, and no request fails',
-  { timeout: 90_000 },
+  { timeout: 240_000 },
   async () => {
     const first = service.versionId
     const candidates = await approvedCandidates(service, CHANGE, 2)

@@ -14,7 +14,7 @@ import { enqueueBuild } from '#jobs/queues.ts'
 import { KNOWLEDGE_BASE } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
 
-const BUILD_SECONDS_MAX = 60
+const BUILD_SECONDS_MAX = 150
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
 export interface Change {
