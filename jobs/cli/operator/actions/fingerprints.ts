@@ -7,7 +7,7 @@ import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /** Creates an organization's key for the next epoch; it is then the current key. @returns the epoch. */
-export async function openFingerprintEpoch(
+export async function createFingerprintEpoch(
   client: Queryable,
   organizationId: string,
   serviceSecret: Buffer,
@@ -38,7 +38,7 @@ export async function rotateFingerprints(
 ): Promise<FingerprintsChanged> {
   const { id, name } = await organizationNamed(operator.database, input.organization)
   return recorded(operator, async (client) => {
-    const epoch = await openFingerprintEpoch(client, id, input.serviceSecret)
+    const epoch = await createFingerprintEpoch(client, id, input.serviceSecret)
     return {
       result: { organization_id: id, organization: name, current_epoch: epoch },
       audit: { action: 'fingerprint.rotate', subject: `organization:${id}`, detail: { name, epoch } },
@@ -67,7 +67,7 @@ export async function eraseFingerprints(
     const erased = await eraseFingerprintKeys(client, id, input.epoch ?? null)
     if (erased.length === 0)
       throw new OperatorError(`"${name}" has no fingerprint key left there to erase: see "operator fingerprints list".`)
-    const current = erased.includes(newest) ? await openFingerprintEpoch(client, id, input.serviceSecret) : newest
+    const current = erased.includes(newest) ? await createFingerprintEpoch(client, id, input.serviceSecret) : newest
     const result = { organization_id: id, organization: name, current_epoch: current, erased_epochs: erased }
     return {
       result,

@@ -4,7 +4,7 @@ import { insertClient, setClientActive } from '#core/db/clients.ts'
 import { insertOrganization, setOrganizationActive } from '#core/db/organizations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { checkedName, clientNamed, organizationNamed } from './names.ts'
-import { openFingerprintEpoch } from './fingerprints.ts'
+import { createFingerprintEpoch } from './fingerprints.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
@@ -20,7 +20,7 @@ export async function createOrganization(
       throw new OperatorError(
         `The organization "${name}" exists already: choose another name, or use the existing one.`,
       )
-    await openFingerprintEpoch(client, id, input.serviceSecret)
+    await createFingerprintEpoch(client, id, input.serviceSecret)
     return {
       result: { id, name },
       audit: { action: 'organization.create', subject: `organization:${id}`, detail: { name } },
