@@ -4,6 +4,9 @@ import { importsOf } from './source-file.ts'
 import type { Rule, SourceFile } from './source-file.ts'
 
 const LINES_MAX = 320
+const COLUMNS_MAX = 120
+/** By characters, not UTF-16 code units. */
+const TOO_LONG = new RegExp(`.{${COLUMNS_MAX + 1}}`, 'u')
 
 /**
  * Top-level folders that a folder may import from, besides itself. The demo starts all services; tests may import
@@ -150,6 +153,11 @@ export const RULES: readonly Rule[] = [
       { path: 'test/core/ids.test.ts', text: "test.runIf(slow)('ids differ', () => {})" },
       { path: 'core/platform/ids.ts', text: '// TODO: make them sortable' },
     ],
+  },
+  {
+    guarantee: `a line has at most ${COLUMNS_MAX} characters`,
+    breaches: (file) => matches(TOO_LONG, file, 'is too long'),
+    bad: [{ path: 'core/wide.ts', text: `// ${'x'.repeat(COLUMNS_MAX)}` }],
   },
   {
     guarantee: 'a file is named after what it holds',
