@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI, { APIConnectionError, APIError } from 'openai'
 import { EmbeddingError, unitVector } from './embedder.ts'
@@ -11,10 +12,6 @@ export interface OpenAiOptions {
   /** Total for one call of `embed`, retries included. */
   readonly timeoutMs: number
 }
-
-const ATTEMPTS_MAX = 3
-const BACKOFF_FIRST_MS = 100
-const BACKOFF_MAX_MS = 1_000
 
 /**
  * Uses any OpenAI-compatible embeddings endpoint. Retries are made here and not by the client: bounded attempts, full
@@ -47,8 +44,8 @@ export function createOpenAiEmbedder(options: OpenAiOptions): Embedder {
       try {
         return await once(texts, total)
       } catch (error) {
-        if (total.aborted || attempt >= ATTEMPTS_MAX || !isTransient(error)) throw asEmbeddingError(error)
-        const ceiling = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (attempt - 1))
+        if (total.aborted || attempt >= BOUNDS.embedAttemptsMax || !isTransient(error)) throw asEmbeddingError(error)
+        const ceiling = Math.min(BOUNDS.embedBackoffMaxMs, BOUNDS.embedBackoffFirstMs * 2 ** (attempt - 1))
         await sleep(Math.random() * ceiling, undefined, { signal: total }).catch(() => undefined)
         if (total.aborted) throw asEmbeddingError(error)
       }

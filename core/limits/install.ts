@@ -47,7 +47,7 @@ export async function install(
       ['pexpire', keys.counts, BOUNDS.countsKeptDays * DAY_MS],
     )
     for (const entry of entitlement.minute) commands.push(['zadd', keys.minute, entry.atMs, entry.requestId])
-    commands.push(['pexpire', keys.minute, 61_000])
+    commands.push(['pexpire', keys.minute, BOUNDS.minuteWindowKeptMs])
     for (const open of entitlement.open) {
       const admitted = new Date(open.admittedAtMs)
       commands.push(['zadd', keys.leases, open.deadlineMs, open.requestId])
@@ -56,12 +56,12 @@ export async function install(
         keys.charge(open.requestId),
         `d${Math.floor(open.admittedAtMs / DAY_MS)} m${admitted.getUTCFullYear() * 12 + admitted.getUTCMonth() + 1}`,
         'PX',
-        600_000,
+        BOUNDS.chargeKeptMs,
       ])
       if (open.idempotencyDigest !== undefined)
-        commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', 600_000])
+        commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', BOUNDS.chargeKeptMs])
     }
-    commands.push(['pexpire', keys.leases, BOUNDS.hardDeadlineMs + 1_000])
+    commands.push(['pexpire', keys.leases, BOUNDS.leasesKeptMs])
   }
   for (const { scope, windowMs, served } of counters.exposure) {
     const keys = limitKeys(scope)

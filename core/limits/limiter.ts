@@ -76,7 +76,7 @@ export function openLimiter(url: string, log: Log): Limiter {
     // A silent connection is opened again. Otherwise every command would time out until the operating system closes it.
     socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
     enableAutoPipelining: false,
-    retryStrategy: (attempt) => Math.min(1_000, attempt * 50),
+    retryStrategy: (attempt) => Math.min(BOUNDS.limitStoreReconnectMaxMs, attempt * 50),
     scripts: { admitRequest: { lua: ADMIT }, releaseRequest: { lua: RELEASE }, settleRequest: { lua: SETTLE } },
   })
   let runId: string | undefined

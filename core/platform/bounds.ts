@@ -57,6 +57,10 @@ export const BOUNDS = {
   requestDeadlineMs: 10_000,
   bodyReadTimeoutMs: 5_000,
   embedTimeoutMaxMs: 9_000,
+  embedAttemptsMax: 3,
+  embedBackoffFirstMs: 100,
+  embedBackoffMaxMs: 1_000,
+  rerankReplyBytesMax: 1024 * 1024,
   searchTimeoutMs: 3_000,
   rerankTimeoutMaxMs: 5_000,
   /** One node's share of the search time-out, so that time remains for another node if one hangs. */
@@ -117,6 +121,11 @@ export const BOUNDS = {
   /** Longer than any month, so that no count of the current month expires. */
   countsKeptDays: 40,
   redisReconnectMaxMs: 2_000,
+  limitStoreReconnectMaxMs: 1_000,
+  // Counters of one request outlive its window or deadline a little; `admit.lua` has the same times.
+  minuteWindowKeptMs: 61_000,
+  chargeKeptMs: 600_000,
+  leasesKeptMs: 21_000,
 
   // Search node.
   searchLimitMax: 200,
@@ -239,6 +248,9 @@ assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs')
 assertLess('databaseQueryTimeoutMs', 'requestDeadlineMs')
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
+assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
+assertLess('hardDeadlineMs', 'leasesKeptMs')
+assertLess('hardDeadlineMs', 'chargeKeptMs')
 assertLess('searchTimeoutMs', 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')

@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 
@@ -18,8 +19,6 @@ export interface Reranker {
 export class RerankError extends Error {
   override readonly name = 'RerankError'
 }
-
-const REPLY_BYTES_MAX = 1024 * 1024
 
 const replySchema = z.object({
   results: z.array(z.object({ index: z.int().nonnegative(), relevance_score: z.number() })),
@@ -68,13 +67,13 @@ async function textOf(reply: Response): Promise<string> {
       const piece: unknown = read
       if (!(piece instanceof Uint8Array)) continue
       bytes += piece.length
-      if (bytes > REPLY_BYTES_MAX) break
+      if (bytes > BOUNDS.rerankReplyBytesMax) break
       pieces.push(piece)
     }
   } catch {
     throw new RerankError('the re-ranker did not finish its answer in time')
   }
-  if (bytes > REPLY_BYTES_MAX) throw new RerankError('the re-ranker sent a reply that is too large')
+  if (bytes > BOUNDS.rerankReplyBytesMax) throw new RerankError('the re-ranker sent a reply that is too large')
   return Buffer.concat(pieces).toString('utf8')
 }
 

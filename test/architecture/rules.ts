@@ -46,8 +46,15 @@ const UNFINISHED = new RegExp(
 )
 /** At module level, so not indented. */
 const OWN_BOUND = /^(?:export )?const [A-Z0-9_]*_(?:MS|MAX|MIN|BYTES|SECONDS|MB)\b[^=]*= *[\d.]/
-const BOUNDED_BY_BOUNDS =
-  /^(?:gateway\/|search-node\/(?:threads\/|[^/]+\.ts$)|core\/(?:rpc|limits|queues|db)\/|jobs\/[^/]+\.ts$)/
+const BOUNDED_BY_BOUNDS = new RegExp(
+  anyOf([
+    /^gateway\//,
+    /^search-node\/(?:threads\/|[^/]+\.ts$)/,
+    /^core\/(?:rpc|limits|queues|db|reranking)\//,
+    /^core\/embedding\/[^/]+\.ts$/,
+    /^jobs\/[^/]+\.ts$/,
+  ]),
+)
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function anyOf(patterns: readonly RegExp[]): string {
