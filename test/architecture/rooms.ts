@@ -35,6 +35,7 @@ const RANKING_MAY_IMPORT = [
 ] as const
 const JOINS_INDEX_AND_RANKING = 'search-node/search/index-version.ts'
 const CANDIDATE_INTERFACE = 'search-node/search/candidates/source.ts'
+const READS_FILES = /^(?:core\/index|search-node\/search\/candidates)\//
 
 const WIRE_MESSAGES = 'core/rpc/messages.ts'
 const MAY_SEE_MESSAGES = /^(?:core\/rpc\/|search-node\/(?:wire|server)\.ts$|test\/)/
@@ -57,7 +58,7 @@ function readsIndexFiles(file: SourceFile): readonly string[] {
   const ranks = /^search-node\/search\/[^/]+\.ts$/.test(file.path) && file.path !== JOINS_INDEX_AND_RANKING
   if (!ranks && file.path !== CANDIDATE_INTERFACE) return []
   return importsOf(file)
-    .filter((target) => target.startsWith('core/index/'))
+    .filter((target) => READS_FILES.test(target) && target !== CANDIDATE_INTERFACE)
     .filter((target) => !RANKING_MAY_IMPORT.some((allowed) => target.startsWith(allowed)))
     .map((target) => `${file.path} imports ${target}: ranking takes candidates and statistics, not files`)
 }
@@ -80,6 +81,7 @@ export const ROOM_RULES: readonly Rule[] = [
     bad: [
       { path: 'search-node/search/pipeline.ts', text: "import { hasRow } from '#core/index/facets/bitset.ts'" },
       { path: 'search-node/search/rescore.ts', text: "import type { x } from '../../core/index/format/reader.ts'" },
+      { path: 'search-node/search/fuse.ts', text: "import { scoreCells } from './candidates/vectors/cells.ts'" },
       { path: CANDIDATE_INTERFACE, text: "import type { RowFile } from '#core/index/vectors/row-file.ts'" },
     ],
   },

@@ -5,7 +5,10 @@ import type { Question } from '#search-node/search/question.ts'
 /** The scope of one request as plain values; each source decides how it applies them. */
 export interface SearchScope {
   readonly filters: Filters
-  /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
+  /**
+   * A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. Only evaluations set
+   * it: they search under filters that no facet states.
+   */
   readonly onlyRows: Uint8Array | undefined
   /**
    * UTC day, YYYY-MM-DD. Revisions superseded on it leave the scope if their successor is in the scope; '': none leave.
