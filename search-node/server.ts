@@ -4,7 +4,7 @@ import { HealthImplementation } from 'grpc-health-check'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
-import type { GetStatusReply, PrepareVersionReply, ReleaseVersionReply } from '#core/rpc/messages.ts'
+import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import type { NodeErrorCode } from './node-error.ts'
 import type { CallLimits } from './call-limits.ts'
@@ -63,7 +63,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
       lease.release()
     }
   }
-  async function prepare(request: unknown): Promise<PrepareVersionReply> {
+  async function prepare(request: unknown): Promise<PreparedVersion> {
     const { projectionId, manifestDigest } = parsePrepare(request)
     const startedMs = performance.now()
     const { alreadyLoaded, passages } = await versions.prepare(projectionId, manifestDigest)
@@ -75,13 +75,13 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
       })
     return { alreadyLoaded, passages }
   }
-  async function release(request: unknown): Promise<ReleaseVersionReply> {
+  async function release(request: unknown): Promise<{ readonly wasLoaded: boolean }> {
     const projectionId = parseRelease(request)
     const wasLoaded = await versions.release(projectionId)
     if (wasLoaded) log.info('version released', { projection_id: projectionId })
     return { wasLoaded }
   }
-  async function getStatus(): Promise<GetStatusReply> {
+  async function getStatus(): Promise<NodeStatus> {
     return { loaded: versions.status(), threads: pool.threads, queued: pool.queued, queueMax: pool.queueMax }
   }
 

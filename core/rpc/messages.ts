@@ -2,14 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { loadPackageDefinition } from '@grpc/grpc-js'
 import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import type {
-  Filters,
-  FoundPassage,
-  NodeStatus,
-  PreparedVersion,
-  Ranking,
-  UnsupportedReference,
-} from '#core/domain/search.ts'
+import type { Filters, FoundPassage, Ranking, UnsupportedReference } from '#core/domain/search.ts'
 
 /**
  * The messages of `proto/search/v1/search.proto` as proto-loader returns them, with field names in camel case. Only
@@ -39,11 +32,9 @@ export interface SearchReply {
   readonly evidence: readonly number[]
   readonly unsupported: readonly UnsupportedReference[]
 }
-export type PrepareVersionReply = PreparedVersion
 export interface ReleaseVersionReply {
   readonly wasLoaded: boolean
 }
-export type GetStatusReply = NodeStatus
 
 const protoFile = fileURLToPath(new URL('../../proto/search/v1/search.proto', import.meta.url))
 
