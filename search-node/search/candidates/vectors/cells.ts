@@ -1,5 +1,6 @@
 import { MetricKind, exactSearch } from 'usearch'
 import { hasRow } from '#core/index/facets/bitset.ts'
+import { createPriorityQueue } from '#core/platform/priority-queue.ts'
 import type { Cells } from '#core/index/vectors/cells-reader.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import type { Scorer } from './exact.ts'
@@ -64,7 +65,7 @@ function expectationsOf({ count, standardDeviations, means, scale }: Cells, head
   const products = new Float64Array(count)
   for (let at = 0; at < count; at++) products[words[at * 2] ?? 0] = (1 - (distances[at] ?? 0)) / scale
   const length = Math.sqrt(head.reduce((sum, value) => sum + value * value, 0))
-  return { products, standardDeviations: Float64Array.from(standardDeviations, (spread) => spread * length) }
+  return { products, standardDeviations: Float64Array.from(standardDeviations, (deviation) => deviation * length) }
 }
 
 /** The unvisited cells, highest bound first. */
@@ -79,7 +80,7 @@ function createWalk({ products, standardDeviations }: Expectations, reach: numbe
   const bounds = products.map((product, cell) =>
     visited[cell] === 1 ? -Infinity : product + reach * (standardDeviations[cell] ?? 0),
   )
-  const queue = createQueue(bounds)
+  const queue = createPriorityQueue(bounds)
   return {
     visited,
     bound: () => (queue.size === 0 ? -Infinity : (bounds[queue.peek()] ?? -Infinity)),
@@ -121,48 +122,4 @@ function allowedSlots(
       if (every || hasRow(bits, rowOf[slot] ?? 0)) slots[at++] = slot
   }
   return slots
-}
-
-interface Queue {
-  readonly size: number
-  peek(): number
-  pop(): number
-}
-
-/**
- * The positions of values, largest value first (ties: lowest position). A binary heap, because most searches take a few
- * of thousands.
- */
-function createQueue(values: Float64Array): Queue {
-  const heap = Uint32Array.from(values.keys())
-  let size = heap.length
-  const at = (place: number): number => heap[place] ?? 0
-  const before = (a: number, b: number): boolean =>
-    (values[a] ?? 0) > (values[b] ?? 0) || (values[a] === values[b] && a < b)
-
-  function sink(from: number): void {
-    const moved = at(from)
-    let place = from
-    for (let child = 2 * place + 1; child < size; child = 2 * place + 1) {
-      if (child + 1 < size && before(at(child + 1), at(child))) child += 1
-      if (!before(at(child), moved)) break
-      heap[place] = at(child)
-      place = child
-    }
-    heap[place] = moved
-  }
-  for (let place = (size >>> 1) - 1; place >= 0; place--) sink(place)
-  return {
-    get size() {
-      return size
-    },
-    peek: () => at(0),
-    pop() {
-      const first = at(0)
-      size -= 1
-      heap[0] = at(size)
-      sink(0)
-      return first
-    },
-  }
 }
