@@ -27,8 +27,10 @@ export function fitDecision(
   targetRisk: number,
 ): Fitted | undefined {
   const samples = questions.flatMap(({ id, answerable, group }, at) => {
-    const features = outcomes[at]?.predictors
-    return answerable === undefined || features === undefined ? [] : [{ id, sufficient: answerable, group, features }]
+    const predictors = outcomes[at]?.predictors
+    return answerable === undefined || predictors === undefined
+      ? []
+      : [{ id, sufficient: answerable, group, features: predictors }]
   })
   return fitCalibration(samples, { features: PREDICTORS, targetRisk })
 }

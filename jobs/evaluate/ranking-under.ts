@@ -11,9 +11,9 @@ import { outcomeOf } from './outcomes.ts'
  * rankings.
  */
 export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
-  const judged = questions.filter(({ qrels }) => qrels.size > 0)
-  const count = Math.min(judged.length, BOUNDS.comparedQuestionsMax)
-  return Array.from({ length: count }, (_, at) => judged[Math.floor((at * judged.length) / count)]).filter(
+  const withQrels = questions.filter(({ qrels }) => qrels.size > 0)
+  const count = Math.min(withQrels.length, BOUNDS.comparedQuestionsMax)
+  return Array.from({ length: count }, (_, at) => withQrels[Math.floor((at * withQrels.length) / count)]).filter(
     (question) => question !== undefined,
   )
 }

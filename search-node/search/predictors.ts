@@ -57,7 +57,7 @@ export function predictorsOf(input: PredictorInput): number[] {
   const mean = meanOf(idfs)
   const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
   const [words = new Uint32Array(0)] = best
-  const features: Readonly<Record<Predictor, number>> = {
+  const figures: Readonly<Record<Predictor, number>> = {
     document_coverage: documentCoverage(input),
     ...documentFigures(input),
     adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
@@ -73,7 +73,7 @@ export function predictorsOf(input: PredictorInput): number[] {
     rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
     word_stability: wordStability(input),
   }
-  return PREDICTORS.map((name) => features[name])
+  return PREDICTORS.map((name) => figures[name])
 }
 
 function meanOf(values: readonly number[]): number {

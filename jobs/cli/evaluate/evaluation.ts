@@ -56,13 +56,13 @@ export async function evaluateDataSet(
     corpus: files.corpus,
     mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
     embedder: createLocalEmbedder(),
-    judged: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
+    relevant: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
     dataDir: flags.dataDir,
     signal,
     onProgress: output.progress.bind(output),
   }
   return await withTemporaryVersion(version, async (built) => {
-    tellOfCorpus(built, version.judged.size, output)
+    tellOfCorpus(built, version.relevant.size, output)
     const { embedder } = version
     const asked = {
       questions: confined(task.questions, subjectOf),
@@ -96,7 +96,7 @@ function confined(
 }
 
 /** Notes irregularities of the corpus. */
-function tellOfCorpus({ report, missing }: TemporaryVersion, judged: number, output: EvaluationOutput): void {
+function tellOfCorpus({ report, missing }: TemporaryVersion, relevant: number, output: EvaluationOutput): void {
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
   if (first !== undefined)
@@ -107,7 +107,9 @@ function tellOfCorpus({ report, missing }: TemporaryVersion, judged: number, out
   if (report.split > 0)
     output.note(`records cut into several passages, each judged once at its best place: ${report.split}`)
   if (missing.length > 0)
-    output.note(`relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${judged}`)
+    output.note(
+      `relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${relevant}`,
+    )
 }
 
 interface Asked {

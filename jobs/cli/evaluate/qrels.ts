@@ -11,7 +11,7 @@ export type Answerability = (typeof LABELS)[number]
  * @throws OperatorError for a line of neither form, or a pair with two different judgments.
  */
 export async function readQrels(path: string, signal?: AbortSignal): Promise<ReadonlyMap<string, Qrels>> {
-  const judged = new Map<string, Map<string, number>>()
+  const qrels = new Map<string, Map<string, number>>()
   let first = true
   for await (const { text, number } of textLines(path, signal)) {
     const judgment = judgmentOf(text)
@@ -20,11 +20,11 @@ export async function readQrels(path: string, signal?: AbortSignal): Promise<Rea
     first = false
     if (judgment === undefined) continue
     const { query, record, score } = judgment
-    const known = judged.get(query) ?? new Map<string, number>()
+    const known = qrels.get(query) ?? new Map<string, number>()
     if ((known.get(record) ?? score) !== score) throw lineFault(path, number, 'judges a pair again, and differently')
-    judged.set(query, known.set(record, score))
+    qrels.set(query, known.set(record, score))
   }
-  return judged
+  return qrels
 }
 
 function judgmentOf(

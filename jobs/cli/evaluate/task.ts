@@ -66,10 +66,10 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
     const label = labels.get(query.id)
     const qrels =
       label === 'unanswerable' ? new Map<string, number>() : (allQrels.get(query.id) ?? new Map<string, number>())
-    const judged = [...qrels.values()].some((score) => score > 0)
+    const hasRelevant = [...qrels.values()].some((score) => score > 0)
     if (label === 'partial') counts.partial++
-    else if (!judged && label === undefined) counts.unjudged++
-    if (label === 'partial' || (!judged && label === undefined)) continue
+    else if (!hasRelevant && label === undefined) counts.unjudged++
+    if (label === 'partial' || (!hasRelevant && label === undefined)) continue
     const limitedTo = limitTo === undefined ? undefined : query.metadata.get(`metadata.${limitTo}`)
     if (limitTo !== undefined && limitedTo === undefined)
       throw lineFault(files.queries, line.number, 'lacks the metadata field that --limit-to names')

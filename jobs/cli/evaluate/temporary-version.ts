@@ -33,7 +33,7 @@ export interface VersionInput {
   readonly mapping: object
   readonly embedder: Embedder
   /** Record ids that qrels name. */
-  readonly judged: ReadonlySet<string>
+  readonly relevant: ReadonlySet<string>
   /** Parent folder of the temporary files. */
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
@@ -169,7 +169,7 @@ async function inspect(
     snapshots: sources,
     signal: input.signal,
   })
-  const missing = new Set(input.judged)
+  const missing = new Set(input.relevant)
   let passages = 0
   let step = await drafts.next()
   for (; step.done !== true; step = await drafts.next()) {

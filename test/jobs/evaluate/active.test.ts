@@ -5,9 +5,9 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { compareWithActive } from '#jobs/evaluate/active.ts'
 import type { ActiveVersion } from '#jobs/evaluate/active.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
-import { asking, judged, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, queryWithQrels, replyWith } from '#test/support/jobs/asking.ts'
 
-const QUESTIONS = Array.from({ length: 60 }, (_, at) => judged(`q${at}`))
+const QUESTIONS = Array.from({ length: 60 }, (_, at) => queryWithQrels(`q${at}`))
 const LIMIT = 200
 const VERSION_ID = '0198c0de-0000-7000-8000-000000000000'
 

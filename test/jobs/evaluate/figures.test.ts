@@ -4,7 +4,7 @@ import type { Calibration } from '#core/domain/calibration.ts'
 import { fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluate/figures.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import type { Outcome } from '#jobs/evaluate/outcomes.ts'
-import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
 
 /** The logistic function of the window's coverage. */
 const calibration: Calibration = {
@@ -17,7 +17,10 @@ const calibration: Calibration = {
 }
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
-  outcomeOf(judged(id), replyWith([right ? `${id}-answer` : 'another'], measured({ window_coverage: coverage })))
+  outcomeOf(
+    queryWithQrels(id),
+    replyWith([right ? `${id}-answer` : 'another'], measured({ window_coverage: coverage })),
+  )
 const NOTHING_FOUND: Outcome = { figures: undefined, top: [], predictors: measured({ window_coverage: 1 }) }
 
 test('the ranking of each system is the mean over the questions that have a relevant record', () => {
@@ -33,9 +36,9 @@ test('the ranking of each system is the mean over the questions that have a rele
 
 describe('the decision', () => {
   const questions = [
-    ...Array.from({ length: 40 }, (_, at) => judged(`a${at}`, { answerable: true })),
-    ...Array.from({ length: 40 }, (_, at) => judged(`u${at}`, { answerable: false })),
-    judged('unlabelled'),
+    ...Array.from({ length: 40 }, (_, at) => queryWithQrels(`a${at}`, { answerable: true })),
+    ...Array.from({ length: 40 }, (_, at) => queryWithQrels(`u${at}`, { answerable: false })),
+    queryWithQrels('unlabelled'),
   ]
   const outcomes = questions.map(({ id, answerable }, at) =>
     outcome(id, true, (answerable === true ? 0.6 : 0) + (at % 40) / 100),
@@ -69,7 +72,7 @@ describe('the decision', () => {
   test('that was fitted elsewhere scores the labelled questions as the gateway would observe them', () => {
     const scored = scoredBy(
       calibration,
-      [judged('a', { answerable: true }), judged('x'), judged('u', { answerable: false })],
+      [queryWithQrels('a', { answerable: true }), queryWithQrels('x'), queryWithQrels('u', { answerable: false })],
       [outcome('a', true, 1), outcome('x', true, 1), NOTHING_FOUND],
     )
     expect(scored).toEqual([

@@ -4,10 +4,10 @@ import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { fitFusion, tryReranker } from '#jobs/evaluate/fusion.ts'
 import { rankingUnder, sampleWithQrels } from '#jobs/evaluate/ranking-under.ts'
-import { asking, found, judged, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, found, queryWithQrels, replyWith } from '#test/support/jobs/asking.ts'
 
-const questions = (count: number): ReturnType<typeof judged>[] =>
-  Array.from({ length: count }, (_, at) => judged(`q${at}`))
+const questions = (count: number): ReturnType<typeof queryWithQrels>[] =>
+  Array.from({ length: count }, (_, at) => queryWithQrels(`q${at}`))
 const idOf = ({ text }: SearchQuery): string => text.slice(0, -1)
 
 /** The answer stands at a place from 0, behind others. */
@@ -36,7 +36,7 @@ describe('the weight of the vectors', () => {
 
   test('stays as it is on fewer than fifty judged questions, and nobody is asked', async () => {
     const { context, asked } = asking(bestAtAFifth, { profile })
-    const unjudged = Array.from({ length: 50 }, (_, at) => judged(`u${at}`, { qrels: new Map() }))
+    const unjudged = Array.from({ length: 50 }, (_, at) => queryWithQrels(`u${at}`, { qrels: new Map() }))
     expect(await fitFusion([...questions(49), ...unjudged], context)).toBe(profile)
     expect(asked).toEqual([])
   })
@@ -96,7 +96,7 @@ describe('a re-ranker', () => {
 
 describe('the questions that a ranking is tried on', () => {
   test('are at most 300 of the judged ones, spread evenly over the set', () => {
-    const sample = sampleWithQrels([...questions(600), judged('u', { qrels: new Map() })])
+    const sample = sampleWithQrels([...questions(600), queryWithQrels('u', { qrels: new Map() })])
     expect(sample.map(({ id }) => id)).toEqual(Array.from({ length: 300 }, (_, at) => `q${at * 2}`))
     expect(sampleWithQrels(questions(3)).map(({ id }) => id)).toEqual(['q0', 'q1', 'q2'])
     expect(sampleWithQrels([])).toEqual([])

@@ -6,7 +6,7 @@ import { missesOf } from '#jobs/evaluate/misses.ts'
 import type { Misses } from '#jobs/evaluate/misses.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import { REPORT_MISSES_MAX } from '#jobs/evaluate/page/evaluation-report.ts'
-import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
 
 /** Observes the logistic of ten times the window's coverage less a half. */
 const calibration: Calibration = {
@@ -43,12 +43,12 @@ function missed(
 }
 
 const answerable = (id: string, found: boolean, coverage: number): Asked => ({
-  question: judged(id, { answerable: true }),
+  question: queryWithQrels(id, { answerable: true }),
   found,
   coverage,
 })
 const unanswerable = (id: string, coverage: number): Asked => ({
-  question: judged(id, { answerable: false, qrels: new Map() }),
+  question: queryWithQrels(id, { answerable: false, qrels: new Map() }),
   found: false,
   coverage,
 })
@@ -73,8 +73,8 @@ describe('misses', () => {
 
   test('of questions without a label are those that were not found', () => {
     const unlabelled = [
-      { question: judged('lost'), found: false, coverage: 0.1 },
-      { question: judged('doubted'), found: true, coverage: 0.1 },
+      { question: queryWithQrels('lost'), found: false, coverage: 0.1 },
+      { question: queryWithQrels('doubted'), found: true, coverage: 0.1 },
     ]
     expect(named(missed(unlabelled))).toEqual(['not_found lost'])
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { askQuestions, outcomeOf, timeSystems } from '#jobs/evaluate/outcomes.ts'
-import { asking, found, judged, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, found, queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
 
 const JUDGMENTS = new Map([
   ['b', 1],
@@ -65,7 +65,7 @@ describe('a question set', () => {
         measured({ first_length: text.length }),
       ),
     )
-    const questions = Array.from({ length: 70 }, (_, at) => judged(`q${at}`))
+    const questions = Array.from({ length: 70 }, (_, at) => queryWithQrels(`q${at}`))
     const outcomes = await askQuestions(questions, 101, context)
     const records = (system: 'lexical' | 'dense' | 'hybrid'): ReadonlySet<string | undefined> =>
       new Set(outcomes[system].map(({ top }) => top[0]?.record))
@@ -84,7 +84,11 @@ describe('a question set', () => {
 
   test('is narrowed question by question as a caller would narrow it, within what is entitled', async () => {
     const { context, asked } = asking(() => replyWith([]))
-    await askQuestions([judged('q', { filters: { subject: ['alpha'], in_force_on: '2020-01-01' } })], 10, context)
+    await askQuestions(
+      [queryWithQrels('q', { filters: { subject: ['alpha'], in_force_on: '2020-01-01' } })],
+      10,
+      context,
+    )
     for (const { filters, entitled, ranking } of asked) {
       expect(filters).toMatchObject({
         subjects: ['alpha'],
@@ -102,7 +106,7 @@ describe('the latency', () => {
   test('is timed on at most 100 questions spread over the set, after ten that do not count', async () => {
     const { context, asked } = asking(() => replyWith(['a']))
     let last = ''
-    const questions = Array.from({ length: 500 }, (_, at) => judged(`q${at}`))
+    const questions = Array.from({ length: 500 }, (_, at) => queryWithQrels(`q${at}`))
     const latency = await timeSystems(questions, {
       ...context,
       onProgress: (done, total) => (last = `${done}/${total}`),
@@ -120,7 +124,7 @@ describe('the latency', () => {
 
   test('of fewer than twenty questions is that of each', async () => {
     const { context, asked } = asking(() => replyWith(['a']))
-    expect((await timeSystems([judged('q')], context)).hybrid.p50).toBeGreaterThan(0)
+    expect((await timeSystems([queryWithQrels('q')], context)).hybrid.p50).toBeGreaterThan(0)
     expect(asked).toHaveLength(2 * 3)
   })
 })

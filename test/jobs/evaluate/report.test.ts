@@ -10,7 +10,7 @@ import type { Outcome } from '#jobs/evaluate/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import { figuresOf, reportOf } from '#jobs/evaluate/report.ts'
 import type { ReportInput } from '#jobs/evaluate/report.ts'
-import { judged, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
@@ -21,8 +21,8 @@ const VERSION_ID = '0198c0de-0000-7000-8000-000000000001'
  * 40 answerable questions of which every fourth is missed, 30 unanswerable ones whose lists say less of the question.
  */
 const QUESTIONS: readonly QueryWithQrels[] = [
-  ...Array.from({ length: 40 }, (_, at) => judged(`a${at}`, { answerable: true })),
-  ...Array.from({ length: 30 }, (_, at) => judged(`u${at}`, { answerable: false, qrels: new Map() })),
+  ...Array.from({ length: 40 }, (_, at) => queryWithQrels(`a${at}`, { answerable: true })),
+  ...Array.from({ length: 30 }, (_, at) => queryWithQrels(`u${at}`, { answerable: false, qrels: new Map() })),
 ]
 const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
   const coverage = at < 40 ? 0.5 + at / 100 : 0.3 + at / 250

@@ -14,22 +14,23 @@ test('every row that the query names stands above every row that it does not, an
     fc.property(anyCandidates, (candidates) => {
       const scores = Float64Array.from(candidates, ({ score }) => score)
       const named = new Map(candidates.filter((each) => each.named).map(({ row }) => [row, 0] as const))
-      const raised = boostCited(
+      const boosted = boostCited(
         Uint32Array.from(candidates, ({ row }) => row),
         scores,
         named,
       )
-      expect(raised.every((score) => named.size === 0 || (score >= 0 && score <= 1))).toBe(true)
-      const after = candidates.map((each, at) => ({ ...each, raised: raised[at] ?? 0 }))
+      expect(boosted.every((score) => named.size === 0 || (score >= 0 && score <= 1))).toBe(true)
+      const after = candidates.map((each, at) => ({ ...each, boosted: boosted[at] ?? 0 }))
       const best = after.toSorted((a, b) => Number(b.named) - Number(a.named) || b.score - a.score)
-      for (const [at, { raised: own }] of best.slice(1).entries()) expect(best[at]?.raised).toBeGreaterThanOrEqual(own)
+      for (const [at, { boosted: own }] of best.slice(1).entries())
+        expect(best[at]?.boosted).toBeGreaterThanOrEqual(own)
     }),
   )
 })
 
 test('a named row that shares no word with the query still stands above a row that says all of it', () => {
-  const raised = boostCited(Uint32Array.of(3, 9), Float64Array.of(0, 0.999), new Map([[3, 0]]))
-  expect(raised[0]).toBeGreaterThan(raised[1] ?? 1)
+  const boosted = boostCited(Uint32Array.of(3, 9), Float64Array.of(0, 0.999), new Map([[3, 0]]))
+  expect(boosted[0]).toBeGreaterThan(boosted[1] ?? 1)
 })
 
 test('where nothing is named scores are what they were', () => {

@@ -7,7 +7,7 @@ import type { AskContext } from '#jobs/evaluate/ask.ts'
 import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 
 /** A question that asks for the record `${id}-answer`; given fields override it. */
-export function judged(id: string, change: Partial<QueryWithQrels> = {}): QueryWithQrels {
+export function queryWithQrels(id: string, change: Partial<QueryWithQrels> = {}): QueryWithQrels {
   return {
     id,
     text: `${id}?`,

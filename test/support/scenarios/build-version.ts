@@ -11,7 +11,7 @@ const version = {
   corpus,
   mapping: evaluationMapping({ limit: undefined, dated: false }),
   embedder: createLocalEmbedder(),
-  judged: new Set<string>(),
+  relevant: new Set<string>(),
   dataDir,
   signal: AbortSignal.timeout(60_000),
   onProgress: () => undefined,

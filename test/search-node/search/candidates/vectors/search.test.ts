@@ -24,7 +24,7 @@ console.log(`TEST_SEED=${seed}`)
 const { privateKeyDer } = signingKeys()
 
 const LIMIT = 10
-const EXPANSION = 64
+const ROWS_SCORED_MIN = 64
 const EVERYTHING: TestFilters = {
   languages: ['de', 'en'],
   jurisdictions: ['XA', 'XB'],
@@ -50,7 +50,7 @@ interface Found {
 
 function nearest(mapping: IndexReader, query: Float32Array, filters: TestFilters, limit = LIMIT): Found {
   const allowed = filterBitset(filters, mapping.passages, mapping.facets)
-  const { plan, rows } = nearestRows(mapping, query, allowed, limit, EXPANSION)
+  const { plan, rows } = nearestRows(mapping, query, allowed, limit, ROWS_SCORED_MIN)
   const candidates = Uint32Array.from(rows).sort()
   const scores = cosines(mapping.vectors, candidates, query)
   const order = [...candidates.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
