@@ -22,6 +22,8 @@ const RETIRED_WORDS: ReadonlyMap<string, string> = new Map(
     roads: 'paths',
     world: 'harness',
     books: 'ledger',
+    judged: 'query with qrels',
+    judges: 'sampled queries',
   }),
 )
 
@@ -29,7 +31,6 @@ const RETIRED_WORDS: ReadonlyMap<string, string> = new Map(
 const RETIRED_IDENTIFIERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     JudgedQuestion: 'QueryWithQrels',
-    judges: 'sampledQueries',
     raiseNamed: 'boostCited',
     namedRows: 'citedRows',
     evidenceOf: 'predictorsOf',
@@ -117,7 +118,24 @@ function retiredFile({ path }: SourceFile): readonly string[] {
   return [`${path}: only ${only} has this name; say whose it is`]
 }
 
+/** `new` is the language's; what makes a value begins with `create`. */
+const NEW_FUNCTION = /\b(?:function|const) (new[A-Z]\w*)\b(?=\s*(?:[(<]|=\s*(?:async\s*)?\())/g
+
+function functionsNamedNew(file: SourceFile): readonly string[] {
+  return [...file.text.replaceAll(FREE, ' ').matchAll(NEW_FUNCTION)].map(
+    ([, name]) => `${file.path} has a function ${name}: what makes a value begins with create`,
+  )
+}
+
 export const NAME_RULES: readonly Rule[] = [
+  {
+    guarantee: 'no function begins with new',
+    breaches: functionsNamedNew,
+    bad: [
+      { path: 'test/support/caller.ts', text: 'export async function newCaller(): Promise<Caller> {' },
+      { path: 'core/limits/epochs.ts', text: 'const newEpoch = async (id: string) => id' },
+    ],
+  },
   {
     guarantee: 'identifiers are the terms of the glossary',
     breaches: retiredIdentifiers,
