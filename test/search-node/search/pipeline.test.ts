@@ -116,13 +116,23 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
     const { recall } = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: [subject] })
     expect(recall).toBeGreaterThanOrEqual(0.98)
   })
+})
 
-  test('are searched cell by cell when wide and row by row when narrow', async () => {
-    const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
-    const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['s01'] }, 5)
-    expect([...wide.plans]).toEqual(['cells'])
-    expect([...narrow.plans]).toEqual(['exact'])
+test('clusters that stand apart are searched by cells under a wide filter, row by row under a narrow one', async () => {
+  const rows = testRows({
+    rows: 5_000,
+    dimensions: 64,
+    seed,
+    clusters: 100,
+    spread: 0.5,
+    traits: (n) => ({ subjects: n < 5 ? ['few'] : [] }),
   })
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'plans', divided: true }))
+  const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
+  const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['few'] }, 5)
+  mapping.close()
+  expect([...wide.plans]).toEqual(['cells'])
+  expect([...narrow.plans]).toEqual(['exact'])
 })
 
 describe('a version with every kind of facet', () => {
