@@ -32,7 +32,7 @@ export async function ledgerRowsOf(owner: Database, entitlementId: string): Prom
 export async function settledLedgerRows(
   owner: Database,
   entitlementId: string,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<readonly LedgerRow[]> {
   return until('every reservation is settled and in the ledger', timeoutMs, async () => {
     const ledger = await ledgerRowsOf(owner, entitlementId)
