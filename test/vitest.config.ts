@@ -12,7 +12,7 @@ export default defineConfig({
     pool: 'forks',
     // One more than cores: many tests wait for deadlines.
     maxWorkers: 3,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
     retry: 0,
