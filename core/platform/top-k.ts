@@ -92,9 +92,9 @@ function sortedCopy(heap: Heap, size: number): Ranked {
   return copy
 }
 
-/** Positions of the `k` largest values, largest first; of equal values the first comes first. */
-export function largest(values: ArrayLike<number>, k: number): Uint32Array {
+/** The `k` largest values with their positions as ids, largest first; of equal values the first comes first. */
+export function largest(values: ArrayLike<number>, k: number): Ranked {
   const top = createTopK(k)
   for (let at = 0; at < values.length; at++) top.offer(at, values[at] ?? 0)
-  return top.sorted().ids
+  return top.sorted()
 }

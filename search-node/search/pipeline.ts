@@ -224,8 +224,8 @@ function asShown(selected: readonly Scored[], columns: RowColumns): Scored[] {
 }
 
 function nearest({ ids: rows, scores }: ScoredCandidates, count: number): RankedRows {
-  const order = largest(scores, count)
-  return { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) }
+  const top = largest(scores, count)
+  return { rows: top.ids.map((at) => rows[at] ?? 0), scores: top.scores }
 }
 
 /** The fields of a passage in a reply. */

@@ -140,7 +140,7 @@ function fusedTop({ lexical, dense }: PredictorInput): number {
     return (lexical.scores[at] ?? 0) + cosine
   })
   for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
-  return meanOf([...largest(sums, TOP)].map((at) => sums[at] ?? 0))
+  return meanOf([...largest(sums, TOP).scores])
 }
 
 /**
@@ -172,7 +172,7 @@ function wordStability({ question, lexical, contributions }: PredictorInput): nu
   for (let place = 0; place < width; place++) {
     const without = scores.map((score, at) => score - (contributions[at * width + place] ?? 0))
     if (without.every((score, at) => score === scores[at])) continue
-    shares.push(largest(without, size).filter((at) => at < size).length / size)
+    shares.push(largest(without, size).ids.filter((at) => at < size).length / size)
   }
   return meanOf(shares)
 }

@@ -167,7 +167,7 @@ async function whole({ values, dimensions, pause }: QuantizedVectors, sample: Fl
 interface Truth {
   readonly sampledQueries: Uint32Array
   /** The nearest rows of each sampled query. */
-  readonly nearest: readonly (readonly number[])[]
+  readonly nearest: readonly Uint32Array[]
 }
 
 async function nearestByVector(vectors: QuantizedVectors): Promise<Truth> {
@@ -216,7 +216,7 @@ async function nearestRows(
   queries: Int8Array,
   metric: MetricKind,
   wanted: number,
-): Promise<number[][]> {
+): Promise<Uint32Array[]> {
   const { values, dimensions, threads, pause } = vectors
   const best = Array.from({ length: queries.length / dimensions }, () => createTopK(wanted))
   const rows = values.length / dimensions
@@ -230,5 +230,5 @@ async function nearestRows(
         near.offer(from + (low[at] ?? 0), -(distances[at] ?? 0))
     await pause()
   }
-  return best.map((near) => [...near.sorted().ids])
+  return best.map((near) => near.sorted().ids)
 }

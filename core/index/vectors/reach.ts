@@ -78,7 +78,8 @@ interface Case {
 }
 
 function caseOf(query: SampledQuery, cells: readonly number[]): Case {
-  return { query, cells, last: nearest(cells.flatMap((cell) => [...(query.best[cell] ?? [])])).at(-1) ?? -Infinity }
+  const best = cells.flatMap((cell) => [...(query.best[cell] ?? [])])
+  return { query, cells, last: largest(best, NEIGHBOURS).scores.at(-1) ?? -Infinity }
 }
 
 async function askAll(
@@ -141,11 +142,7 @@ function walk(
     if ((bounds[cell] ?? 0) <= worst) break
     visited.push(cell)
     const better = [...(best[cell] ?? [])].filter((product) => product > worst)
-    if (better.length > 0) found = nearest([...found, ...better])
+    if (better.length > 0) found = [...largest([...found, ...better], NEIGHBOURS).scores]
   }
   return { recall: found.filter((product) => product >= last).length / NEIGHBOURS, visited }
-}
-
-function nearest(found: readonly number[]): number[] {
-  return Array.from(largest(found, NEIGHBOURS), (at) => found[at] ?? 0)
 }

@@ -48,7 +48,9 @@ describe('the best of what is offered', () => {
 test('the positions of the largest values are the first of all sorted', () => {
   fc.assert(
     fc.property(someScores, fc.nat({ max: 70 }), (values, k) => {
-      expect([...largest(values, k)]).toEqual(sortedPositions(values).slice(0, k))
+      const expected = sortedPositions(values).slice(0, k)
+      expect([...largest(values, k).ids]).toEqual(expected)
+      expect([...largest(values, k).scores]).toEqual(expected.map((at) => values[at]))
     }),
   )
 })

@@ -10,7 +10,7 @@ export interface Scorer {
    * The nearest rows so far, nearest first. Heads do not give the exact order: callers request `candidatesOf` their
    * limit and rescore those rows from float32.
    */
-  rows(): readonly number[]
+  rows(): Uint32Array
   /** Inner product of the k-th nearest so far; -Infinity while there are fewer. */
   productOf(k: number): number
 }
@@ -32,7 +32,7 @@ export function createScorer(heads: RowFile, rowOf: Uint32Array, head: Int8Array
     add(slots) {
       for (let at = 0; at < slots.length; at += heads.rowsMax) scorePiece(slots.subarray(at, at + heads.rowsMax))
     },
-    rows: () => [...best.sorted().ids],
+    rows: () => best.sorted().ids,
     productOf: (k) => 1 + best.scoreOf(k),
   }
 }

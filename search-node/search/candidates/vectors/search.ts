@@ -20,7 +20,7 @@ export interface VectorIndex {
 export interface NearestRows {
   readonly plan: QueryPlan
   /** Nearest first, up to rounding error; more than the limit if so many are allowed. */
-  readonly rows: readonly number[]
+  readonly rows: Uint32Array
 }
 
 /**
@@ -37,7 +37,7 @@ export function nearestRows(
 ): NearestRows {
   const { passages, cells, heads } = index
   const plan = planQuery({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
-  if (allowed.count === 0) return { plan, rows: [] }
+  if (allowed.count === 0) return { plan, rows: new Uint32Array(0) }
   const head = headOf(cells, query)
   for (let wanted = candidatesOf(limit); ; wanted *= WIDEN_FACTOR) {
     const scorer = createScorer(heads, cells.rowOf, head, wanted)
