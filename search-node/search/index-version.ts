@@ -1,4 +1,5 @@
 import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { hasRow } from '#core/index/facets/bitset.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
@@ -10,7 +11,6 @@ import { cosines } from './candidates/vectors/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import type { LexicalQuery } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
-import type { Question } from './question.ts'
 import type { VersionStatistics } from './statistics.ts'
 
 /** A version that can be searched: its source of candidates and the statistics that rank them. */
@@ -23,9 +23,12 @@ export interface SearchableVersion {
 export function createIndexVersion(index: IndexReader): SearchableVersion {
   const filter = createScopeFilter(index)
   /** Posting lists of the questions in progress; each question is looked up in the dictionary once. */
-  const prepared = new WeakMap<Question, LexicalQuery>()
-  const lexicalQuery = (question: Question): LexicalQuery =>
-    prepared.get(question) ?? prepareLexical(index.lexical, question.asked.words)
+  const lexicalQueries = new WeakMap<AnalyzedQuestion, LexicalQuery>()
+  function lexicalQuery(asked: AnalyzedQuestion): LexicalQuery {
+    const known = lexicalQueries.get(asked) ?? prepareLexical(index.lexical, asked.words)
+    lexicalQueries.set(asked, known)
+    return known
+  }
   return {
     candidates: createIndexSource({ index, filter, lexicalQuery }),
     statistics: {
@@ -36,10 +39,8 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
         const held = languages.filter((language) => index.facets.facets.languages.includes(language))
         // The version's languages, not the filter's: the idf of a word does not depend on the request.
         const asked = analyzeQuestion(text, index.lexical.description.languages)
-        const query = prepareLexical(index.lexical, asked.words)
-        const question = questionOf(asked, [...new Set(held.map(primaryLanguage))], query.groups, index.forward)
-        prepared.set(question, query)
-        return question
+        const { groups } = lexicalQuery(asked)
+        return questionOf(asked, [...new Set(held.map(primaryLanguage))], groups, index.forward)
       },
       rowsWithin(scope) {
         const { bits, count } = filter.within(scope)

@@ -1,7 +1,7 @@
+import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { NodeError } from '#search-node/node-error.ts'
-import type { Question } from '#search-node/search/question.ts'
 import { hasRow } from '#core/index/facets/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
@@ -16,7 +16,7 @@ const VECTOR_CANDIDATES_MIN = 20
 export interface IndexSourceDependencies {
   readonly index: IndexReader
   readonly filter: ScopeFilter
-  readonly lexicalQuery: (question: Question) => LexicalQuery
+  readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
 }
 
 /**
@@ -28,14 +28,14 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
     async byWords({ question, scope, depth }, limits) {
       assertInTime(limits)
       const { bits } = filter.within(scope)
-      const { ids, scores } = searchLexical(lexicalQuery(question), bits, depth)
+      const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
     async byVector({ vector, scope, depth, rowsScoredMin }, limits) {
       assertInTime(limits)
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
       const { plan, rows } = nearestRows(index, vector, filter.within(scope), wanted, rowsScoredMin)
-      const ids = Uint32Array.from(rows).sort()
+      const ids = rows.toSorted()
       return { plan, ids, scores: cosines(index.vectors, ids, vector) }
     },
     async byReference({ text, scope, entitled }, limits) {
