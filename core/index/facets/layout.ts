@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '#core/platform/time.ts'
 import { bitsetWords } from './bitset.ts'
 
 /**
@@ -20,7 +21,7 @@ export const OPEN_END_DAY = 2_147_483_647
 
 /** Days since 1970-01-01 of a UTC day YYYY-MM-DD. */
 export function dayNumber(day: string): number {
-  return Math.floor(Date.parse(`${day}T00:00:00Z`) / 86_400_000)
+  return Math.floor(Date.parse(`${day}T00:00:00Z`) / DAY_MS)
 }
 
 /** Byte offsets of the parts of `facets.bin`. */

@@ -1,6 +1,6 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readFully } from '#core/platform/file-reader.ts'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
 import { bitsetWords } from './bitset.ts'
 import { readDocumentTable } from './documents-reader.ts'
 import type { DocumentTable } from './documents-reader.ts'
@@ -22,12 +22,12 @@ export interface FacetsReader {
   readonly close: () => void
 }
 
-/** @param folder of a verified artifact. */
+/** @param folder of a verified artifact. @throws Error if `facets.bin` does not have the expected size. */
 export function openFacetsReader(folder: string, rows: number, documents: number): FacetsReader {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
-  const { fromOffset, toOffset } = facetsLayout(rows, facets)
+  const { fromOffset, toOffset, bytes: size } = facetsLayout(rows, facets)
   const table = readDocumentTable(folder, documents)
-  const file = openSync(join(folder, 'facets.bin'), 'r')
+  const file = openSized(join(folder, 'facets.bin'), size)
   const words = bitsetWords(rows)
   const part = (position: number, words32: number): ArrayBuffer => {
     const bytes = new Uint8Array(words32 * 4)
