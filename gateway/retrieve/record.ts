@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
 import type { Admitted } from './admit.ts'
@@ -46,7 +46,7 @@ export async function record(
     observed_value: abstention.observed_value,
     top_k: pinned.topK,
     chunk_ids: served.map((passage) => passage.chunk),
-    reply_sha256: createHash('sha256').update(reply.body).digest('hex'),
+    reply_sha256: sha256(reply.body).toString('hex'),
   }
   const commit = (): Promise<boolean> => deps.reservations.recordDelivered(exchange.requestId, outcome, served)
   // A failed commit is retried once before the deadline. If only Postgres's reply was lost, the caller is charged and

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '#core/platform/digest.ts'
 
 const SLOTS_AT_START = 1024
 
@@ -61,6 +61,6 @@ export class CompactCounter {
 }
 
 function hashOf(key: string): readonly [number, number] {
-  const digest = createHash('sha256').update(key).digest()
+  const digest = sha256(key)
   return [digest.readUInt32LE(0), digest.readUInt32LE(4)]
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { findEntitlements } from '#core/db/entitlements.ts'
@@ -6,6 +5,7 @@ import { findOrganization } from '#core/db/organizations.ts'
 import { findClients } from '#core/db/clients.ts'
 import { findPlan } from '#core/db/plans.ts'
 import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { parsePeppers } from '#core/platform/settings.ts'
@@ -77,7 +77,7 @@ async function ensureEntitlement(
 
 /** Creates a plan named after a hash of its limits. Plans are immutable, so other limits make another plan. */
 async function ensurePlan(operator: Operator, limits: unknown): Promise<string> {
-  const name = `demo-${createHash('sha256').update(JSON.stringify(limits)).digest('hex').slice(0, 12)}`
+  const name = `demo-${sha256(JSON.stringify(limits)).toString('hex').slice(0, 12)}`
   if ((await findPlan(operator.database, name)) === undefined) await createPlan(operator, { name, limits })
   return name
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { isMarkdownName } from '#jobs/sources/list.ts'
 
@@ -90,7 +91,6 @@ export function corpusDigest(corpus: DemoCorpus): string {
     : [corpus.source]
   const hash = createHash('sha256')
   for (const file of [...sources, corpus.mappingFile, corpus.questionsFile])
-    if (file !== undefined && statSync(file).isFile())
-      hash.update(createHash('sha256').update(readFileSync(file)).digest())
+    if (file !== undefined && statSync(file).isFile()) hash.update(sha256(readFileSync(file)))
   return hash.digest('hex')
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '#core/platform/digest.ts'
 import { fitLogisticRegression, predict } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 
@@ -9,7 +9,7 @@ import type { LabelledSample } from './logistic-regression.ts'
  * smaller.
  */
 export function dealFolds(keys: readonly string[], foldsMax: number): readonly number[] {
-  const hashed = [...new Set(keys)].map((key) => ({ key, hash: createHash('sha256').update(key).digest('hex') }))
+  const hashed = [...new Set(keys)].map((key) => ({ key, hash: sha256(key).toString('hex') }))
   hashed.sort((a, b) => (a.hash < b.hash ? -1 : 1))
   const foldOf = new Map(hashed.map(({ key }, at) => [key, at % foldsMax]))
   return keys.map((key) => foldOf.get(key) ?? 0)
