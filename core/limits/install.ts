@@ -61,7 +61,7 @@ export async function install(
       if (open.idempotencyDigest !== undefined)
         commands.push(['set', keys.idempotency(open.idempotencyDigest), open.requestId, 'PX', BOUNDS.chargeKeptMs])
     }
-    commands.push(['pexpire', keys.leases, BOUNDS.leasesKeptMs])
+    commands.push(['pexpire', keys.leases, BOUNDS.hardDeadlineMs + BOUNDS.leasesKeptBeyondDeadlineMs])
   }
   for (const { scope, windowMs, served } of counters.exposure) {
     const keys = limitKeys(scope)
