@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
-import { inputOf } from '#test/support/search-node/asked.ts'
+import { UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 
 const artifact: ArtifactRef = {
@@ -16,7 +15,6 @@ const artifact: ArtifactRef = {
   cells: 1,
   reach: { near: 1, far: 1 },
 }
-const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 function task(limit: number): SearchTask {
   return { artifact, input: inputOf({ vector: new Float32Array(1), limit }), deadlineMs: Infinity }
@@ -27,7 +25,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 test('a thread gets one task at a time, in the order of arrival', async () => {
   const { worker, started, finish } = createHeldWorker()
   const pool = new SearchPool([worker], 8)
-  const replies = Promise.all([1, 2, 3].map((limit) => pool.search(task(limit), NEVER)))
+  const replies = Promise.all([1, 2, 3].map((limit) => pool.search(task(limit), UNLIMITED)))
   await turn()
   expect(started).toEqual(['search 1'])
   expect(pool.queued).toBe(2)
@@ -42,12 +40,12 @@ test('a thread gets one task at a time, in the order of arrival', async () => {
 test('a full queue refuses at once, and takes searches again when a place is free', async () => {
   const { worker, started, finish } = createHeldWorker()
   const pool = new SearchPool([worker], 2)
-  const running = [1, 2, 3].map((limit) => pool.search(task(limit), NEVER))
-  await expect(pool.search(task(4), NEVER)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
+  const running = [1, 2, 3].map((limit) => pool.search(task(limit), UNLIMITED))
+  await expect(pool.search(task(4), UNLIMITED)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
   finish()
   await running[0]
   await turn()
-  running.push(pool.search(task(5), NEVER))
+  running.push(pool.search(task(5), UNLIMITED))
   for (let n = 0; n < 3; n++) {
     await turn()
     finish()
@@ -59,9 +57,9 @@ test('a full queue refuses at once, and takes searches again when a place is fre
 test('a search whose deadline passed while it waited never reaches a thread', async () => {
   const { worker, started, finish } = createHeldWorker()
   const pool = new SearchPool([worker], 8)
-  const running = pool.search(task(1), NEVER)
-  const late = pool.search(task(2), { ...NEVER, deadlineMs: Date.now() - 1 })
-  const next = pool.search(task(3), NEVER)
+  const running = pool.search(task(1), UNLIMITED)
+  const late = pool.search(task(2), { ...UNLIMITED, deadlineMs: Date.now() - 1 })
+  const next = pool.search(task(3), UNLIMITED)
   finish()
   await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
   await running
@@ -74,7 +72,7 @@ test('a search whose deadline passed while it waited never reaches a thread', as
 test('a search that arrives past its deadline is refused although a thread is free', async () => {
   const { worker, started } = createHeldWorker()
   await expect(
-    new SearchPool([worker], 8).search(task(1), { ...NEVER, deadlineMs: Date.now() - 1 }),
+    new SearchPool([worker], 8).search(task(1), { ...UNLIMITED, deadlineMs: Date.now() - 1 }),
   ).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
   expect(started).toEqual([])
 })
@@ -83,8 +81,8 @@ test('a waiting search is dropped when its caller gives up, a running one is lef
   const { worker, started, finish } = createHeldWorker()
   const pool = new SearchPool([worker], 8)
   const [runningCaller, waitingCaller] = [new AbortController(), new AbortController()]
-  const running = pool.search(task(1), { ...NEVER, signal: runningCaller.signal })
-  const waiting = pool.search(task(2), { ...NEVER, signal: waitingCaller.signal })
+  const running = pool.search(task(1), { ...UNLIMITED, signal: runningCaller.signal })
+  const waiting = pool.search(task(2), { ...UNLIMITED, signal: waitingCaller.signal })
   runningCaller.abort()
   waitingCaller.abort()
   await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
@@ -92,7 +90,7 @@ test('a waiting search is dropped when its caller gives up, a running one is lef
   finish()
   expect(await running).toEqual(Uint8Array.of(1))
   expect(started).toEqual(['search 1'])
-  await expect(pool.search(task(3), { ...NEVER, signal: waitingCaller.signal })).rejects.toMatchObject({
+  await expect(pool.search(task(3), { ...UNLIMITED, signal: waitingCaller.signal })).rejects.toMatchObject({
     code: 'CANCELLED',
   })
 })
@@ -100,7 +98,7 @@ test('a waiting search is dropped when its caller gives up, a running one is lef
 test('a version is opened on each thread in turn, ahead of waiting searches, while the others score', async () => {
   const [one, two] = [createHeldWorker(), createHeldWorker()]
   const pool = new SearchPool([one.worker, two.worker], 8)
-  const searches = [1, 2, 3].map((limit) => pool.search(task(limit), NEVER))
+  const searches = [1, 2, 3].map((limit) => pool.search(task(limit), UNLIMITED))
   const opened = pool.openEverywhere(artifact)
   one.finish()
   await turn()
@@ -121,8 +119,8 @@ test('a version is opened on each thread in turn, ahead of waiting searches, whi
 test('a failing search fails alone', async () => {
   const { worker, finish } = createHeldWorker()
   const pool = new SearchPool([worker], 8)
-  const failing = pool.search(task(99), NEVER)
-  const next = pool.search(task(1), NEVER)
+  const failing = pool.search(task(99), UNLIMITED)
+  const next = pool.search(task(1), UNLIMITED)
   finish()
   await expect(failing).rejects.toThrow('the thread failed')
   await turn()
@@ -133,9 +131,9 @@ test('a failing search fails alone', async () => {
 test('threads end only when nothing runs or waits, and nothing new is taken meanwhile', async () => {
   const { worker, started, finish } = createHeldWorker()
   const pool = new SearchPool([worker], 8)
-  const searches = [1, 2].map((limit) => pool.search(task(limit), NEVER))
+  const searches = [1, 2].map((limit) => pool.search(task(limit), UNLIMITED))
   const ended = pool.end()
-  await expect(pool.search(task(3), NEVER)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(pool.search(task(3), UNLIMITED)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   finish()
   await turn()
   expect(started).toEqual(['search 1', 'search 2'])

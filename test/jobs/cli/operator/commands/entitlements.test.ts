@@ -11,6 +11,7 @@ import {
 } from '#jobs/cli/operator/actions/entitlements.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
+import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
@@ -97,42 +98,5 @@ describe('entitlements', () => {
 })
 
 async function arrangeProfile(slug: string, state: string): Promise<string> {
-  const [snapshot, source, build, version, projection, profile] = [
-    randomUUID(),
-    randomUUID(),
-    randomUUID(),
-    randomUUID(),
-    randomUUID(),
-    randomUUID(),
-  ]
-  const base = (await harness.owner.query<{ id: string }>('select id from knowledge_bases where slug = $1', [slug]))
-    .rows[0]?.id
-  await harness.owner.query(
-    'insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) ' +
-      "values ($1, $2, $3, 'text/markdown', sha256('x'), 1)",
-    [snapshot, base, snapshot],
-  )
-  await harness.owner.query(
-    "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
-    [source, base, [snapshot]],
-  )
-  await harness.owner.query(
-    "insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')",
-    [build, base, source],
-  )
-  await harness.owner.query(
-    'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
-      "facets, evaluation, passed) values ($1, $2, $3, $4, 10, 1, '{}', '{}', true)",
-    [version, base, build, state],
-  )
-  await harness.owner.query(
-    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
-    [projection, version],
-  )
-  await harness.owner.query(
-    'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
-      "$2, '{}', 'evidence_probability', 0.5)",
-    [profile, projection],
-  )
-  return profile
+  return (await insertVersion(harness.owner, { slug, state, passages: 10 })).profile
 }

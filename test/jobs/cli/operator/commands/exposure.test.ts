@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { exposureOf } from '#jobs/cli/operator/actions/exposure.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
+import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
@@ -22,43 +22,11 @@ describe('exposure', () => {
   const days = 24 * 60
 
   beforeAll(async () => {
-    const base = (await harness.owner.query<{ id: string }>("select id from knowledge_bases where slug = 'rules'"))
-      .rows[0]?.id
-    const [snapshot, source, build, version, projection, profile] = [
-      randomUUID(),
-      randomUUID(),
-      randomUUID(),
-      randomUUID(),
-      randomUUID(),
-      randomUUID(),
-    ]
-    await harness.owner.query(
-      'insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes) ' +
-        "values ($1, $2, 's', 'text/markdown', sha256('x'), 1)",
-      [snapshot, base],
-    )
-    await harness.owner.query(
-      "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
-      [source, base, [snapshot]],
-    )
-    await harness.owner.query(
-      "insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')",
-      [build, base, source],
-    )
-    await harness.owner.query(
-      'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
-        "facets, evaluation, passed) values ($1, $2, $3, 'active', 25, 1, '{}', '{}', true)",
-      [version, base, build],
-    )
-    await harness.owner.query(
-      "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
-      [projection, version],
-    )
-    await harness.owner.query(
-      'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
-        "$2, '{}', 'evidence_probability', 0.5)",
-      [profile, projection],
-    )
+    const {
+      knowledgeBaseId: base,
+      version,
+      profile,
+    } = await insertVersion(harness.owner, { slug: 'rules', state: 'active', passages: 25 })
     await harness.owner.query(
       'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)',
       [base, version, profile],
