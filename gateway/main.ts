@@ -16,6 +16,7 @@ import { gatewayConfig } from './config.ts'
 import { createInternalApp } from './internal.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { createGatewayMetrics } from './metrics.ts'
+import { startReadiness } from './readiness.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
@@ -38,7 +39,8 @@ await startOrExplain('The service could not start', async () => {
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
-  const metrics = createGatewayMetrics(lifecycle.inFlight)
+  const readiness = startReadiness({ database, limiter, searchTier, lifecycle, log })
+  const metrics = createGatewayMetrics(lifecycle.inFlight, readiness.dependencies)
   const app = createApp({
     database,
     reservations: createReservationWriter(database),
@@ -58,7 +60,7 @@ await startOrExplain('The service could not start', async () => {
     rerankerOf: rerankerOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
-  const internal = createInternalApp({ database, limiter, searchTier, lifecycle, metrics })
+  const internal = createInternalApp({ readiness, metrics })
   // The public port opens first, so that readiness implies reachability.
   await app.listen(address(config.GATEWAY_LISTEN))
   await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
@@ -70,6 +72,7 @@ await startOrExplain('The service could not start', async () => {
     lifecycle.advance('refusing')
     await Promise.all([lifecycle.idle(BOUNDS.hardDeadlineMs), sleep(BOUNDS.refusingMinMs)])
     await Promise.all([closeServer(app), closeServer(internal)])
+    readiness.stop()
     await Promise.all([ledger.close(), access.close()])
     searchTier.close()
     limiter.close()

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { DependencyStates } from './dependencies.ts'
 import { PARTIES, STAGES } from './retrieve/exchange.ts'
 import type { Exchange } from './retrieve/exchange.ts'
 import type { Finished } from './retrieve/pipeline.ts'
@@ -12,7 +13,7 @@ export interface GatewayMetrics {
   readonly contentType: string
 }
 
-export function createGatewayMetrics(inFlight: () => number): GatewayMetrics {
+export function createGatewayMetrics(inFlight: () => number, dependencies: () => DependencyStates): GatewayMetrics {
   const registers = [new Registry()]
   const [registry] = registers
   if (registry === undefined) throw new Error('no registry')
@@ -49,14 +50,7 @@ export function createGatewayMetrics(inFlight: () => number): GatewayMetrics {
     buckets: SECONDS,
     registers,
   })
-  new Gauge({
-    name: 'evidence_requests_in_flight',
-    help: 'Exchanges under way.',
-    registers,
-    collect() {
-      this.set(inFlight())
-    },
-  })
+  registerGauges(registers, inFlight, dependencies)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
@@ -71,6 +65,28 @@ export function createGatewayMetrics(inFlight: () => number): GatewayMetrics {
     text: () => registry.metrics(),
     contentType: registry.contentType,
   }
+}
+
+/** Their values are read when they are collected. */
+function registerGauges(registers: Registry[], inFlight: () => number, dependencies: () => DependencyStates): void {
+  new Gauge({
+    name: 'evidence_requests_in_flight',
+    help: 'Exchanges under way.',
+    registers,
+    collect() {
+      this.set(inFlight())
+    },
+  })
+  new Gauge({
+    name: 'evidence_dependency_up',
+    help: '1 while the dependency can be used, else 0.',
+    labelNames: ['dependency'],
+    registers,
+    collect() {
+      for (const [dependency, { state }] of Object.entries(dependencies()))
+        this.set({ dependency }, Number(state === 'up'))
+    },
+  })
 }
 
 function byName<Name extends string, Child>(

@@ -11,8 +11,8 @@ import type { TransportSettings } from '#core/rpc/transport.ts'
 export interface SearchTier {
   /** Asks the least busy node; asks another one if that lacks the version, is full, or cannot be reached in time. */
   search(request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult>
-  /** At least one node answers. */
-  isReachable(): Promise<boolean>
+  /** Whether at least one node answers within the time. */
+  isReachable(timeoutMs: number): Promise<boolean>
   close(): void
 }
 
@@ -68,10 +68,11 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
       }
       throw last
     },
-    isReachable: async () => {
-      const answers = await Promise.allSettled(nodes.map((node) => node.client.status(BOUNDS.statusTimeoutMs)))
-      return answers.some((answer) => answer.status === 'fulfilled')
-    },
+    isReachable: (timeoutMs) =>
+      Promise.any(nodes.map((node) => node.client.status(timeoutMs))).then(
+        () => true,
+        () => false,
+      ),
     close: () => {
       for (const node of nodes) node.client.close()
     },

@@ -71,6 +71,12 @@ export const BOUNDS = {
   transactionIdleMs: 20_000,
   redisCommandTimeoutMs: 1_000,
 
+  // State of the dependencies, which the gateway checks in the background.
+  dependencyCheckEveryMs: 1_000,
+  /** Pause between two checks until the dependency is reached for the first time. */
+  dependencyConnectEveryMs: 100,
+  dependencyCheckTimeoutMs: 1_000,
+
   // Stop of a service.
   drainMaxMs: 120_000,
   /** Time for a load balancer to see that new requests are refused. */
@@ -258,6 +264,7 @@ assertLess('requestDeadlineMs', 'hardDeadlineMs')
 assertLess('admissionPauseMs', 'requestDeadlineMs')
 assertLess('refusingMinMs', 'hardDeadlineMs')
 assertLess('lastRepliesMs', 'gatewayCloseTimeoutMs')
+assertLess('dependencyConnectEveryMs', 'dependencyCheckEveryMs')
 assertLess('accessListenRetryMs', 'accessCacheMs')
 assertLess('transactionIdleMs', 'ledgerWatermarkTrailMs')
 assertLess('prepareTimeoutMs', 'activationTimeoutMs')

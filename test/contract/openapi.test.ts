@@ -179,9 +179,10 @@ describe('The internal port', () => {
     expect((await fetch(`${internalUrl}/livez`)).status).toBe(200)
   })
 
-  test('/readyz answers 200 while Postgres, Redis and a search node answer', async () => {
+  test('/readyz answers 200 with the state of Postgres, Redis and the search tier', async () => {
     const response = await fetch(`${internalUrl}/readyz`)
-    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', faults: [] }])
+    const dependencies = { postgres: { state: 'up' }, redis: { state: 'up' }, search: { state: 'up' } }
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ready', faults: [], dependencies }])
   })
 
   test('/metrics counts requests by status, code and decision, and their stages', async () => {

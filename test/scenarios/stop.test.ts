@@ -59,7 +59,7 @@ describe('SIGTERM', () => {
         const reply = await fetch(`${gateway.internalUrl}/readyz`)
         return reply.status !== 200 && reply
       })
-      expect({ status: readiness.status, body: await readiness.json() }).toEqual({
+      expect({ status: readiness.status, body: await readiness.json() }).toMatchObject({
         status: 503,
         body: { status: 'not ready', faults: ['stopping'] },
       })

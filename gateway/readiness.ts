@@ -1,0 +1,68 @@
+import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { Limiter } from '#core/limits/limiter.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { Log } from '#core/platform/log.ts'
+import { startDependencyMonitor } from './dependencies.ts'
+import type { DependencyStates } from './dependencies.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { SearchTier } from './search-tier.ts'
+
+export interface ReadinessDeps {
+  readonly database: Database
+  readonly limiter: Limiter
+  readonly searchTier: SearchTier
+  readonly lifecycle: Lifecycle
+  readonly log: Log
+}
+
+/**
+ * Readiness is local: the schema fits, every dependency was reached once, and the gateway is not stopping. A shared
+ * dependency that fails later changes only `dependencies`, because all gateways would leave at once otherwise.
+ */
+export interface Readiness {
+  /** Reasons against readiness, from memory; empty: ready. */
+  faults(): readonly string[]
+  dependencies(): DependencyStates
+  stop(): void
+}
+
+export function startReadiness({ database, limiter, searchTier, lifecycle, log }: ReadinessDeps): Readiness {
+  let schemaFault: string | undefined
+  const monitor = startDependencyMonitor(
+    {
+      postgres: async () => {
+        schemaFault = await schemaFaultOf(database)
+        return undefined
+      },
+      redis: async () => {
+        await limiter.ping()
+        return limiter.runId() === undefined ? 'it is not usable for limit counters' : undefined
+      },
+      search: async () =>
+        (await searchTier.isReachable(BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',
+    },
+    log,
+  )
+  return {
+    faults: () => {
+      if (lifecycle.phase() !== 'serving') return ['stopping']
+      const unreached = monitor.neverReached().map((name) => `${name} was not reached since the start`)
+      return schemaFault === undefined ? unreached : [schemaFault, ...unreached]
+    },
+    dependencies: () => monitor.states(),
+    stop: () => monitor.stop(),
+  }
+}
+
+/** Undefined: this code can serve on the schema. */
+async function schemaFaultOf(database: Database): Promise<string | undefined> {
+  try {
+    await assertSchemaCurrent(database)
+    return undefined
+  } catch (error) {
+    if (error instanceof OperatorError) return error.message
+    throw error
+  }
+}

@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { LocalRedis } from '#jobs/cli/local/redis.ts'
+import { startGateway } from '#jobs/cli/local/stack.ts'
+import type { LocalGateway } from '#jobs/cli/local/stack.ts'
+import { startFaultProxy } from '#test/support/proxy.ts'
+import type { FaultProxy } from '#test/support/proxy.ts'
+import { startOwnRedis } from '#test/support/redis.ts'
+import { startTestService } from '#test/support/service.ts'
+import type { TestService } from '#test/support/service.ts'
+
+/** Many checks of a dependency, each with its whole time-out, end within this time. */
+const NOTICED_WITHIN_MS = 45_000
+
+const dependencySchema = z.strictObject({ state: z.enum(['up', 'down']), reason: z.string().optional() })
+const readinessSchema = z.strictObject({
+  status: z.enum(['ready', 'not ready']),
+  faults: z.array(z.string()),
+  dependencies: z.strictObject({ postgres: dependencySchema, redis: dependencySchema, search: dependencySchema }),
+})
+type Dependency = keyof z.infer<typeof readinessSchema>['dependencies']
+
+let redis: LocalRedis
+let service: TestService
+let postgres: FaultProxy
+let gateways: readonly LocalGateway[]
+beforeAll(async () => {
+  redis = await startOwnRedis()
+  service = await startTestService({ gateways: 0, redisUrl: redis.url })
+  const { serviceUrl } = service.settings
+  postgres = await startFaultProxy({ host: new URL(serviceUrl).hostname, port: Number(new URL(serviceUrl).port) })
+  const settings = { ...service.settings, serviceUrl: postgres.through(serviceUrl) }
+  const addresses = service.searchNodes.map(({ address }) => address)
+  gateways = await Promise.all(
+    ['gateway-one', 'gateway-two'].map(async (name) => service.add(await startGateway(settings, addresses, name))),
+  )
+}, 60_000)
+afterEach(() => {
+  postgres.set('pass')
+  service.searchNodes[0]?.signal('SIGCONT')
+})
+afterAll(async () => {
+  await service?.stop()
+  await redis?.stop()
+  await postgres?.stop()
+})
+
+interface Readiness extends z.infer<typeof readinessSchema> {
+  readonly code: number
+  readonly ms: number
+}
+
+async function readinessOf(gateway: LocalGateway): Promise<Readiness> {
+  const beganMs = performance.now()
+  const reply = await fetch(`${gateway.internalUrl}/readyz`)
+  const body = readinessSchema.parse(await reply.json())
+  return { code: reply.status, ms: performance.now() - beganMs, ...body }
+}
+
+/** Waits until the reply names this state. Every reply until then is 200, and faster than any check of a dependency. */
+async function expectReadyUntil(gateway: LocalGateway, dependency: Dependency, state: 'up' | 'down'): Promise<void> {
+  const said = async (): Promise<'up' | 'down'> => {
+    const readiness = await readinessOf(gateway)
+    expect(readiness).toMatchObject({ code: 200, status: 'ready', faults: [] })
+    expect(readiness.ms).toBeLessThan(BOUNDS.dependencyCheckTimeoutMs)
+    const { state: now, reason } = readiness.dependencies[dependency]
+    expect(reason === undefined).toBe(now === 'up')
+    return now
+  }
+  await expect.poll(said, { timeout: NOTICED_WITHIN_MS, interval: 50 }).toBe(state)
+  const metrics = await fetch(`${gateway.internalUrl}/metrics`).then((reply) => reply.text())
+  expect(metrics).toContain(`evidence_dependency_up{dependency="${dependency}"} ${state === 'up' ? 1 : 0}`)
+}
+
+const FAULTS: readonly (readonly [string, Dependency, () => void | Promise<void>, () => void | Promise<void>])[] = [
+  [
+    'the search node hangs',
+    'search',
+    () => service.searchNodes[0]?.signal('SIGSTOP'),
+    () => service.searchNodes[0]?.signal('SIGCONT'),
+  ],
+  ['Redis is killed', 'redis', () => redis.kill(), () => redis.restart()],
+  ['Postgres hangs', 'postgres', () => postgres.set('stall'), () => postgres.set('pass')],
+  ['Postgres is gone', 'postgres', () => postgres.set('cut'), () => postgres.set('pass')],
+]
+
+test.each(FAULTS)(
+  'while %s every gateway stays ready and answers at once; its reply and metrics say so until it is back',
+  async (_, dependency, lose, restore) => {
+    await lose()
+    await Promise.all(gateways.map((gateway) => expectReadyUntil(gateway, dependency, 'down')))
+    await restore()
+    await Promise.all(gateways.map((gateway) => expectReadyUntil(gateway, dependency, 'up')))
+  },
+)
+
+test('a schema that does not fit any more makes every gateway not ready until it fits again', async () => {
+  const schemaFits = async (fits: boolean): Promise<void> => {
+    for (const gateway of gateways)
+      await expect
+        .poll(async () => (await readinessOf(gateway)).code, { timeout: NOTICED_WITHIN_MS, interval: 50 })
+        .toBe(fits ? 200 : 503)
+  }
+  await service.owner.query('alter table schema_migrations rename to schema_migrations_away')
+  try {
+    await schemaFits(false)
+    for (const gateway of gateways) expect((await readinessOf(gateway)).faults.join()).toContain('migration')
+  } finally {
+    await service.owner.query('alter table schema_migrations_away rename to schema_migrations')
+  }
+  await schemaFits(true)
+})

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { createLog } from '#core/platform/log.ts'
+import { startDependencyMonitor } from '#gateway/dependencies.ts'
+import type { Checks } from '#gateway/dependencies.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const lines: string[] = []
+const log = createLog('test', 'info', (line) => lines.push(line))
+const answers = (): Promise<undefined> => Promise.resolve(undefined)
+
+function monitor(checks: Partial<Checks>): ReturnType<typeof startDependencyMonitor> {
+  return startDependencyMonitor({ postgres: answers, redis: answers, search: answers, ...checks }, log)
+}
+
+test('a dependency is down with a reason until it first answered, and up from then on', async () => {
+  const running = monitor({})
+  expect(running.states().redis).toEqual({ state: 'down', reason: 'not checked yet' })
+  expect(running.neverReached()).toEqual(['postgres', 'redis', 'search'])
+  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs)
+  expect(running.states()).toEqual({ postgres: { state: 'up' }, redis: { state: 'up' }, search: { state: 'up' } })
+  expect(running.neverReached()).toEqual([])
+  running.stop()
+})
+
+test('a check that hangs is down after its time-out, is not repeated, and delays no other check', async () => {
+  let hanging = 0
+  let others = 0
+  const held = Promise.withResolvers<undefined>()
+  const running = monitor({
+    search: () => {
+      hanging += 1
+      return held.promise
+    },
+    redis: () => {
+      others += 1
+      return answers()
+    },
+  })
+  const rounds = 5
+  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs + rounds * BOUNDS.dependencyCheckEveryMs)
+  expect([hanging, others]).toEqual([1, rounds + 1])
+  expect(running.states()).toMatchObject({
+    redis: { state: 'up' },
+    search: { state: 'down', reason: 'no answer in time' },
+  })
+  held.resolve(undefined)
+  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyCheckEveryMs)
+  expect([hanging, running.states().search.state]).toEqual([2, 'up'])
+  running.stop()
+})
+
+test('a reason is a code or the word of the check, never the message of an error', async () => {
+  const secret = 'postgres://user:password@host'
+  const coded = Object.assign(new Error(secret), { code: 'ECONNREFUSED' })
+  const running = monitor({
+    postgres: () => Promise.reject(coded),
+    redis: () => Promise.resolve('it is a replica'),
+    search: () => Promise.reject(new Error(secret)),
+  })
+  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs)
+  expect(running.states()).toEqual({
+    postgres: { state: 'down', reason: 'ECONNREFUSED' },
+    redis: { state: 'down', reason: 'it is a replica' },
+    search: { state: 'down', reason: 'unavailable' },
+  })
+  running.stop()
+})
+
+test('each change is logged once, and nothing is checked or logged after the stop', async () => {
+  lines.length = 0
+  let checks = 0
+  const faults: string[] = []
+  const running = monitor({
+    redis: () => {
+      checks += 1
+      return Promise.resolve(faults[0])
+    },
+  })
+  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs + BOUNDS.dependencyCheckEveryMs)
+  faults.push('it is a replica')
+  await vi.advanceTimersByTimeAsync(2 * BOUNDS.dependencyCheckEveryMs)
+  const ofRedis = lines.filter((line) => line.includes('redis'))
+  expect(ofRedis.map((line) => /"event":"([^"]+)"/.exec(line)?.[1])).toEqual([
+    'dependency available',
+    'dependency unavailable',
+  ])
+  running.stop()
+  const before = checks
+  await vi.advanceTimersByTimeAsync(5 * BOUNDS.dependencyCheckEveryMs)
+  expect([checks, lines.filter((line) => line.includes('redis')).length]).toEqual([before, 2])
+})
