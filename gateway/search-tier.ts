@@ -22,20 +22,26 @@ interface Node {
   failedAtMs: number
 }
 
-export function openSearchTier(addresses: readonly string[], transport: TransportSettings, log: Log): SearchTier {
+/** @param now milliseconds on a monotonic clock. */
+export function openSearchTier(
+  addresses: readonly string[],
+  transport: TransportSettings,
+  log: Log,
+  now: () => number = () => performance.now(),
+): SearchTier {
   const nodes: Node[] = addresses.map((address) => ({
     client: openSearchNodeClient(address, clientCredentials(address, transport)),
     inFlight: 0,
-    failedAtMs: 0,
+    failedAtMs: Number.NEGATIVE_INFINITY,
   }))
   let turn = 0
 
   /** Orders nodes by recent failure (last), then by load (least first); ties rotate. */
   function inOrder(): readonly Node[] {
-    const now = Date.now()
+    const atMs = now()
     turn = (turn + 1) % nodes.length
     const rotated = [...nodes.slice(turn), ...nodes.slice(0, turn)]
-    const cooling = (node: Node): number => (now - node.failedAtMs < BOUNDS.searchNodeCoolDownMs ? 1 : 0)
+    const cooling = (node: Node): number => (atMs - node.failedAtMs < BOUNDS.searchNodeCoolDownMs ? 1 : 0)
     return rotated.sort((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
   }
 
@@ -44,7 +50,7 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
     try {
       return await node.client.search(request, timeoutMs, signal)
     } catch (error) {
-      node.failedAtMs = Date.now()
+      if (!signal.aborted && isFailureOfNode(error, timeoutMs)) node.failedAtMs = now()
       throw error
     } finally {
       node.inFlight--
@@ -53,11 +59,12 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
 
   return {
     search: async (request, timeoutMs, signal) => {
-      const endsAtMs = Date.now() + timeoutMs
-      let last: unknown = new Error('no search node is configured')
+      const endsAtMs = now() + timeoutMs
+      let last: unknown = new Error('no search node could be asked in time')
       for (const node of inOrder()) {
-        const leftMs = endsAtMs - Date.now()
-        if (leftMs <= 0 || signal.aborted) break
+        const leftMs = endsAtMs - now()
+        if (leftMs <= 0) break
+        signal.throwIfAborted()
         try {
           return await ask(node, request, Math.min(leftMs, BOUNDS.searchAttemptTimeoutMs), signal)
         } catch (error) {
@@ -77,6 +84,12 @@ export function openSearchTier(addresses: readonly string[], transport: Transpor
       for (const node of nodes) node.client.close()
     },
   }
+}
+
+/** A node fails if another one might answer. It had too little time if the request had less left than an attempt. */
+function isFailureOfNode(error: unknown, timeoutMs: number): boolean {
+  const isLate = isGrpcError(error) && error.code === status.DEADLINE_EXCEEDED
+  return isWorthAnotherNode(error) && (!isLate || timeoutMs >= BOUNDS.searchAttemptTimeoutMs)
 }
 
 function isWorthAnotherNode(error: unknown): boolean {

@@ -7,13 +7,15 @@ export interface FakeNode {
   stop(): void
 }
 
-/** A search node whose status always answers and which does with a call to prepare what the test says. */
-export async function startFakeNode(prepare: (reply: sendUnaryData<object>) => void): Promise<FakeNode> {
+type Reply = (reply: sendUnaryData<object>) => void
+const unasked: Reply = (reply) => reply({ code: status.UNIMPLEMENTED })
+
+/** A search node whose status always answers and which does with a call to prepare or search what the test says. */
+export async function startFakeNode(prepare: Reply, search: Reply = unasked): Promise<FakeNode> {
   const server = new Server()
-  const unasked = (_call: unknown, reply: sendUnaryData<object>): void => reply({ code: status.UNIMPLEMENTED })
   server.addService(searchNodeService, {
-    Search: unasked,
-    ReleaseVersion: unasked,
+    Search: (_call: unknown, reply: sendUnaryData<object>) => search(reply),
+    ReleaseVersion: (_call: unknown, reply: sendUnaryData<object>) => unasked(reply),
     GetStatus: (_call: unknown, reply: sendUnaryData<object>) => reply(null, { loaded: [] }),
     PrepareVersion: (_call: unknown, reply: sendUnaryData<object>) => prepare(reply),
   })

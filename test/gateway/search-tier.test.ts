@@ -1,0 +1,136 @@
+import { status } from '@grpc/grpc-js'
+import type { sendUnaryData } from '@grpc/grpc-js'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { createLog } from '#core/platform/log.ts'
+import type { SearchQuery } from '#core/domain/search.ts'
+import { openSearchTier } from '#gateway/search-tier.ts'
+import type { SearchTier } from '#gateway/search-tier.ts'
+import { startFakeNode } from '#test/support/jobs/fake-node.ts'
+import type { FakeNode } from '#test/support/jobs/fake-node.ts'
+
+const values = { languages: [], jurisdictions: [], subjects: [], anySubject: true, verificationStatuses: [] }
+const filters = { ...values, inForceOn: '', documents: [] }
+const query: SearchQuery = {
+  projectionId: '7f3ad0a2-8d5c-4f34-9f2b-0b8f1f3c9d11',
+  vector: undefined,
+  text: 'capital',
+  limit: 1,
+  filters,
+  entitled: filters,
+  ranking: {
+    rowsScoredMin: 0,
+    fusion: 'weighted',
+    denseWeight: 0.5,
+    rrfK: 60,
+    perDocumentMax: 0,
+    collapseRevisionsOn: '',
+  },
+}
+const EMPTY = { passages: [], plan: 'none', allowed: 0, evidence: [], unsupported: [] }
+
+type Answers = (reply: sendUnaryData<object>) => void
+const found: Answers = (reply) => reply(null, EMPTY)
+const refuses =
+  (code: status): Answers =>
+  (reply) =>
+    reply({ code })
+
+let nodes: readonly FakeNode[]
+let tier: SearchTier
+/** The nodes that were asked, in order. */
+let asked: number[]
+let answers: Answers[]
+/** Resolves at the next search that a node receives. */
+let arrived: PromiseWithResolvers<void>
+/** The tier's clock stands still, so that no cool-down ends before a test moves it. */
+let nowMs: number
+
+beforeEach(async () => {
+  asked = []
+  answers = [found, found]
+  nowMs = 5
+  arrived = Promise.withResolvers()
+  nodes = await Promise.all(
+    [0, 1].map((index) =>
+      startFakeNode(
+        () => undefined,
+        (reply) => {
+          asked.push(index)
+          arrived.resolve()
+          answers[index]?.(reply)
+        },
+      ),
+    ),
+  )
+  const transport = {
+    SEARCH_TLS_CA: undefined,
+    SEARCH_TLS_CERT: undefined,
+    SEARCH_TLS_KEY: undefined,
+    SEARCH_PLAINTEXT: 'refuse',
+  } as const
+  const addresses = nodes.map(({ address }) => address)
+  tier = openSearchTier(addresses, transport, createLog('test', 'silent'), () => nowMs)
+})
+afterEach(() => {
+  tier.close()
+  for (const node of nodes) node.stop()
+})
+
+const search = (timeoutMs: number = BOUNDS.searchTimeoutMs, signal = new AbortController().signal): Promise<unknown> =>
+  tier.search(query, timeoutMs, signal)
+
+/** The nodes that the next two searches ask first; each another one, unless one of them cools down. */
+async function nextAsked(): Promise<readonly number[]> {
+  answers = [found, found]
+  asked = []
+  await search()
+  await search()
+  return asked.toSorted((a, b) => a - b)
+}
+
+describe('a node is asked last', () => {
+  test('for a while after it was unavailable, on a monotonic clock', async () => {
+    answers = [refuses(status.UNAVAILABLE), refuses(status.UNAVAILABLE)]
+    await expect(search()).rejects.toMatchObject({ code: status.UNAVAILABLE })
+    expect(asked.toSorted((a, b) => a - b)).toEqual([0, 1])
+    answers = [refuses(status.UNAVAILABLE), found]
+    nowMs += BOUNDS.searchNodeCoolDownMs
+    asked = []
+    await search()
+    await search()
+    expect(asked.filter((node) => node === 0).length).toBe(1)
+    expect(await nextAsked()).toEqual([1, 1])
+    nowMs += BOUNDS.searchNodeCoolDownMs
+    expect(await nextAsked()).toEqual([0, 1])
+  })
+
+  test('not because a caller hung up', async () => {
+    answers = [() => undefined, () => undefined]
+    const hangingUp = new AbortController()
+    const lost = search(BOUNDS.searchTimeoutMs, hangingUp.signal)
+    await arrived.promise
+    hangingUp.abort()
+    await expect(lost).rejects.toMatchObject({ code: status.CANCELLED })
+    expect(asked.length).toBe(1)
+    expect(await nextAsked()).toEqual([0, 1])
+  })
+
+  test('not because a request had less time left than an attempt gets', async () => {
+    answers = [() => undefined, () => undefined]
+    await expect(search(BOUNDS.searchAttemptTimeoutMs / 2)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
+    expect(await nextAsked()).toEqual([0, 1])
+  })
+
+  test('not because it refused a request that every node refuses', async () => {
+    answers = [refuses(status.INVALID_ARGUMENT), refuses(status.INVALID_ARGUMENT)]
+    await expect(search()).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
+    expect(asked.length).toBe(1)
+    expect(await nextAsked()).toEqual([0, 1])
+  })
+})
+
+test('a search whose caller has already hung up asks no node', async () => {
+  await expect(search(BOUNDS.searchTimeoutMs, AbortSignal.abort())).rejects.toThrow('aborted')
+  expect(asked).toEqual([])
+})
