@@ -1,32 +1,42 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import { BOUNDS } from '#core/platform/bounds.ts'
 
 /**
- * Counts unknown keys per address and minute. Past the budget, unknown keys no longer cause a database read; known keys
- * still pass.
+ * Counts unknown keys per network and minute. Past the budget, unknown keys no longer cause a database read; known keys
+ * still pass. A network is one IPv4 address or one IPv6 /64, the smallest that a host is given.
  */
 export interface FailureBudget {
   isSpent(address: string): boolean
   count(address: string): void
 }
 
-/** @param now milliseconds since the epoch. */
-export function createFailureBudget(now: () => number = Date.now): FailureBudget {
+/** @param now milliseconds on a monotonic clock. */
+export function createFailureBudget(now: () => number = () => performance.now()): FailureBudget {
   const failures = new Map<string, { sinceMs: number; count: number }>()
-  const current = (address: string): { sinceMs: number; count: number } | undefined => {
-    const entry = failures.get(address)
+  const current = (network: string): { sinceMs: number; count: number } | undefined => {
+    const entry = failures.get(network)
     return entry !== undefined && now() - entry.sinceMs < BOUNDS.failureWindowMs ? entry : undefined
   }
   return {
-    isSpent: (address) => (current(address)?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
+    isSpent: (address) => (current(networkOf(address))?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
     count: (address) => {
-      const entry = current(address)
+      const network = networkOf(address)
+      const entry = current(network)
       if (entry !== undefined) entry.count++
       else {
-        failures.delete(address)
+        failures.delete(network)
         const oldest = failures.keys().next()
         if (failures.size >= BOUNDS.failureAddressesMax && oldest.done !== true) failures.delete(oldest.value)
-        failures.set(address, { sinceMs: now(), count: 1 })
+        failures.set(network, { sinceMs: now(), count: 1 })
       }
     },
   }
+}
+
+/** IPv4-mapped IPv6 gives its IPv4 address. Text that is no address, which a proxy may forward, gives one network. */
+function networkOf(address: string): string {
+  if (isIP(address) === 0) return 'no address'
+  const parsed = ipaddr.process(address)
+  return 'octets' in parsed ? parsed.octets.join('.') : parsed.parts.slice(0, 4).join(':')
 }
