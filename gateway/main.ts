@@ -54,7 +54,7 @@ await startOrExplain('The service could not start', async () => {
     log,
     peppers: config.KEY_PEPPERS,
     environment: config.KEY_ENVIRONMENT,
-    serviceSecret: config.SERVICE_SECRET,
+    serviceSecrets: config.SERVICE_SECRET,
     failures: createFailureBudget(),
     embedderOf: embeddersOf(config),
     rerankerOf: rerankerOf(config),

@@ -59,7 +59,7 @@ export function url(...protocols: readonly string[]): z.ZodType<string, string |
 }
 
 /** Base64 of exactly `bytes` bytes. */
-export function base64Bytes(bytes: number): z.ZodType<Buffer, string | undefined> {
+function base64Bytes(bytes: number): z.ZodType<Buffer, string | undefined> {
   return z
     .string()
     .transform((text) => Buffer.from(text, 'base64'))

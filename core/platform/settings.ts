@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from './bounds.ts'
-import { addressList, base64Bytes, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
+import { addressList, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
 import type { Variable } from './config.ts'
 
 /** Variables that several services share; each service's `config.ts` picks what it needs. */
@@ -26,6 +26,28 @@ const pepperList = z
 export interface Pepper {
   readonly name: string
   readonly secret: Buffer
+}
+
+/** Base64 of 32 bytes. The pattern refuses what the decoder would leave out. */
+const serviceSecret = z
+  .string()
+  .trim()
+  .regex(/^[A-Za-z0-9+/_-]{43}=?$/)
+  .transform((text) => Buffer.from(text, 'base64'))
+
+const serviceSecretList = z
+  .string()
+  .transform((text) => text.split(','))
+  .pipe(z.union([z.tuple([serviceSecret]), z.tuple([serviceSecret, serviceSecret])]))
+  .transform((secrets): ServiceSecrets => secrets)
+  .refine(([first, second]) => second === undefined || !first.equals(second))
+
+/** Secrets of 32 bytes. The first is used for what is written, each of them for what is read. */
+export type ServiceSecrets = readonly [Buffer, ...(readonly Buffer[])]
+
+/** The secrets of a valid SERVICE_SECRET value. */
+export function parseServiceSecrets(text: string): ServiceSecrets {
+  return serviceSecretList.parse(text)
 }
 
 /** The peppers of a valid KEY_PEPPERS value. */
@@ -56,8 +78,10 @@ export const SETTINGS = {
     secret: true,
   },
   SERVICE_SECRET: {
-    schema: base64Bytes(32),
-    help: 'base64 of exactly 32 bytes: wraps fingerprint keys and hashes idempotency keys',
+    schema: serviceSecretList,
+    help:
+      'base64 of exactly 32 bytes: wraps fingerprint keys and hashes idempotency keys; a different second one, ' +
+      'after a comma, is read while rotating',
     secret: true,
   },
   MANIFEST_PUBLIC_KEY: {

@@ -6,7 +6,8 @@ import type { Database } from '#core/db/pool.ts'
 import type { ReservationInserted, ReservationWriter } from '#core/db/reservation-writer.ts'
 import { findByIdempotency } from '#core/db/reservations.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
-import { idempotencyDigest, queryFingerprint, unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
+import type { ServiceSecrets } from '#core/platform/settings.ts'
+import { idempotencyDigests, queryFingerprint, unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import type { LimitEpochs } from '#core/limits/epochs.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import type { AdmissionDecision, Limiter } from '#core/limits/limiter.ts'
@@ -19,7 +20,7 @@ export interface AdmitDeps {
   readonly reservations: ReservationWriter
   readonly limiter: Limiter
   readonly epochs: LimitEpochs
-  readonly serviceSecret: Buffer
+  readonly serviceSecrets: ServiceSecrets
 }
 
 /** A charged and reserved request, which must end in `record` or in a refund. */
@@ -54,16 +55,12 @@ export async function admit(
   let windows: Windows | undefined
   const refused = (error: unknown): Refused => ({ status: 'refused', error: toServiceError(error), windows })
   try {
-    const digest = digestOf(deps, pinned, idempotencyKey)
+    const digests = digestsOf(deps, pinned, idempotencyKey)
+    const [digest] = digests
     const fingerprint = fingerprintOf(deps, pinned)
     for (let [attempt, waits] = [1, 0]; attempt <= BOUNDS.admissionAttemptsMax;) {
       const original =
-        digest === undefined
-          ? undefined
-          : await timings.wait(
-              'postgres',
-              findByIdempotency(deps.database, pinned.clientId, pinned.environment, digest),
-            )
+        digest === undefined ? undefined : await timings.wait('postgres', findHolder(deps, pinned, digests))
       const scope = { ...pinned, epoch: await timings.wait('postgres', deps.epochs.current(pinned.organizationId)) }
       const decision = await chargeLimits(deps, exchange, pinned, scope, digest, original)
       if (decision.status === 'epoch') {
@@ -94,10 +91,23 @@ export async function admit(
   }
 }
 
-function digestOf(deps: AdmitDeps, pinned: PinnedRequest, idempotencyKey: string | undefined): Buffer | undefined {
+/** The digest to store, then those of earlier secrets; empty without a key. */
+function digestsOf(deps: AdmitDeps, pinned: PinnedRequest, idempotencyKey: string | undefined): readonly Buffer[] {
   return idempotencyKey === undefined
-    ? undefined
-    : idempotencyDigest(deps.serviceSecret, pinned.clientId, pinned.environment, idempotencyKey)
+    ? []
+    : idempotencyDigests(deps.serviceSecrets, pinned.clientId, pinned.environment, idempotencyKey)
+}
+
+async function findHolder(
+  { database }: AdmitDeps,
+  { clientId, environment }: PinnedRequest,
+  digests: readonly Buffer[],
+): Promise<string | undefined> {
+  for (const digest of digests) {
+    const holder = await findByIdempotency(database, clientId, environment, digest)
+    if (holder !== undefined) return holder
+  }
+  return undefined
 }
 
 /**
@@ -216,7 +226,7 @@ function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): Charge['fingerpr
   const { wrapped, epoch } = fingerprintKey
   const key =
     unwrapped.get(wrapped) ??
-    createSecretKey(unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecret))
+    createSecretKey(unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecrets))
   unwrapped.set(wrapped, key)
   return { value: queryFingerprint(key, pinned.query), epoch }
 }

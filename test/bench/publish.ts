@@ -4,7 +4,7 @@ import { insertImport, insertSnapshot } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { insertVersion } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
 import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
 import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
@@ -114,7 +114,7 @@ export async function publishArtifact(
 export async function admitCaller({ operator, settings }: Installation): Promise<string> {
   await createOrganization(operator, {
     name: NAME,
-    serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64'),
+    serviceSecrets: parseServiceSecrets(settings.secrets.SERVICE_SECRET),
   })
   await createClient(operator, { organization: NAME, name: NAME })
   await createPlan(operator, { name: NAME, limits: LIMITS })

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, test } from 'vitest'
-import { idempotencyDigest } from '#core/credentials/fingerprint.ts'
+import { idempotencyDigests } from '#core/credentials/fingerprint.ts'
 import { limitKeys } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { rotateKey } from '#jobs/cli/operator/actions/api-keys.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
 import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
@@ -163,8 +163,9 @@ async function holdKey(caller: Caller, key: string, requestId: string): Promise<
   )
   const [scope] = rows
   if (scope === undefined) throw new Error('the caller has not asked yet')
-  const secret = Buffer.from(service.settings.secrets.SERVICE_SECRET, 'base64')
-  const name = limitKeys(scope).idempotency(idempotencyDigest(secret, scope.clientId, scope.environment, key))
+  const secrets = parseServiceSecrets(service.settings.secrets.SERVICE_SECRET)
+  const [digest] = idempotencyDigests(secrets, scope.clientId, scope.environment, key)
+  const name = limitKeys(scope).idempotency(digest)
   await redis.set(name, requestId, 'PX', 10_000)
   return () => redis.del(name)
 }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { parseServiceSecrets } from '#core/platform/settings.ts'
 import { eraseFingerprints, rotateFingerprints } from '#jobs/cli/operator/actions/fingerprints.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
@@ -151,7 +152,7 @@ describe('Privacy: fingerprints in place of queries', () => {
     await caller.ask()
     await rotateFingerprints(service.operator, {
       organization: caller.organization,
-      serviceSecret: Buffer.from(service.settings.secrets.SERVICE_SECRET, 'base64'),
+      serviceSecrets: parseServiceSecrets(service.settings.secrets.SERVICE_SECRET),
     })
     await expect
       .poll(
@@ -178,7 +179,7 @@ describe('Privacy: fingerprints in place of queries', () => {
     await caller.ask()
     await eraseFingerprints(service.operator, {
       organization: caller.organization,
-      serviceSecret: Buffer.from(service.settings.secrets.SERVICE_SECRET, 'base64'),
+      serviceSecrets: parseServiceSecrets(service.settings.secrets.SERVICE_SECRET),
     })
     const { rows } = await service.owner.query(
       'select epoch, wrapped is null as erased, octet_length(wrapped) as bytes from fingerprint_keys ' +

@@ -3,7 +3,7 @@ import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import { createLog } from '#core/platform/log.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
 import type { StackSettings } from '#jobs/cli/local/stack.ts'
 import { grantEntitlement, setEntitlementActive } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
@@ -106,7 +106,7 @@ async function createCaller(
   const name = `t-${randomUUID()}`
   const { environment = 'live', organization = name, knowledgeBase = KNOWLEDGE_BASE } = options
   if (options.organization === undefined)
-    await createOrganization(operator, { name, serviceSecret: Buffer.from(settings.secrets.SERVICE_SECRET, 'base64') })
+    await createOrganization(operator, { name, serviceSecrets: parseServiceSecrets(settings.secrets.SERVICE_SECRET) })
   await createClient(operator, { organization, name })
   await createPlan(operator, { name, limits: { ...GENEROUS, ...options.limits } })
   const granted = await grantEntitlement(operator, {

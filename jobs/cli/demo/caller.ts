@@ -8,7 +8,7 @@ import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
 import { changeEntitlement, grantEntitlement, setEntitlementActive } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/cli/operator/actions/api-keys.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
@@ -42,10 +42,10 @@ export async function ensureKnowledgeBase(
  * base, an inactive entitlement, and keys. One key is valid and four must be refused. `state` keeps the keys.
  */
 export async function ensureCaller(operator: Operator, state: DemoState, wanted: CallerWanted): Promise<DemoKeys> {
-  const serviceSecret = Buffer.from(state.secrets.SERVICE_SECRET, 'base64')
+  const serviceSecrets = parseServiceSecrets(state.secrets.SERVICE_SECRET)
   const client = `${wanted.application}-${wanted.knowledgeBase}`
   if ((await findOrganization(operator.database, client)) === undefined)
-    await createOrganization(operator, { name: client, serviceSecret })
+    await createOrganization(operator, { name: client, serviceSecrets })
   if ((await findClients(operator.database, client)).length === 0)
     await createClient(operator, { organization: client, name: client })
   const plan = await ensurePlan(operator, wanted.limits)

@@ -1,54 +1,84 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  idempotencyDigest,
+  idempotencyDigests,
   createFingerprintKey,
   queryFingerprint,
+  rewrapFingerprintKey,
   unwrapFingerprintKey,
   wrapFingerprintKey,
 } from '#core/credentials/fingerprint.ts'
+import type { ServiceSecrets } from '#core/platform/settings.ts'
 
-const secret = randomBytes(32)
+const [earlier, later] = [randomBytes(32), randomBytes(32)]
+const secrets: ServiceSecrets = [earlier]
 const owner = { organizationId: randomUUID(), epoch: 3 }
 
 describe('wrapped fingerprint keys', () => {
   test('a wrapped key opens again only for the same secret, organization and epoch', () => {
     const key = createFingerprintKey()
-    const wrapped = wrapFingerprintKey(key, owner, secret)
+    const wrapped = wrapFingerprintKey(key, owner, secrets)
     expect(wrapped).toHaveLength(60)
-    expect(unwrapFingerprintKey(wrapped, owner, secret)).toEqual(key)
-    expect(() => unwrapFingerprintKey(wrapped, owner, randomBytes(32))).toThrow(
+    expect(unwrapFingerprintKey(wrapped, owner, secrets)).toEqual(key)
+    expect(() => unwrapFingerprintKey(wrapped, owner, [randomBytes(32)])).toThrow(
       /does not open with this SERVICE_SECRET/,
     )
-    expect(() => unwrapFingerprintKey(wrapped, { ...owner, epoch: 4 }, secret)).toThrow(/epoch 4/)
-    expect(() => unwrapFingerprintKey(wrapped, { ...owner, organizationId: randomUUID() }, secret)).toThrow(
+    expect(() => unwrapFingerprintKey(wrapped, { ...owner, epoch: 4 }, secrets)).toThrow(/epoch 4/)
+    expect(() => unwrapFingerprintKey(wrapped, { ...owner, organizationId: randomUUID() }, secrets)).toThrow(
       /does not open/,
     )
   })
 
   test('any flipped bit, a short tag and a cut key are refused', () => {
-    const wrapped = wrapFingerprintKey(createFingerprintKey(), owner, secret)
+    const wrapped = wrapFingerprintKey(createFingerprintKey(), owner, secrets)
     for (const at of wrapped.keys()) {
       const damaged = Buffer.from(wrapped)
       damaged[at] = (damaged[at] ?? 0) ^ 1
-      expect(() => unwrapFingerprintKey(damaged, owner, secret), `byte ${at}`).toThrow(/does not open/)
+      expect(() => unwrapFingerprintKey(damaged, owner, secrets), `byte ${at}`).toThrow(/does not open/)
     }
     for (const length of [0, 11, 28, 59])
-      expect(() => unwrapFingerprintKey(wrapped.subarray(0, length), owner, secret)).toThrow(/does not open/)
-    expect(() => unwrapFingerprintKey(Buffer.concat([wrapped, Buffer.alloc(1)]), owner, secret)).toThrow(
+      expect(() => unwrapFingerprintKey(wrapped.subarray(0, length), owner, secrets)).toThrow(/does not open/)
+    expect(() => unwrapFingerprintKey(Buffer.concat([wrapped, Buffer.alloc(1)]), owner, secrets)).toThrow(
       /does not open/,
     )
   })
 
   test('wrapping the same key twice gives different bytes and never the key itself', () => {
     const key = createFingerprintKey()
-    const [first, second] = [wrapFingerprintKey(key, owner, secret), wrapFingerprintKey(key, owner, secret)]
+    const [first, second] = [wrapFingerprintKey(key, owner, secrets), wrapFingerprintKey(key, owner, secrets)]
     expect(first.equals(second)).toBe(false)
     expect(first.includes(key)).toBe(false)
   })
 
   test('a key that is not 32 bytes is not wrapped', () => {
-    expect(() => wrapFingerprintKey(randomBytes(31), owner, secret)).toThrow(RangeError)
+    expect(() => wrapFingerprintKey(randomBytes(31), owner, secrets)).toThrow(RangeError)
+  })
+})
+
+describe('wrapped fingerprint keys while the secret is rotated', () => {
+  test('a key opens under either secret, and is wrapped under the first', () => {
+    const key = createFingerprintKey()
+    const wrapped = wrapFingerprintKey(key, owner, secrets)
+    for (const both of [[earlier, later] as const, [later, earlier] as const])
+      expect(unwrapFingerprintKey(wrapped, owner, both)).toEqual(key)
+    const next = wrapFingerprintKey(key, owner, [later, earlier])
+    expect(unwrapFingerprintKey(next, owner, [later])).toEqual(key)
+    expect(() => unwrapFingerprintKey(next, owner, [earlier])).toThrow(/does not open with this SERVICE_SECRET/)
+  })
+
+  test('a key wrapped again opens under the first secret alone, and is the same key', () => {
+    const key = createFingerprintKey()
+    const wrapped = wrapFingerprintKey(key, owner, secrets)
+    const again = rewrapFingerprintKey(wrapped, owner, [later, earlier]) ?? wrapped
+    expect(unwrapFingerprintKey(again, owner, [later])).toEqual(key)
+    expect(() => unwrapFingerprintKey(again, owner, [earlier])).toThrow(/does not open/)
+  })
+
+  test('a key under the first secret is not wrapped again; one under neither is refused', () => {
+    const wrapped = wrapFingerprintKey(createFingerprintKey(), owner, secrets)
+    expect(rewrapFingerprintKey(wrapped, owner, [earlier, later])).toBeUndefined()
+    expect(rewrapFingerprintKey(wrapped, owner, secrets)).toBeUndefined()
+    expect(() => rewrapFingerprintKey(wrapped, owner, [later, randomBytes(32)])).toThrow(/does not open/)
   })
 })
 
@@ -71,17 +101,25 @@ describe('query fingerprints', () => {
 
 describe('idempotency digests', () => {
   const client = randomUUID()
+  const key = 'order-0000000000001'
 
   test('the digest belongs to one client, environment and key', () => {
-    const digest = idempotencyDigest(secret, client, 'live', 'order-0000000000001')
+    const [digest] = idempotencyDigests(secrets, client, 'live', key)
     expect(digest).toHaveLength(32)
-    expect(idempotencyDigest(secret, client, 'live', 'order-0000000000001')).toEqual(digest)
-    for (const other of [
-      idempotencyDigest(secret, randomUUID(), 'live', 'order-0000000000001'),
-      idempotencyDigest(secret, client, 'test', 'order-0000000000001'),
-      idempotencyDigest(secret, client, 'live', 'order-0000000000002'),
-      idempotencyDigest(randomBytes(32), client, 'live', 'order-0000000000001'),
+    expect(idempotencyDigests(secrets, client, 'live', key)).toEqual([digest])
+    for (const [other] of [
+      idempotencyDigests(secrets, randomUUID(), 'live', key),
+      idempotencyDigests(secrets, client, 'test', key),
+      idempotencyDigests(secrets, client, 'live', 'order-0000000000002'),
+      idempotencyDigests([later], client, 'live', key),
     ])
       expect(other.equals(digest)).toBe(false)
+  })
+
+  test('there is one digest for each secret, that of the first secret first', () => {
+    const [ofEarlier] = idempotencyDigests([earlier], client, 'live', key)
+    const [ofLater] = idempotencyDigests([later], client, 'live', key)
+    expect(idempotencyDigests([later, earlier], client, 'live', key)).toEqual([ofLater, ofEarlier])
+    expect(idempotencyDigests([earlier, later], client, 'live', key)).toEqual([ofEarlier, ofLater])
   })
 })

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { openDatabase } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { SETTINGS } from '#core/platform/settings.ts'
-import type { Pepper } from '#core/platform/settings.ts'
+import type { Pepper, ServiceSecrets } from '#core/platform/settings.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -19,7 +19,7 @@ export interface OperatorHarness {
   readonly environment: Readonly<Record<string, string>>
   readonly cli: Cli
   readonly peppers: readonly Pepper[]
-  readonly serviceSecret: Buffer
+  readonly serviceSecrets: ServiceSecrets
   close(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export async function openOperatorHarness(further: Readonly<Record<string, strin
     environment,
     cli: commandLine(environment),
     peppers: SETTINGS.KEY_PEPPERS.schema.parse(secrets.KEY_PEPPERS),
-    serviceSecret: SETTINGS.SERVICE_SECRET.schema.parse(secrets.SERVICE_SECRET),
+    serviceSecrets: SETTINGS.SERVICE_SECRET.schema.parse(secrets.SERVICE_SECRET),
     async close() {
       await Promise.all([database.end(), owner.end()])
       await urls.drop()

@@ -6,7 +6,7 @@ import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
 import type { OperatorHarness } from './harness.ts'
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
-export async function createEntitledClients({ operator, serviceSecret }: OperatorHarness): Promise<void> {
+export async function createEntitledClients({ operator, serviceSecrets }: OperatorHarness): Promise<void> {
   await createPlan(operator, { name: 'beta', limits: { exposure: { window_days: 30, floors: { corpus: 3 } } } })
   await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
   for (const [organization, client] of [
@@ -14,7 +14,7 @@ export async function createEntitledClients({ operator, serviceSecret }: Operato
     ['Bank', 'Bot'],
     ['Fund', 'Desk'],
   ] as const) {
-    if (client !== 'Bot') await createOrganization(operator, { name: organization, serviceSecret })
+    if (client !== 'Bot') await createOrganization(operator, { name: organization, serviceSecrets })
     await createClient(operator, { organization, name: client })
     await grantEntitlement(operator, {
       client: `${organization}/${client}`,

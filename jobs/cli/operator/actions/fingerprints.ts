@@ -2,6 +2,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { createFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { eraseFingerprintKeys, insertFingerprintKey, newestFingerprintEpoch } from '#core/db/fingerprint-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import type { ServiceSecrets } from '#core/platform/settings.ts'
 import { organizationNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
@@ -10,14 +11,14 @@ import type { Operator } from './operator.ts'
 export async function createFingerprintEpoch(
   client: Queryable,
   organizationId: string,
-  serviceSecret: Buffer,
+  serviceSecrets: ServiceSecrets,
 ): Promise<number> {
   const epoch = (await newestFingerprintEpoch(client, organizationId)) + 1
   await insertFingerprintKey(
     client,
     organizationId,
     epoch,
-    wrapFingerprintKey(createFingerprintKey(), { organizationId, epoch }, serviceSecret),
+    wrapFingerprintKey(createFingerprintKey(), { organizationId, epoch }, serviceSecrets),
   )
   return epoch
 }
@@ -34,11 +35,11 @@ export interface FingerprintsChanged {
  */
 export async function rotateFingerprints(
   operator: Operator,
-  input: { readonly organization: string; readonly serviceSecret: Buffer },
+  input: { readonly organization: string; readonly serviceSecrets: ServiceSecrets },
 ): Promise<FingerprintsChanged> {
   const { id, name } = await organizationNamed(operator.database, input.organization)
   return recorded(operator, async (client) => {
-    const epoch = await createFingerprintEpoch(client, id, input.serviceSecret)
+    const epoch = await createFingerprintEpoch(client, id, input.serviceSecrets)
     return {
       result: { organization_id: id, organization: name, current_epoch: epoch },
       audit: { action: 'fingerprint.rotate', subject: `organization:${id}`, detail: { name, epoch } },
@@ -50,7 +51,7 @@ export interface EraseFingerprints {
   readonly organization: string
   /** One epoch; undefined: all. */
   readonly epoch?: number | undefined
-  readonly serviceSecret: Buffer
+  readonly serviceSecrets: ServiceSecrets
 }
 
 /**
@@ -67,7 +68,7 @@ export async function eraseFingerprints(
     const erased = await eraseFingerprintKeys(client, id, input.epoch ?? null)
     if (erased.length === 0)
       throw new OperatorError(`"${name}" has no fingerprint key left there to erase: see "operator fingerprints list".`)
-    const current = erased.includes(newest) ? await createFingerprintEpoch(client, id, input.serviceSecret) : newest
+    const current = erased.includes(newest) ? await createFingerprintEpoch(client, id, input.serviceSecrets) : newest
     const result = { organization_id: id, organization: name, current_epoch: current, erased_epochs: erased }
     return {
       result,

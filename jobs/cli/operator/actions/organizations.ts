@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OperatorError } from '#core/platform/errors.ts'
+import type { ServiceSecrets } from '#core/platform/settings.ts'
 import { insertClient, setClientActive } from '#core/db/clients.ts'
 import { insertOrganization, setOrganizationActive } from '#core/db/organizations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
@@ -11,7 +12,7 @@ import type { Operator } from './operator.ts'
 /** Creates an organization with its first fingerprint key, which its first request needs. */
 export async function createOrganization(
   operator: Operator,
-  input: { readonly name: string; readonly serviceSecret: Buffer },
+  input: { readonly name: string; readonly serviceSecrets: ServiceSecrets },
 ): Promise<{ readonly id: string; readonly name: string }> {
   const name = checkedName('an organization', input.name)
   const id = randomUUID()
@@ -20,7 +21,7 @@ export async function createOrganization(
       throw new OperatorError(
         `The organization "${name}" exists already: choose another name, or use the existing one.`,
       )
-    await createFingerprintEpoch(client, id, input.serviceSecret)
+    await createFingerprintEpoch(client, id, input.serviceSecrets)
     return {
       result: { id, name },
       audit: { action: 'organization.create', subject: `organization:${id}`, detail: { name } },

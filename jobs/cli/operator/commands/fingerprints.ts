@@ -33,7 +33,7 @@ function addRotate(fingerprints: Command): void {
     run: async (input, { operator, config, show }) => {
       const changed = await rotateFingerprints(operator, {
         organization: input.organization,
-        serviceSecret: config.SERVICE_SECRET,
+        serviceSecrets: config.SERVICE_SECRET,
       })
       show(changed, () => `"${changed.organization}" now writes under epoch ${changed.current_epoch}.`)
     },
@@ -58,7 +58,7 @@ function addErase(fingerprints: Command): void {
       const changed = await eraseFingerprints(operator, {
         organization: input.organization,
         epoch: input.epoch,
-        serviceSecret: config.SERVICE_SECRET,
+        serviceSecrets: config.SERVICE_SECRET,
       })
       show(
         changed,

@@ -19,7 +19,7 @@ export function addOrganizations(program: Command): void {
     variables: { SERVICE_SECRET },
     writes: true,
     run: async ({ name }, { operator, config, show }) => {
-      const made = await createOrganization(operator, { name, serviceSecret: config.SERVICE_SECRET })
+      const made = await createOrganization(operator, { name, serviceSecrets: config.SERVICE_SECRET })
       show(
         made,
         () =>

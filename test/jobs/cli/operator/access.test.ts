@@ -107,7 +107,7 @@ describe('names', () => {
   test('a client name that two organizations use is refused until the organization is named', async () => {
     const { operator } = harness
     for (const organization of ['North', 'South']) {
-      await createOrganization(operator, { name: organization, serviceSecret: harness.serviceSecret })
+      await createOrganization(operator, { name: organization, serviceSecrets: harness.serviceSecrets })
       await createClient(operator, { organization, name: 'Desk' })
     }
     await expect(setClientSuspended(operator, 'Desk', true)).rejects.toThrow(
@@ -135,7 +135,7 @@ describe('names', () => {
     ['an unknown client', () => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
     [
       'a name that is a UUID',
-      () => createOrganization(harness.operator, { name: randomUUID(), serviceSecret: harness.serviceSecret }),
+      () => createOrganization(harness.operator, { name: randomUUID(), serviceSecrets: harness.serviceSecrets }),
       'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is ' +
         'not a UUID: choose another.',
     ],
@@ -146,7 +146,7 @@ describe('names', () => {
     ],
     [
       'a taken organization',
-      () => createOrganization(harness.operator, { name: 'North', serviceSecret: harness.serviceSecret }),
+      () => createOrganization(harness.operator, { name: 'North', serviceSecrets: harness.serviceSecrets }),
       'The organization "North" exists already: choose another name, or use the existing one.',
     ],
     [
@@ -258,14 +258,14 @@ describe('fingerprint keys', () => {
       unwrapFingerprintKey(
         first?.wrapped ?? Buffer.alloc(0),
         { organizationId: first?.id ?? '', epoch: 1 },
-        harness.serviceSecret,
+        harness.serviceSecrets,
       ),
     ).toHaveLength(32)
   })
 
   test('rotation opens a new epoch and keeps the old key', async () => {
     expect(
-      await rotateFingerprints(harness.operator, { organization: 'South', serviceSecret: harness.serviceSecret }),
+      await rotateFingerprints(harness.operator, { organization: 'South', serviceSecrets: harness.serviceSecrets }),
     ).toMatchObject({ current_epoch: 2 })
     expect((await stored()).map(({ epoch, wrapped }) => [epoch, wrapped?.length])).toEqual([
       [1, 60],
@@ -284,7 +284,7 @@ describe('fingerprint keys', () => {
       await eraseFingerprints(harness.operator, {
         organization: 'South',
         epoch: 1,
-        serviceSecret: harness.serviceSecret,
+        serviceSecrets: harness.serviceSecrets,
       }),
     ).toMatchObject({
       erased_epochs: [1],
@@ -296,7 +296,7 @@ describe('fingerprint keys', () => {
     })
     expect((await stored()).map(({ wrapped }) => wrapped?.length ?? null)).toEqual([null, null, 60])
     await expect(
-      eraseFingerprints(harness.operator, { organization: 'South', epoch: 1, serviceSecret: harness.serviceSecret }),
+      eraseFingerprints(harness.operator, { organization: 'South', epoch: 1, serviceSecrets: harness.serviceSecrets }),
     ).rejects.toThrow('has no fingerprint key left there to erase')
     expect(await harness.cli.json('fingerprints', 'list', '--organization', 'South')).toMatchObject([
       { epoch: 3, state: 'current' },

@@ -19,8 +19,8 @@ let harness: OperatorHarness
 
 beforeAll(async () => {
   harness = await openOperatorHarness()
-  const { operator, serviceSecret } = harness
-  await createOrganization(operator, { name: 'Harbour Bank', serviceSecret })
+  const { operator, serviceSecrets } = harness
+  await createOrganization(operator, { name: 'Harbour Bank', serviceSecrets })
   await createClient(operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
   await createPlan(operator, { name: 'swift' })
   await createKnowledgeBase(operator, { slug: 'hsfa-rules', title: 'HSFA rulebook' })

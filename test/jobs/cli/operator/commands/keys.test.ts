@@ -26,7 +26,7 @@ const DAY_MS = 24 * HOUR_MS
 
 beforeAll(async () => {
   harness = await openOperatorHarness()
-  await createOrganization(harness.operator, { name: 'Harbour Bank', serviceSecret: harness.serviceSecret })
+  await createOrganization(harness.operator, { name: 'Harbour Bank', serviceSecrets: harness.serviceSecrets })
   await createClient(harness.operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
   await createPlan(harness.operator, { name: 'beta' })
   await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
