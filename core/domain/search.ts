@@ -66,7 +66,13 @@ export interface FoundPassage {
     readonly effectiveAt: string
   }
   readonly citation: { readonly label: string; readonly sourceAnchor: string; readonly sourceSnapshotId: string }
-  readonly metadata: { readonly language: string; readonly jurisdiction: string; readonly verificationStatus: string }
+  readonly metadata: {
+    readonly language: string
+    readonly jurisdiction: string
+    /** Empty if the search node is of a release that does not send them. */
+    readonly subjects: readonly string[]
+    readonly verificationStatus: string
+  }
   readonly place: {
     /** Position within the revision, from 0. */
     readonly ordinal: number

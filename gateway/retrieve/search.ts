@@ -50,6 +50,7 @@ function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[]
     if (
       !filters.languages.includes(metadata.language) ||
       !filters.jurisdictions.includes(metadata.jurisdiction) ||
+      (!filters.anySubject && !metadata.subjects.some((subject) => filters.subjects.includes(subject))) ||
       !filters.verificationStatuses.includes(metadata.verificationStatus)
     )
       throw new Error('the search node returned a passage outside the pinned filters')

@@ -235,7 +235,7 @@ function shownPassage(
   cited: CitedCandidates,
   withoutText = false,
 ): FoundPassage {
-  const { chunk_id, source_id, text, document, citation, metadata, place } = passage(row)
+  const { chunk_id, source_id, text, document, citation, metadata, subjects, place } = passage(row)
   return {
     chunkId: chunk_id,
     text: withoutText ? '' : text,
@@ -257,6 +257,7 @@ function shownPassage(
     metadata: {
       language: metadata.language,
       jurisdiction: metadata.jurisdiction,
+      subjects,
       verificationStatus: metadata.verification_status,
     },
     place: { ordinal: place.ordinal, documentPassages: place.document_passages },

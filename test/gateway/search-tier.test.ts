@@ -4,8 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
+import { search as searchStage } from '#gateway/retrieve/search.ts'
 import { openSearchTier } from '#gateway/search-tier.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
+import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 import type { FakeNode } from '#test/support/jobs/fake-node.ts'
 
@@ -27,6 +29,7 @@ const query: SearchQuery = {
     collapseRevisionsOn: '',
   },
 }
+const words = { vector: Float32Array.of(1), tokens: null }
 const EMPTY = { passages: [], plan: 'none', allowed: 0, evidence: [], unsupported: [] }
 
 type Answers = (reply: sendUnaryData<object>) => void
@@ -133,4 +136,16 @@ describe('a node is asked last', () => {
 test('a search whose caller has already hung up asks no node', async () => {
   await expect(search(BOUNDS.searchTimeoutMs, AbortSignal.abort())).rejects.toThrow('aborted')
   expect(asked).toEqual([])
+})
+
+test('a passage of a node that sends no subjects is refused only where subjects are asked for', async () => {
+  const { metadata, cited, ...passage } = foundPassage(0)
+  const { subjects: _unsent, ...sent } = metadata
+  answers = [0, 1].map(
+    () => (reply) => reply(null, { ...EMPTY, passages: [{ ...passage, named: cited, metadata: sent }] }),
+  )
+  const anySubject = await searchStage(tier, exchange(), pinnedRequest(), words)
+  expect(anySubject.passages.map(({ chunkId }) => chunkId)).toEqual([passage.chunkId])
+  const ofAlpha = pinnedRequest({ request: { filters: { subject: ['alpha'] } } })
+  await expect(searchStage(tier, exchange(), ofAlpha, words)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
 })

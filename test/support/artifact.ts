@@ -114,6 +114,7 @@ export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' 
     metadata: {
       language: metadata.language,
       jurisdiction: metadata.jurisdiction,
+      subjects: record.subjects,
       verificationStatus: metadata.verification_status,
     },
     place: { ordinal: place.ordinal, documentPassages: place.document_passages },

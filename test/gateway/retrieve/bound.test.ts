@@ -44,7 +44,7 @@ const passage = fc
       effectiveAt: '2024-01-01T00:00:00.000Z',
     },
     citation: { label: 'A 1', sourceAnchor: 'https://rules.example/a#1', sourceSnapshotId: randomUUID() },
-    metadata: { language: 'en', jurisdiction: 'HS-M', verificationStatus: 'verified' },
+    metadata: { language: 'en', jurisdiction: 'HS-M', subjects: ['general'], verificationStatus: 'verified' },
     place: { ordinal: 0, documentPassages: 1 },
     cited: false,
     row: 0,

@@ -123,6 +123,24 @@ describe('what a node answers', () => {
     })
   })
 
+  const ofAlpha: PinnedTraits = { request: { filters: { subject: ['alpha'] } } }
+  const about = (...subjects: readonly string[]): FoundPassage => ({
+    ...best,
+    metadata: { ...best.metadata, subjects },
+  })
+
+  test.each([
+    ['has another subject', about('beta')],
+    ['has no subject, or none that its node sent', about()],
+  ])('is refused whole when subjects are asked for and a passage %s', async (_, passage) => {
+    await expect(searched([passage], ofAlpha)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
+  })
+
+  test('may hold passages with one of the subjects asked for, and without any where none is asked for', async () => {
+    expect((await searched([about('beta', 'alpha')], ofAlpha)).passages).toHaveLength(1)
+    expect((await searched([about()])).passages).toHaveLength(1)
+  })
+
   test('is a failed retrieval when no node answers; the time counts as waiting for the search tier', async () => {
     const failure = new Error('all nodes are gone')
     const { tier } = tierSaying(() => {

@@ -80,7 +80,7 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
       sourceAnchor: `https://rules.example/a#${row}`,
       sourceSnapshotId: randomUUID(),
     },
-    metadata: { language: 'en', jurisdiction: 'XA', verificationStatus: 'verified' },
+    metadata: { language: 'en', jurisdiction: 'XA', subjects: ['alpha'], verificationStatus: 'verified' },
     place: { ordinal: row, documentPassages: 100 },
     cited: false,
     row,
