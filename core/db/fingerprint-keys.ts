@@ -13,6 +13,13 @@ export type FingerprintEpochRow = z.infer<typeof epochRow>
 
 const epochOnly = z.object({ epoch: z.int() })
 
+const ownerRow = z.object({ id: z.uuid(), name: z.string() })
+/** An organization that has a key. */
+export type FingerprintOwnerRow = z.infer<typeof ownerRow>
+
+const keyRow = z.object({ epoch: z.int(), wrapped: z.instanceof(Buffer) })
+export type FingerprintKeyRow = z.infer<typeof keyRow>
+
 const NEWEST_EPOCH = 'select coalesce(max(epoch), 0)::int as epoch from fingerprint_keys where organization_id = $1'
 /** Two concurrent rotations would take the same epoch; the primary key refuses the second. */
 const INSERT = 'insert into fingerprint_keys (organization_id, epoch, wrapped) values ($1, $2, $3)'
@@ -29,6 +36,25 @@ const ERASE = `
   update fingerprint_keys set wrapped = null, erased_at = now()
   where organization_id = $1 and ($2::int is null or epoch = $2) and wrapped is not null
   returning epoch`
+
+/** By id, so that a page begins after the last of the page before it, whatever is created meanwhile. */
+const OWNERS = `
+  select o.id, o.name from organizations o
+  where ($1::uuid is null or o.id = $1) and ($2::uuid is null or o.id > $2)
+    and exists (select from fingerprint_keys f where f.organization_id = o.id and f.wrapped is not null)
+  order by o.id
+  limit $3`
+/** Locks the rows, so that a key which is erased meanwhile is not written again. */
+const LOCK = `
+  select epoch, wrapped from fingerprint_keys
+  where organization_id = $1 and epoch > $2 and wrapped is not null
+  order by epoch
+  limit $3
+  for update`
+const REPLACE = `
+  update fingerprint_keys f set wrapped = n.wrapped
+  from unnest($2::int[], $3::bytea[]) as n (epoch, wrapped)
+  where f.organization_id = $1 and f.epoch = n.epoch and f.wrapped is not null`
 
 /** Returns 0 if there is none. */
 export async function newestFingerprintEpoch(database: Queryable, organizationId: string): Promise<number> {
@@ -67,4 +93,35 @@ export async function eraseFingerprintKeys(
     .parse(rows)
     .map((row) => row.epoch)
     .toSorted((a, b) => a - b)
+}
+
+/**
+ * Organizations that have a key which is not erased, in the order of their ids.
+ * @param page `only` one organization, or all of them; those that come `after` an id.
+ */
+export async function listFingerprintOwners(
+  database: Queryable,
+  page: { readonly only: string | null; readonly after: string | null },
+  limit: number,
+): Promise<readonly FingerprintOwnerRow[]> {
+  return z.array(ownerRow).parse((await database.query(OWNERS, [page.only, page.after, limit])).rows)
+}
+
+/** Locks wrapped keys of the epochs after the given one until the transaction ends; erased keys are left out. */
+export async function lockFingerprintKeys(
+  client: Queryable,
+  organizationId: string,
+  afterEpoch: number,
+  limit: number,
+): Promise<readonly FingerprintKeyRow[]> {
+  return z.array(keyRow).parse((await client.query(LOCK, [organizationId, afterEpoch, limit])).rows)
+}
+
+/** Replaces the wrapped form of keys that this transaction has locked. */
+export async function replaceFingerprintKeys(
+  client: Queryable,
+  organizationId: string,
+  keys: readonly FingerprintKeyRow[],
+): Promise<void> {
+  await client.query(REPLACE, [organizationId, keys.map(({ epoch }) => epoch), keys.map(({ wrapped }) => wrapped)])
 }

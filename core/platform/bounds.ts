@@ -239,6 +239,10 @@ export const BOUNDS = {
   topRecordsKept: 5,
 
   // The operator's command line.
+  /** Organizations, or keys of one organization, that `operator fingerprints rewrap` reads at once. */
+  rewrapBatchMax: 500,
+  /** Keys that it names because no secret opens them. */
+  rewrapUnopenedNamedMax: 20,
   operatorStatementTimeoutMs: 60_000,
   operatorRowsDefault: 100,
   operatorRowsMax: 10_000,

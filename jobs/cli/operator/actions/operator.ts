@@ -14,14 +14,15 @@ export interface Operator {
 /** The result of a change and its audit row. */
 export interface Recorded<T> {
   readonly result: T
-  readonly audit: Omit<AuditEntry, 'actor'>
+  /** Undefined if nothing was changed. */
+  readonly audit: Omit<AuditEntry, 'actor'> | undefined
 }
 
 /** Runs a change and writes its audit row in one transaction: neither exists without the other. */
 export async function recorded<T>(operator: Operator, change: (client: Queryable) => Promise<Recorded<T>>): Promise<T> {
   return inTransaction(operator.database, async (client) => {
     const { result, audit } = await change(client)
-    await appendAudit(client, { actor: operator.actor, ...audit })
+    if (audit !== undefined) await appendAudit(client, { actor: operator.actor, ...audit })
     return result
   })
 }

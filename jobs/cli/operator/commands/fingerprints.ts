@@ -4,6 +4,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { listFingerprintEpochs } from '#core/db/fingerprint-keys.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { eraseFingerprints, rotateFingerprints } from '#jobs/cli/operator/actions/fingerprints.ts'
+import { rewrapFingerprints } from '#jobs/cli/operator/actions/rewrap-fingerprints.ts'
 import { organizationNamed } from '#jobs/cli/operator/actions/names.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
 import { rows, text, whole } from '#jobs/cli/operator/inputs.ts'
@@ -15,8 +16,13 @@ const EPOCH_MAX = 1_000_000
 const ABOUT = 'The ledger holds queries only as keyed fingerprints, under a key per organization and epoch.'
 
 export function addFingerprints(program: Command): void {
-  const fingerprints = noun(program, 'fingerprints', 'keys of the fingerprints in the ledger: rotate, erase, list')
+  const fingerprints = noun(
+    program,
+    'fingerprints',
+    'keys of the fingerprints in the ledger: rotate, rewrap, erase, list',
+  )
   addRotate(fingerprints)
+  addRewrap(fingerprints)
   addErase(fingerprints)
   addList(fingerprints)
 }
@@ -36,6 +42,37 @@ function addRotate(fingerprints: Command): void {
         serviceSecrets: config.SERVICE_SECRET,
       })
       show(changed, () => `"${changed.organization}" now writes under epoch ${changed.current_epoch}.`)
+    },
+  })
+}
+
+function addRewrap(fingerprints: Command): void {
+  verb(fingerprints, {
+    usage: 'rewrap',
+    summary: 'wrap every key again under the first secret of SERVICE_SECRET: fingerprints stay as they are',
+    flags: { '--organization <organization>': 'only the keys of one' },
+    notes:
+      'Needed once SERVICE_SECRET has a new secret first and the earlier one second. It can be repeated at any time; ' +
+      'keys\nthat the first secret unwraps already are left alone. It fails if no secret unwraps some key.',
+    examples: ['fingerprints rewrap', 'fingerprints rewrap --organization "Harbour Bank"'],
+    input: { organization: text.optional() },
+    variables: { SERVICE_SECRET },
+    writes: true,
+    run: async ({ organization }, { operator, config, show, progress }) => {
+      const done = await rewrapFingerprints(operator, { organization, serviceSecrets: config.SERVICE_SECRET }, (keys) =>
+        progress.update('Reading keys', keys),
+      )
+      show(
+        done,
+        () => `Wrapped ${done.rewrapped_keys} keys again; ${done.current_keys} were under the first secret already.`,
+      )
+      const [first] = done.unopened
+      if (first !== undefined)
+        throw new OperatorError(
+          `No secret of SERVICE_SECRET opens ${done.unopened_keys} keys, the first of "${first.organization}", ` +
+            `epoch ${first.epoch}: put the secret that they were wrapped under second and repeat the command, or ` +
+            'erase them with "operator fingerprints erase".',
+        )
     },
   })
 }

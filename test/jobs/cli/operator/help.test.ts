@@ -46,7 +46,7 @@ describe('help', () => {
           (verb) => `entitlements ${verb}`,
         ),
         ...['issue', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
-        ...['rotate', 'erase', 'list'].map((verb) => `fingerprints ${verb}`),
+        ...['rotate', 'rewrap', 'erase', 'list'].map((verb) => `fingerprints ${verb}`),
         ...['show', 'release'].map((verb) => `exposure ${verb}`),
         ...['list', 'show'].flatMap((verb) => [`imports ${verb}`, `versions ${verb}`]),
         ...['start', 'show', 'list'].map((verb) => `build ${verb}`),
