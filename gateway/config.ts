@@ -4,6 +4,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
+import { REDIS_URL } from '#core/redis/url.ts'
 import { SETTINGS } from '#core/platform/settings.ts'
 
 const cidrs = z
@@ -13,7 +14,7 @@ const cidrs = z
 
 export const GATEWAY_VARIABLES = {
   DATABASE_URL: SETTINGS.DATABASE_URL,
-  REDIS_URL: SETTINGS.REDIS_URL,
+  REDIS_URL,
   SEARCH_NODES: SETTINGS.SEARCH_NODES,
   KEY_ENVIRONMENT: SETTINGS.KEY_ENVIRONMENT,
   KEY_PEPPERS: SETTINGS.KEY_PEPPERS,

@@ -3,12 +3,13 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
+import { REDIS_URL } from '#core/redis/url.ts'
 import { SETTINGS } from '#core/platform/settings.ts'
 
 /** Variables of the job worker. */
 export const JOBS_VARIABLES = {
   DATABASE_URL: SETTINGS.DATABASE_URL,
-  REDIS_URL: SETTINGS.REDIS_URL,
+  REDIS_URL,
   ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
   SEARCH_NODES: SETTINGS.SEARCH_NODES,
   MANIFEST_PRIVATE_KEY: SETTINGS.MANIFEST_PRIVATE_KEY,
@@ -39,7 +40,7 @@ export const JOBS_VARIABLES = {
 /** Variables of the operator's command line. */
 export const OPERATOR_VARIABLES = {
   DATABASE_URL: SETTINGS.DATABASE_URL,
-  REDIS_URL: SETTINGS.REDIS_URL,
+  REDIS_URL,
   ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
   KEY_PEPPERS: SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: SETTINGS.SERVICE_SECRET,

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { DAY_MS } from '#core/platform/time.ts'
+import { openPrimary } from '#core/redis/primary.ts'
+import type { Usability } from '#core/redis/usability.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { install } from './install.ts'
@@ -42,10 +44,11 @@ export interface AdmissionRequest {
   readonly originalRequestId: string | undefined
 }
 
-/** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
-export interface Limiter {
-  /** Identity of the Redis process behind the connection. While it is undefined, no request may be admitted. */
-  runId(): string | undefined
+/**
+ * The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. While `runId` is
+ * undefined, no request may be admitted.
+ */
+export interface Limiter extends Usability {
   admit(scope: LimitScope, request: AdmissionRequest): Promise<AdmissionDecision>
   /** Reverses the whole charge of a request. */
   undo(scope: LimitScope, requestId: string, idempotencyDigest: Buffer | undefined): Promise<void>
@@ -68,33 +71,15 @@ export interface Limiter {
 
 /** Connects. Until the connection is ready, commands fail and do not wait. */
 export function openLimiter(url: string, log: Log): Limiter {
-  const redis = new Redis(url, {
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    commandTimeout: BOUNDS.redisCommandTimeoutMs,
-    connectTimeout: BOUNDS.redisCommandTimeoutMs,
-    // A silent connection is opened again. Otherwise every command would time out until the operating system closes it.
-    socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
-    enableAutoPipelining: false,
-    retryStrategy: (attempt) => Math.min(BOUNDS.limitStoreReconnectMaxMs, attempt * 50),
+  const primary = openPrimary(url, {
+    name: 'limits',
+    log,
+    whileAway: 'fail',
     scripts: { admitRequest: { lua: ADMIT }, releaseRequest: { lua: RELEASE }, settleRequest: { lua: SETTLE } },
   })
-  let runId: string | undefined
-  redis.on('error', (error) => log.warn('limit store connection', {}, error))
-  redis.on('close', () => (runId = undefined))
-  redis.on('ready', () => {
-    identityOf(redis).then(
-      (identity) => (runId = identity),
-      (error: unknown) => {
-        log.warn('limit store rejected', {}, error)
-        const again = setTimeout(() => redis.disconnect(true), BOUNDS.limitStoreRetryMs)
-        redis.once('close', () => clearTimeout(again))
-      },
-    )
-  })
-
+  const { redis } = primary
   return {
-    runId: () => runId,
+    ...primary,
     admit: (scope, request) => admit(redis, scope, request),
     undo: (scope, requestId, digest) => release(redis, 'undo', scope, requestId, digest),
     refund: (scope, requestId, digest) => release(redis, 'refund', scope, requestId, digest),
@@ -108,18 +93,7 @@ export function openLimiter(url: string, log: Log): Limiter {
     ping: async () => {
       await redis.ping()
     },
-    close: () => redis.disconnect(),
   }
-}
-
-/** @throws if Redis may evict counters: their epoch would stay in force, and limits would restart at zero unnoticed. */
-async function identityOf(redis: Redis): Promise<string | undefined> {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
-  if (policy !== 'noeviction')
-    throw new Error(
-      `Redis may evict limit counters (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy noeviction".`,
-    )
-  return /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]
 }
 
 type Scripted = Record<string, (numberOfKeys: number, ...rest: (string | number)[]) => Promise<unknown>>

@@ -69,7 +69,18 @@ export const BOUNDS = {
   databaseQueryTimeoutMs: 2_500,
   /** Idle time after which Postgres ends a transaction and releases its locks. */
   transactionIdleMs: 20_000,
+  /** Also the time until a server has answered everything that a new connection asks. */
   redisCommandTimeoutMs: 1_000,
+
+  // Redis. Their sums are asserted below.
+  /** Time within which a server that is no longer the primary is left and the primary is found. */
+  redisFailoverMaxMs: 2_000,
+  redisCheckEveryMs: 300,
+  sentinelTimeoutMs: 300,
+  redisReconnectFirstMs: 50,
+  redisReconnectMaxMs: 250,
+  /** Time for a server to close a connection that the client ended. */
+  redisDisconnectTimeoutMs: 100,
 
   // State of the dependencies, which the gateway checks in the background.
   dependencyCheckEveryMs: 1_000,
@@ -94,6 +105,10 @@ export const BOUNDS = {
   databaseProbeTimeoutMs: 2_000,
   /** Connection of the role that creates databases and logins. */
   provisionConnectTimeoutMs: 10_000,
+  /** Wait of `operator migrate` for another process that migrates the same database. */
+  migrationProcessLockTimeoutMs: 60_000,
+  /** Statements of the services queue behind a migration that waits for a table, so it waits less than they may. */
+  migrationTableLockTimeoutMs: 1_500,
   insertRowsMax: 1_000,
   /** Characters of an error that the row of a build or activation keeps. */
   failureMessageCharactersMax: 2_000,
@@ -120,14 +135,10 @@ export const BOUNDS = {
   idempotencyWaitsMax: 3,
   /** Organizations whose epoch a gateway caches. */
   epochsRememberedMax: 10_000,
-  /** Pause before a Redis that may evict counters is checked again. */
-  limitStoreRetryMs: 1_000,
   /** Commands of one round trip while counters are rebuilt. */
   rebuildBatchCommands: 1_000,
   /** Longer than any month, so that no count of the current month expires. */
   countsKeptDays: 40,
-  redisReconnectMaxMs: 2_000,
-  limitStoreReconnectMaxMs: 1_000,
   // Counters of one request outlive its window or deadline a little; `admit.lua` has the same times.
   minuteWindowKeptMs: 61_000,
   chargeKeptMs: 600_000,
@@ -249,13 +260,22 @@ export const BOUNDS = {
   operatorPollMs: 250,
 } as const
 
+type Bound = keyof typeof BOUNDS
+
 /** Throws at load if two bounds contradict each other, which is a programming error. */
-function assertLess(smaller: keyof typeof BOUNDS, larger: keyof typeof BOUNDS): void {
+function assertLess(smaller: Bound, larger: Bound): void {
   if (BOUNDS[smaller] >= BOUNDS[larger]) throw new Error(`bound ${smaller} must be less than ${larger}`)
+}
+
+/** Throws at load if several times, one after the other, take longer than their limit. */
+function assertSumLess(parts: readonly Bound[], larger: Bound): void {
+  if (parts.reduce((sum, part) => sum + BOUNDS[part], 0) >= BOUNDS[larger])
+    throw new Error(`bounds ${parts.join(', ')} must be less than ${larger} together`)
 }
 
 assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs')
 assertLess('databaseQueryTimeoutMs', 'requestDeadlineMs')
+assertLess('migrationTableLockTimeoutMs', 'databaseStatementTimeoutMs')
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
@@ -279,4 +299,10 @@ assertLess('rowsScoredMinDefault', 'rowsScoredMinMax')
 assertLess('extractCharactersMin', 'extractCharactersMax')
 assertLess('comparedQuestionsMin', 'comparedQuestionsMax')
 assertLess('warmUpQuestionsMax', 'timedQuestionsMax')
+// A connected server falls silent; a server does not answer a connection that was begun.
+assertSumLess(
+  ['redisCheckEveryMs', 'redisCommandTimeoutMs', 'redisReconnectFirstMs', 'sentinelTimeoutMs'],
+  'redisFailoverMaxMs',
+)
+assertSumLess(['redisCommandTimeoutMs', 'redisReconnectMaxMs', 'sentinelTimeoutMs'], 'redisFailoverMaxMs')
 assertLess('succeededJobsKeptSeconds', 'failedJobsKeptSeconds')

@@ -61,11 +61,6 @@ export const SETTINGS = {
     help: 'the URL of Postgres 18, e.g. postgres://user:password@host:5432/evidence',
     secret: true,
   },
-  REDIS_URL: {
-    schema: url('redis:', 'rediss:'),
-    help: 'the URL of Redis 7 or Valkey 8, e.g. redis://host:6379; its maxmemory-policy must be noeviction',
-    secret: true,
-  },
   ARTIFACT_STORE: {
     schema: url('file:'),
     help: 'the folder of artifacts and snapshots as a file: URL, e.g. file:///var/lib/evidence',

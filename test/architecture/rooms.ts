@@ -19,12 +19,13 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/index/format': ['core/platform', 'core/index'],
   'core/domain': ['core/platform', 'core/index'],
   'core/credentials': ['core/platform'],
-  'core/queues': ['core/platform'],
+  'core/redis': ['core/platform'],
+  'core/queues': ['core/platform', 'core/redis'],
   'core/rpc': ['core/platform', 'core/domain'],
   'core/reranking': ['core/platform', 'core/domain'],
   'core/embedding': ['core/platform', 'core/index'],
   'core/db': ['core/platform', 'core/index', 'core/domain', 'core/credentials'],
-  'core/limits': ['core/platform', 'core/domain', 'core/db'],
+  'core/limits': ['core/platform', 'core/redis', 'core/domain', 'core/db'],
 }
 
 /** What ranking may import from the index: the splitting of texts into words, the passage record, the token hash. */

@@ -6,6 +6,7 @@ import { inject } from 'vitest'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
 import type { RunServers } from './setup.ts'
+import { until } from './until.ts'
 
 const DATABASES = 64
 /** Database 0 holds which of the others are taken. */
@@ -19,7 +20,8 @@ export interface TestRedis {
   release(): Promise<void>
 }
 
-async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+/** Runs commands on one connection, which fails at once if the server does not answer. */
+export async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
   try {
@@ -57,9 +59,9 @@ export async function openTestRedis(
 }
 
 /** A Redis of the test's own, to stop, crash and restart; `stop` removes its files. */
-export async function startOwnRedis(): Promise<LocalRedis> {
+export async function startOwnRedis(settings: Readonly<Record<string, string>> = {}): Promise<LocalRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-redis-'))
-  const redis = await startRedis({ folder })
+  const redis = await startRedis({ folder, settings })
   return {
     ...redis,
     stop: async () => {
@@ -67,4 +69,13 @@ export async function startOwnRedis(): Promise<LocalRedis> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** A replica of the given server; it has caught up with it. */
+export async function startReplica(primary: LocalRedis): Promise<LocalRedis> {
+  const replica = await startOwnRedis({ replicaof: `127.0.0.1 ${primary.port}` })
+  await until('the replica has caught up', 20_000, () =>
+    withRedis(replica.url, async (client) => (await client.info('replication')).includes('master_link_status:up')),
+  )
+  return replica
 }

@@ -18,9 +18,13 @@ export interface RedisOptions {
   readonly onLog?: (line: string) => void
   /** Called with the stop function as soon as a server process runs, before it is ready, and again after `restart`. */
   readonly onSpawn?: OnSpawn
+  /** Further settings of the server, or other values, by their names in redis.conf. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface LocalRedis {
+  /** Path of the program that runs. */
+  readonly program: string
   /** URL of database 0; `urlOf` returns the URL of any of the 64 databases. */
   readonly url: string
   readonly port: number
@@ -44,9 +48,10 @@ export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const program = findRedis() ?? installDebianPackage(options.onLog) ?? installFallback(folder, options.onLog)
   const port = await freePort()
   const logFile = join(folder, 'redis.log')
-  const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options.onSpawn)
+  const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options)
   let server = await launch()
   return {
+    program,
     url: urlOf(port, 0),
     port,
     logFile,
@@ -69,7 +74,7 @@ async function launchRedis(
   folder: string,
   port: number,
   logFile: string,
-  onSpawn: OnSpawn | undefined,
+  options: RedisOptions,
 ): Promise<SupervisedProcess> {
   const settings = {
     bind: '127.0.0.1',
@@ -81,8 +86,9 @@ async function launchRedis(
     save: '',
     'maxmemory-policy': 'noeviction',
     daemonize: 'no',
+    ...options.settings,
   }
-  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
   const server = startSupervised({
     name: 'Redis',
     command: [program, ...flags],
@@ -91,7 +97,7 @@ async function launchRedis(
     logFile,
     stopSignal: 'TERM',
   })
-  onSpawn?.(() => server.stop(STOP_TIMEOUT_MS))
+  options.onSpawn?.(() => server.stop(STOP_TIMEOUT_MS))
   try {
     await untilReady('Redis', server, START_TIMEOUT_MS, logFile, () => pings(urlOf(port, 0)))
     return server

@@ -1,0 +1,90 @@
+import { Socket, connect as connectPlain } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { AbstractConnector } from 'ioredis'
+import type { RedisOptions } from 'ioredis'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { afterPoll } from './after-poll.ts'
+import { parseInfo, refusalOf } from './refusal.ts'
+import type { Refusal } from './refusal.ts'
+import type { RedisAddress } from './url.ts'
+
+/** The open sockets of one target: those of a client and of its duplicates. */
+export interface Links {
+  /** The option of ioredis that makes clients connect through these links. */
+  readonly Connector: NonNullable<RedisOptions['Connector']>
+  /**
+   * Destroys every socket, except those to `keep`. Their clients connect again.
+   * @returns whether there was one.
+   */
+  leave(reason: Error, keep?: RedisAddress): boolean
+}
+
+/**
+ * Creates the connector of ioredis clients. A client becomes ready only on a server that `refusalOf` accepts. Failed
+ * attempts end like a lost connection, so the client's own retry strategy applies.
+ */
+export function createLinks(deps: {
+  /** Called at each attempt: the primary may have moved. */
+  readonly locate: () => Promise<RedisAddress>
+  readonly tls: boolean
+  readonly onRefusal: (refusal: Refusal) => void
+}): Links {
+  const { locate, tls, onRefusal } = deps
+  const open = new Map<Socket, RedisAddress>()
+
+  function openSocket(address: RedisAddress): Socket {
+    const socket = tls ? connectTls({ ...address }) : connectPlain({ ...address })
+    open.set(socket, address)
+    socket.once('close', () => open.delete(socket))
+    return socket
+  }
+
+  class PrimaryConnector extends AbstractConnector {
+    private accepted: () => void = () => undefined
+
+    constructor() {
+      super(BOUNDS.redisDisconnectTimeoutMs)
+    }
+
+    override async connect(): Promise<Socket> {
+      this.connecting = true
+      delete this.firstError
+      try {
+        const address = await locate()
+        if (!this.connecting) return destroyedSocket()
+        const socket = openSocket(address)
+        this.accepted = afterPoll(BOUNDS.redisCommandTimeoutMs, () =>
+          socket.destroy(new Error('Redis did not answer in time')),
+        )
+        socket.once('close', this.accepted)
+        socket.once('error', (error) => (this.firstError = error))
+        return (this.stream = socket)
+      } catch (error) {
+        if (error instanceof Error) this.firstError = error
+        return destroyedSocket()
+      }
+    }
+
+    /** Called with the reply of INFO before the client is ready. If it returns false, the client connects again. */
+    override check(info: unknown): boolean {
+      const refusal = refusalOf(parseInfo(info))
+      if (refusal === undefined) this.accepted()
+      else onRefusal(refusal)
+      return refusal === undefined
+    }
+  }
+
+  return {
+    Connector: PrimaryConnector,
+    leave(reason, keep) {
+      const left = [...open].filter(([, { host, port }]) => host !== keep?.host || port !== keep.port)
+      for (const [socket] of left) socket.destroy(reason)
+      return left.length > 0
+    },
+  }
+}
+
+/** A rejected `connect` would end the client for good; a destroyed socket makes it try again. */
+function destroyedSocket(): Socket {
+  return new Socket().destroy()
+}

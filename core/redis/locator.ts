@@ -1,0 +1,76 @@
+import { Redis } from 'ioredis'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { RedisAddress, RedisTarget } from './url.ts'
+
+/** Tells where the primary is. */
+export interface Locator {
+  /** @throws when no Sentinel knows the primary within `sentinelTimeoutMs`. */
+  primary(): Promise<RedisAddress>
+  close(): void
+}
+
+/** Opens one connection to each Sentinel, where the target has Sentinels. */
+export function openLocator({ servers, tls }: RedisTarget): Locator {
+  return servers.kind === 'sentinel'
+    ? openSentinels(servers, tls)
+    : { primary: async () => servers.address, close: () => undefined }
+}
+
+function openSentinels(
+  { sentinels, primaryName, login }: Extract<RedisTarget['servers'], { kind: 'sentinel' }>,
+  tls: boolean,
+): Locator {
+  const clients = sentinels.map((address) => {
+    const client = new Redis({
+      ...address,
+      ...(login.username === undefined ? {} : { username: login.username }),
+      ...(login.password === undefined ? {} : { password: login.password }),
+      ...(tls ? { tls: {} } : {}),
+      enableReadyCheck: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: BOUNDS.sentinelTimeoutMs,
+      connectTimeout: BOUNDS.redisCommandTimeoutMs,
+      socketTimeout: BOUNDS.redisCommandTimeoutMs,
+      retryStrategy: () => BOUNDS.redisReconnectMaxMs,
+    })
+    // The question that fails has the error too.
+    client.on('error', () => undefined)
+    return client
+  })
+  return {
+    async primary() {
+      const asked = await Promise.allSettled(clients.map((client) => ask(client, primaryName)))
+      const answers = asked.filter((one) => one.status === 'fulfilled').map(({ value }) => value)
+      // A Sentinel that is cut off from the others still has an old configuration.
+      const newest = answers.toSorted((a, b) => b.configEpoch - a.configEpoch)[0]
+      if (newest !== undefined) return newest.address
+      throw new Error(`no Sentinel knows the primary "${primaryName}"`, {
+        cause: asked.find((one) => one.status === 'rejected')?.reason,
+      })
+    },
+    close() {
+      for (const client of clients) client.disconnect()
+    },
+  }
+}
+
+const addressReply = z.tuple([z.string(), z.coerce.number()])
+const stateReply = z.array(z.string())
+
+interface SentinelAnswer {
+  readonly address: RedisAddress
+  /** Grows with each failover. */
+  readonly configEpoch: number
+}
+
+async function ask(client: Redis, primaryName: string): Promise<SentinelAnswer> {
+  // The first command has the new address as soon as the new primary is promoted, the second one only later.
+  const [address, state] = await Promise.all([
+    client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', primaryName),
+    client.call('SENTINEL', 'MASTER', primaryName),
+  ])
+  const [host, port] = addressReply.parse(address)
+  const fields = stateReply.parse(state)
+  return { address: { host, port }, configEpoch: z.coerce.number().parse(fields[fields.indexOf('config-epoch') + 1]) }
+}

@@ -1,0 +1,117 @@
+import { OperatorError } from '#core/platform/errors.ts'
+import { describeCause } from '#core/platform/log.ts'
+import type { Log } from '#core/platform/log.ts'
+import type { Refusal } from './refusal.ts'
+
+/** What a connection knows about its server, and what was last wrong with it. */
+export interface Usability {
+  /** Identity of the server's process and data while the connection is usable, otherwise undefined. */
+  runId(): string | undefined
+  /** Why the connection is not usable now, without hosts and messages of errors; undefined while it is usable. */
+  fault(): string | undefined
+  /** True once the connection was usable for the first time. */
+  wasUsable(): boolean
+  /**
+   * Resolves after the first attempt to connect, whether it succeeded or the server was not reachable.
+   * @throws OperatorError when the server is reachable but must not be used as it is configured.
+   */
+  firstAttempt(): Promise<void>
+  /**
+   * Resolves once the connection is usable.
+   * @throws OperatorError as `firstAttempt`, and when the connection ends before.
+   */
+  usable(): Promise<void>
+}
+
+/** Where the connection reports what happens to it. */
+export interface UsabilityEvents {
+  accepted(identity: string): void
+  /** @returns the error for the connections to the server. */
+  refused(refusal: Refusal): Error
+  /** The server was not reached, or it was lost. */
+  lost(cause: Error): void
+  /** The connection was closed; a cause that is known already stays. */
+  closed(): void
+  /** There will be no further attempt. */
+  ended(): void
+}
+
+export function createUsability(name: string, log: Log): Usability & UsabilityEvents {
+  let identity: string | undefined
+  let lastRefusal: Refusal | undefined
+  let was = false
+  const fault = createFault(name, log)
+  const [first, usable] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  for (const { promise } of [first, usable]) promise.catch(() => undefined)
+
+  function fail(text: string, cause: Error): void {
+    identity = undefined
+    fault.set(text, cause)
+  }
+
+  return {
+    runId: () => identity,
+    fault: fault.text,
+    wasUsable: () => was,
+    firstAttempt: () => first.promise,
+    usable: () => usable.promise,
+    accepted(accepted) {
+      if (identity === undefined) log.info('redis connected', { connection: name })
+      identity = accepted
+      was = true
+      lastRefusal = undefined
+      fault.clear()
+      first.resolve()
+      usable.resolve()
+    },
+    refused(refusal) {
+      const error = new OperatorError(refusal.message)
+      lastRefusal = refusal
+      fail(refusal.message, error)
+      if (refusal.kind === 'configuration') for (const { reject } of [first, usable]) reject(error)
+      first.resolve()
+      return error
+    },
+    lost(cause) {
+      // The connection was left because of a refusal, which says more.
+      if (cause instanceof OperatorError) return
+      fail('code' in cause ? `Redis does not answer (${String(cause.code)})` : 'Redis does not answer', cause)
+      first.resolve()
+    },
+    closed() {
+      if (fault.text() === undefined) fail('the connection to Redis was closed', new Error('the connection was closed'))
+      identity = undefined
+    },
+    ended() {
+      first.resolve()
+      usable.reject(new OperatorError(lastRefusal?.message ?? NO_ANSWER, { cause: fault.text() }))
+    },
+  }
+}
+
+const NO_ANSWER = 'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.'
+
+interface Fault {
+  text(): string | undefined
+  /** Logs only a cause that is new: an attempt is made several times a second. */
+  set(text: string, cause: Error): void
+  clear(): void
+}
+
+function createFault(name: string, log: Log): Fault {
+  let current: string | undefined = 'Redis is not connected yet'
+  let logged = ''
+  return {
+    text: () => current,
+    set(text, cause) {
+      current = text
+      const described = describeCause(cause)
+      if (described !== logged) log.warn('redis connection', { connection: name }, cause)
+      logged = described
+    },
+    clear() {
+      current = undefined
+      logged = ''
+    },
+  }
+}
