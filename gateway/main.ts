@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { startOrExplain } from '#core/platform/start.ts'
@@ -26,7 +26,7 @@ await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
-  await assertSchemaCurrent(database)
+  await assertSchemaCompatible(database)
   const limiter = openLimiter(config.REDIS_URL, log)
   const epochs = createLimitEpochs({ database, limiter, log })
   const access = openAccessCache({

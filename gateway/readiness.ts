@@ -1,4 +1,4 @@
-import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Limiter } from '#core/limits/limiter.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -59,7 +59,7 @@ export function startReadiness({ database, limiter, searchTier, lifecycle, log }
 /** Undefined: this code can serve on the schema. */
 async function schemaFaultOf(database: Database): Promise<string | undefined> {
   try {
-    await assertSchemaCurrent(database)
+    await assertSchemaCompatible(database)
     return undefined
   } catch (error) {
     if (error instanceof OperatorError) return error.message

@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os'
 import type { Redis } from 'ioredis'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import { settleRefund, undelivered } from '#core/limits/refund.ts'
@@ -22,7 +22,7 @@ await startOrExplain('The job worker cannot start', async () => {
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.jobsDatabaseConnectionsMax)
-  await assertSchemaCurrent(database)
+  await assertSchemaCompatible(database)
   const redis = openQueueRedis(config.REDIS_URL, log)
   await assertNothingEvicted(redis)
   const limiter = openLimiter(config.REDIS_URL, log)

@@ -1,85 +1,180 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { runner } from 'node-pg-migrate'
+import type { RunnerOption } from 'node-pg-migrate'
 import pg from 'pg'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { RELEASE } from '#core/platform/release.ts'
+import { MIGRATIONS, readMigrations } from './migration-files.ts'
+import type { MigrationFile } from './migration-files.ts'
+import { assertReleaseSupported, recordedMigrations } from './schema.ts'
+import type { RecordedMigration } from './schema.ts'
 
-const folder = new URL('./migrations/', import.meta.url)
-const LOCK = 7_142_918_221
+/** Release 0.1.0 takes the same lock, so two releases never migrate one database at once. */
+const LOCK = 'select pg_advisory_lock(7142918221)'
+/** SQLSTATE of a lock that was not granted within `lock_timeout`. */
+const LOCK_NOT_AVAILABLE = '55P03'
 
-interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sql: string
+/** Names in order, which node-pg-migrate reads and writes. `schema_migrations` is the record that the services read. */
+const TOOL_TABLE = 'pgmigrations'
+
+const RECORD_EXISTS = `
+  select exists (
+    select from pg_attribute where attrelid = to_regclass('schema_migrations') and attname = 'oldest_release'
+  ) as found`
+/** Release 0.1.0 has the record without its last two columns. The definition of the other table is the tool's own. */
+const CREATE_RECORD = `
+  create table if not exists schema_migrations (
+    number integer primary key,
+    name text not null,
+    applied_at timestamptz not null default now()
+  );
+  alter table schema_migrations
+    add column sha256 bytea check (octet_length(sha256) = 32),
+    add column oldest_release text;
+  create table ${TOOL_TABLE} (id serial primary key, name varchar(255) not null, run_on timestamp not null);
+  insert into ${TOOL_TABLE} (name, run_on)
+    select regexp_replace(name, '[.]sql$', ''), applied_at from schema_migrations order by number`
+const ADOPT = 'update schema_migrations set sha256 = $2, oldest_release = $3 where name = $1'
+
+/** A migration runs as the owner of the record, so that everything it creates has the same owner. */
+const AS_OWNER = `
+  select set_config('role', tableowner, true) from pg_tables
+  where schemaname = current_schema and tablename = 'schema_migrations'`
+
+export interface MigrateOptions {
+  readonly folder?: string
+  /** Wait for a migration that another process runs. */
+  readonly processLockTimeoutMs?: number
+  /** Wait for a lock on a table that a migration changes. */
+  readonly tableLockTimeoutMs?: number
 }
-
-function migrations(): readonly Migration[] {
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}-[a-z-]+\.sql$/.test(name))
-    .sort()
-    .map((name) => ({ number: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }))
-}
-
-/** The newest migration that this code knows. */
-export function newestMigration(): number {
-  return migrations().at(-1)?.number ?? 0
-}
-
-const CREATE =
-  'create table if not exists schema_migrations (number integer primary key, name text not null, ' +
-  'applied_at timestamptz not null default now())'
-/** SQLSTATE of a database without any migration. */
-const UNDEFINED_TABLE = '42P01'
-const APPLIED = 'select coalesce(max(number), 0)::int as newest from schema_migrations'
 
 /**
  * Applies the missing migrations in order, each in one transaction. A lock allows several processes to start at once.
+ * A database that release 0.1.0 migrated is adopted: its migrations are recorded, not run again.
  * @param url of a role that owns the schema.
- * @throws OperatorError when the database is newer than this code.
+ * @throws OperatorError when the record contradicts the files, this release does not run on the schema, or a lock is
+ *   not granted in time.
  */
-export async function migrate(url: string): Promise<{ readonly applied: readonly string[] }> {
-  const client = new pg.Client({ connectionString: url })
+export async function migrate(
+  url: string,
+  options: MigrateOptions = {},
+): Promise<{ readonly applied: readonly string[] }> {
+  const folder = options.folder ?? MIGRATIONS
+  const files = readMigrations(folder)
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: BOUNDS.provisionConnectTimeoutMs })
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK])
-    await client.query(CREATE)
-    const { rows } = await client.query<{ newest: number }>(APPLIED)
-    const newest = rows[0]?.newest ?? 0
-    if (newest > newestMigration()) throw newerSchema(newest)
-    const applied: string[] = []
-    for (const migration of migrations().filter((candidate) => candidate.number > newest)) {
-      await client.query('begin')
-      await client.query(migration.sql)
-      await client.query('insert into schema_migrations (number, name) values ($1, $2)', [
-        migration.number,
-        migration.name,
-      ])
-      await client.query('commit')
-      applied.push(migration.name)
-    }
-    await client.query('grant select on schema_migrations to evidence_service, evidence_operator')
-    return { applied }
+    await lockOrRefuse(client, options.processLockTimeoutMs ?? BOUNDS.migrationProcessLockTimeoutMs)
+    await setLockTimeout(client, options.tableLockTimeoutMs ?? BOUNDS.migrationTableLockTimeoutMs)
+    return await applyMissing(client, folder, files).catch((error: unknown) => {
+      throw isLockTimeout(error) ? tableInUse() : error
+    })
   } finally {
     await client.end()
   }
 }
 
-/** A service refuses to start on a schema other than the one it was written for. */
-export async function assertSchemaCurrent(database: pg.Pool): Promise<void> {
-  const { rows } = await database.query<{ newest: number }>(APPLIED).catch((error: unknown) => {
-    if (error instanceof pg.DatabaseError && error.code === UNDEFINED_TABLE) return { rows: [] }
-    throw error
+async function lockOrRefuse(client: pg.Client, timeoutMs: number): Promise<void> {
+  await setLockTimeout(client, timeoutMs)
+  await client.query(LOCK).catch((error: unknown) => {
+    throw isLockTimeout(error) ? alreadyRunning() : error
   })
-  const newest = rows[0]?.newest ?? 0
-  if (newest > newestMigration()) throw newerSchema(newest)
-  if (newest < newestMigration())
+}
+
+async function setLockTimeout(client: pg.Client, timeoutMs: number): Promise<void> {
+  await client.query("select set_config('lock_timeout', $1, false)", [`${timeoutMs}ms`])
+}
+
+async function applyMissing(
+  client: pg.Client,
+  folder: string,
+  files: readonly MigrationFile[],
+): Promise<{ readonly applied: readonly string[] }> {
+  assertFilesMatch(await recordedMigrations(client), files)
+  await createRecordIfAbsent(client, files)
+  const applied = await runner(toolOptions(client, folder, files))
+  return { applied: applied.map(({ name }) => `${name}.sql`) }
+}
+
+/** Migrations that release 0.1.0 applied get the digests of the files that this release has. */
+async function createRecordIfAbsent(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
+  const { rows } = await client.query<{ found: boolean }>(RECORD_EXISTS)
+  if (rows[0]?.found === true) return
+  await client.query('begin')
+  await client.query(CREATE_RECORD)
+  for (const { name, sha256, oldestRelease } of files) await client.query(ADOPT, [name, sha256, oldestRelease])
+  await client.query('commit')
+}
+
+/** @throws OperatorError when a file cannot be the one that was applied, or cannot be applied any more. */
+function assertFilesMatch(recorded: readonly RecordedMigration[], files: readonly MigrationFile[]): void {
+  const newest = files.at(-1)?.number ?? 0
+  assertReleaseSupported(recorded, newest, RELEASE)
+  for (const { number, name, sha256 } of recorded.filter((migration) => migration.number <= newest)) {
+    const file = files.find((candidate) => candidate.name === name)
+    if (file === undefined)
+      throw new OperatorError(`Migration ${number} was applied as ${name}, which is missing: restore that file.`)
+    if (sha256 !== null && sha256 !== file.sha256.toString('hex'))
+      throw new OperatorError(`${name} was changed after it was applied: restore it, and add a new migration instead.`)
+  }
+  const last = recorded.at(-1)
+  const skipped = files.find(
+    ({ number, name }) => number < (last?.number ?? 0) && !recorded.some((m) => m.name === name),
+  )
+  if (skipped !== undefined)
     throw new OperatorError(
-      `The database is at migration ${newest}, this code needs ${newestMigration()}: run "npm run ` +
-        'operator -- migrate" first.',
+      `${skipped.name} comes before ${last?.name ?? ''}, which was applied: give it a later number.`,
     )
 }
 
-function newerSchema(newest: number): OperatorError {
+function toolOptions(client: pg.Client, folder: string, files: readonly MigrationFile[]): RunnerOption {
+  const silent = (): undefined => undefined
+  return {
+    dbClient: client,
+    dir: folder,
+    migrationsTable: TOOL_TABLE,
+    direction: 'up',
+    singleTransaction: false,
+    // The caller holds a lock, which also covers the adoption.
+    noLock: true,
+    logger: { info: silent, warn: silent, error: silent },
+    migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(files.map(unitOf(folder))) }],
+  }
+}
+
+/** A migration with its entry in the record, which the tool runs in one transaction. */
+const unitOf = (folder: string) => (file: MigrationFile) => ({
+  id: join(folder, file.name),
+  filePaths: [join(folder, file.name)],
+  actions: {
+    up: (pgm: { sql(statement: string): void }): void => {
+      for (const statement of [AS_OWNER, file.sql, recordSql(file)]) pgm.sql(statement)
+    },
+    down: false as const,
+  },
+})
+
+/** The tool takes no parameters for a statement. */
+function recordSql({ number, name, sha256, oldestRelease }: MigrationFile): string {
+  const values = [pg.escapeLiteral(name), `'\\x${sha256.toString('hex')}'`, pg.escapeLiteral(oldestRelease)]
+  return `insert into schema_migrations (number, name, sha256, oldest_release) values (${number}, ${values.join(', ')})`
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE
+}
+
+function alreadyRunning(): OperatorError {
   return new OperatorError(
-    `The database is at migration ${newest}, newer than the ${newestMigration()} this code knows: ` +
-      'deploy the newer release.',
+    'Another process migrates this database: wait until it ends, or end its session, then run migrate again.',
+  )
+}
+
+function tableInUse(): OperatorError {
+  return new OperatorError(
+    'A table that the migration changes is locked by another session: nothing was changed; run migrate again when ' +
+      'that session has ended.',
   )
 }

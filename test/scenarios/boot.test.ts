@@ -3,10 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Variables } from '#core/platform/config.ts'
-import { newestMigration } from '#core/db/migrate.ts'
+import { shippedMigrations } from '#core/db/migration-files.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
+import { RELEASE } from '#core/platform/release.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES } from '#jobs/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
@@ -91,31 +92,35 @@ describe('a database of another schema', () => {
   const bootBoth = (): Promise<readonly Ended[]> =>
     Promise.all(['gateway/main.ts', 'jobs/main.ts'].map((script) => boot(script, environment)))
 
-  test('that is newer is refused in one sentence', async () => {
-    await owner.query("insert into schema_migrations (number, name) values (9999, 'from the future')")
-    const sentence =
-      `The database is at migration 9999, newer than the ${newestMigration()} this code knows: deploy ` +
-      `the newer release.\n`
-    expect(await bootBoth()).toEqual([
-      { code: 1, output: sentence },
-      { code: 1, output: sentence },
-    ])
+  test('that is newer and does not state that this release runs on it is refused in one sentence', async () => {
+    const add = 'insert into schema_migrations (number, name, oldest_release) values (9999, $1, $2)'
+    for (const [oldest, needed] of [
+      [null, 'a newer release'],
+      ['999.0.0', 'release 999.0.0 or a newer one'],
+    ]) {
+      await owner.query(add, ['9999-later.sql', oldest])
+      const at = `The database is at migration 9999, which release ${RELEASE} does not run on: `
+      const sentence = `${at}deploy ${needed}.\n`
+      expect(await bootBoth()).toEqual([
+        { code: 1, output: sentence },
+        { code: 1, output: sentence },
+      ])
+      await owner.query('delete from schema_migrations where number = 9999')
+    }
   })
 
   test('that lacks a migration, or all of them, is refused in one sentence that names the command', async () => {
-    const sentence =
-      `The database is at migration 0, this code needs ${newestMigration()}: run "npm run operator -- ` +
-      `migrate" first.\n`
-    await owner.query('delete from schema_migrations')
-    expect(await bootBoth()).toEqual([
-      { code: 1, output: sentence },
-      { code: 1, output: sentence },
-    ])
+    const lacks = (name: string): Ended => ({
+      code: 1,
+      output:
+        `The database lacks migration ${name}, which this release needs: run "npm run operator -- ` +
+        `migrate" first.\n`,
+    })
+    const [first = '', last = ''] = [shippedMigrations().at(0)?.name, shippedMigrations().at(-1)?.name]
+    await owner.query('delete from schema_migrations where name = $1', [last])
+    expect(await bootBoth()).toEqual([lacks(last), lacks(last)])
     await owner.query('drop table schema_migrations')
-    expect(await bootBoth()).toEqual([
-      { code: 1, output: sentence },
-      { code: 1, output: sentence },
-    ])
+    expect(await bootBoth()).toEqual([lacks(first), lacks(first)])
   })
 })
 

@@ -36,3 +36,16 @@ export async function openTestDatabase(servers: RunServers = inject('servers')):
     drop: () => dropDatabase(maintenanceUrl, name),
   }
 }
+
+export interface EmptyDatabase {
+  readonly url: string
+  drop(): Promise<void>
+}
+
+/** A database without any table. Its URL is of the role that may do everything. */
+export async function openEmptyDatabase(servers: RunServers = inject('servers')): Promise<EmptyDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
+  await createDatabaseIfAbsent(maintenanceUrl, name)
+  return { url: withDatabase(servers.adminUrl, name), drop: () => dropDatabase(maintenanceUrl, name) }
+}

@@ -1,3 +1,4 @@
+-- Oldest release: 0.1.0
 -- Who may reach what, what there is to reach, and what was done. Forward only.
 
 do $$ begin

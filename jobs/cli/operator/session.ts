@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ConfigOf, Variables } from '#core/platform/config.ts'
-import { assertSchemaCurrent } from '#core/db/migrate.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/config.ts'
@@ -44,7 +44,7 @@ export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Comma
     await assertDatabaseAnswers(base.DATABASE_URL, log)
     const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, BOUNDS.operatorStatementTimeoutMs)
     try {
-      await assertSchemaCurrent(database)
+      await assertSchemaCompatible(database)
       await definition.run(input, { ...output, operator: { database, actor }, config })
     } finally {
       await database.end()

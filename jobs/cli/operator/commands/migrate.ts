@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { migrate, newestMigration } from '#core/db/migrate.ts'
+import { migrate } from '#core/db/migrate.ts'
+import { newestMigration } from '#core/db/migration-files.ts'
 import { createLog } from '#core/platform/log.ts'
 import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/config.ts'
 import { addCommand } from '#jobs/cli/operator/command.ts'

@@ -1,0 +1,201 @@
+import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { migrate } from '#core/db/migrate.ts'
+import { MIGRATIONS, readMigrations } from '#core/db/migration-files.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { RELEASE } from '#core/platform/release.ts'
+import { openEmptyDatabase } from '#test/support/database.ts'
+import type { EmptyDatabase } from '#test/support/database.ts'
+
+const HEAD = `-- Oldest release: ${RELEASE}\n`
+
+let database: EmptyDatabase
+let folder: string
+let clients: pg.Client[]
+beforeEach(async () => {
+  database = await openEmptyDatabase()
+  folder = mkdtempSync(join(tmpdir(), 'evidence-migrations-'))
+  clients = []
+  add('0001-notes.sql', 'create table notes (id integer primary key);')
+  add('0002-note-texts.sql', 'alter table notes add column text text;')
+})
+afterEach(async () => {
+  for (const client of clients) await client.end()
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function add(name: string, sql: string, head: string = HEAD): void {
+  writeFileSync(join(folder, name), `${head}${sql}\n`)
+}
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  clients.push(client)
+  return client
+}
+
+async function rows(sql: string): Promise<readonly unknown[]> {
+  return (await (await connect()).query<Record<string, unknown>>(sql)).rows
+}
+
+async function sentenceOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof OperatorError)) throw new Error('no OperatorError', { cause: error })
+  return error.message
+}
+
+describe('migrate', () => {
+  test('applies every file of the folder once, digits in its name included', async () => {
+    add('0003-add-v2-index.sql', 'create index v2 on notes (text);')
+    const all = ['0001-notes.sql', '0002-note-texts.sql', '0003-add-v2-index.sql']
+    expect(await migrate(database.url, { folder })).toEqual({ applied: all })
+    expect(await rows("select to_regclass('v2') is not null as found")).toEqual([{ found: true }])
+    expect(await migrate(database.url, { folder })).toEqual({ applied: [] })
+  })
+
+  test.each(['0003_index.sql', '003-index.sql', '0003-Index.sql', '0003-index.txt', '.0003-index.sql', 'notes'])(
+    'refuses a file named %s, and applies nothing',
+    async (name) => {
+      add(name, 'select 1;')
+      expect(await sentenceOf(migrate(database.url, { folder }))).toMatch(
+        `${name} in the folder of migrations is not named like 0001-what-it-does.sql`,
+      )
+      expect(await rows("select to_regclass('notes') as found")).toEqual([{ found: null }])
+    },
+  )
+
+  test.each(['', '-- A comment.\n', '-- Oldest release: 1.0\n', '-- oldest release: 0.2.0\n', `\n${HEAD}`])(
+    'refuses a file that begins with %j, because it does not state its oldest release',
+    async (head) => {
+      add('0003-index.sql', 'select 1;', head)
+      expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
+        'The first line of migration 0003-index.sql must be "-- Oldest release: X.Y.Z".',
+      )
+    },
+  )
+
+  test('refuses two files with one number', async () => {
+    add('0002-other.sql', 'select 1;')
+    expect(await sentenceOf(migrate(database.url, { folder }))).toMatch(/^Two migrations have the number of 0002-/)
+  })
+
+  test('records name, SHA-256 and oldest release of each file in the transaction of the migration', async () => {
+    add('0003-broken.sql', 'create table half (id integer); select 1/0;')
+    await expect(migrate(database.url, { folder })).rejects.toThrow('division by zero')
+    const [first, second] = readMigrations(folder)
+    expect(await rows('select number, name, sha256, oldest_release from schema_migrations order by 1')).toEqual(
+      [first, second].map((file) => ({
+        number: file?.number,
+        name: file?.name,
+        sha256: file?.sha256,
+        oldest_release: RELEASE,
+      })),
+    )
+    expect(await rows("select to_regclass('half') as half")).toEqual([{ half: null }])
+    rmSync(join(folder, '0003-broken.sql'))
+    add('0003-whole.sql', 'create table half (id integer);')
+    expect(await migrate(database.url, { folder })).toEqual({ applied: ['0003-whole.sql'] })
+  })
+
+  test('refuses a file that was changed, removed or renamed after it was applied', async () => {
+    await migrate(database.url, { folder })
+    appendFileSync(join(folder, '0002-note-texts.sql'), '-- one more line\n')
+    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
+      '0002-note-texts.sql was changed after it was applied: restore it, and add a new migration instead.',
+    )
+    rmSync(join(folder, '0002-note-texts.sql'))
+    add('0003-index.sql', 'select 1;')
+    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
+      'Migration 2 was applied as 0002-note-texts.sql, which is missing: restore that file.',
+    )
+  })
+
+  test('refuses a file that comes before one that was applied', async () => {
+    add('0004-later.sql', 'select 1;')
+    await migrate(database.url, { folder })
+    add('0003-late.sql', 'select 1;')
+    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
+      '0003-late.sql comes before 0004-later.sql, which was applied: give it a later number.',
+    )
+  })
+
+  test('leaves a newer schema alone if it states that this release runs on it, and refuses any other', async () => {
+    add('0003-later.sql', 'select 1;')
+    await migrate(database.url, { folder })
+    rmSync(join(folder, '0003-later.sql'))
+    expect(await migrate(database.url, { folder })).toEqual({ applied: [] })
+    await rows("update schema_migrations set oldest_release = '999.0.0' where number = 3")
+    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
+      `The database is at migration 3, which release ${RELEASE} does not run on: ` +
+        'deploy release 999.0.0 or a newer one.',
+    )
+  })
+})
+
+describe('locks', () => {
+  test('a migration that another process runs is waited for, for a bounded time', async () => {
+    const other = await connect()
+    await other.query('select pg_advisory_lock(7142918221)')
+    expect(await sentenceOf(migrate(database.url, { folder, processLockTimeoutMs: 100 }))).toBe(
+      'Another process migrates this database: wait until it ends, or end its session, then run migrate again.',
+    )
+    const waiting = migrate(database.url, { folder })
+    await other.query('select pg_advisory_unlock(7142918221)')
+    expect((await waiting).applied).toHaveLength(2)
+  })
+
+  test('several processes that migrate at once apply each migration once', async () => {
+    const runs = await Promise.all([1, 2, 3].map(() => migrate(database.url, { folder })))
+    expect(runs.flatMap(({ applied }) => applied)).toEqual(['0001-notes.sql', '0002-note-texts.sql'])
+  })
+
+  test('a table that another session keeps locked ends the migration, which leaves nothing behind', async () => {
+    await migrate(database.url, { folder })
+    add('0003-more.sql', 'create table more (id integer); alter table notes add column at date;')
+    const other = await connect()
+    await other.query('begin; lock table notes in access share mode')
+    expect(await sentenceOf(migrate(database.url, { folder, tableLockTimeoutMs: 100 }))).toBe(
+      'A table that the migration changes is locked by another session: nothing was changed; run migrate again when ' +
+        'that session has ended.',
+    )
+    expect(await rows("select to_regclass('more') as more")).toEqual([{ more: null }])
+    await other.query('rollback')
+    expect(await migrate(database.url, { folder })).toEqual({ applied: ['0003-more.sql'] })
+  })
+})
+
+describe('a database that release 0.1.0 migrated', () => {
+  /** What `operator migrate` of release 0.1.0 did. */
+  async function migrateAsBefore(): Promise<void> {
+    const client = await connect()
+    await client.query(
+      'create table schema_migrations (number integer primary key, name text not null, ' +
+        'applied_at timestamptz not null default now())',
+    )
+    for (const { number, name, sql } of readMigrations(MIGRATIONS).slice(0, 2)) {
+      await client.query(sql)
+      await client.query('insert into schema_migrations (number, name) values ($1, $2)', [number, name])
+    }
+  }
+
+  test('is adopted: nothing is run again, and a change of its files is noticed from then on', async () => {
+    await migrateAsBefore()
+    const [first, second, ...later] = readMigrations(MIGRATIONS)
+    cpSync(MIGRATIONS, folder, { recursive: true })
+    for (const name of ['0001-notes.sql', '0002-note-texts.sql']) rmSync(join(folder, name))
+    expect(await migrate(database.url, { folder })).toEqual({ applied: later.map(({ name }) => name) })
+    expect(await rows('select name, sha256, oldest_release from schema_migrations order by 1 limit 2')).toEqual(
+      [first, second].map((file) => ({ name: file?.name, sha256: file?.sha256, oldest_release: '0.1.0' })),
+    )
+    appendFileSync(join(folder, '0001-foundation.sql'), '-- one more line\n')
+    expect(await sentenceOf(migrate(database.url, { folder }))).toMatch(/^0001-foundation.sql was changed/)
+  })
+})

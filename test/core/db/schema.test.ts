@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { newestMigration, shippedMigrations } from '#core/db/migration-files.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
+import { createLog } from '#core/platform/log.ts'
+import { RELEASE, compareReleases } from '#core/platform/release.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+
+let database: TestDatabase
+let owner: Database
+beforeEach(async () => {
+  database = await openTestDatabase()
+  owner = openDatabase(database.ownerUrl, createLog('test', 'silent'), 1)
+})
+afterEach(async () => {
+  await owner.end()
+  await database.drop()
+})
+
+async function record(number: number, oldestRelease: string | null): Promise<void> {
+  await owner.query('insert into schema_migrations (number, name, oldest_release) values ($1, $2, $3)', [
+    number,
+    `${number}-later.sql`,
+    oldestRelease,
+  ])
+}
+
+describe('a release', () => {
+  test('runs on the schema that its own migrations make', async () => {
+    await expect(assertSchemaCompatible(owner)).resolves.toBeUndefined()
+  })
+
+  test('runs on a newer schema if every newer migration states it or an older release', async () => {
+    await record(newestMigration() + 1, '0.1.0')
+    await record(newestMigration() + 2, RELEASE)
+    await expect(assertSchemaCompatible(owner)).resolves.toBeUndefined()
+  })
+
+  test('refuses a newer schema if one of the newer migrations states a newer release, or none', async () => {
+    await record(newestMigration() + 1, '999.0.0')
+    await record(newestMigration() + 2, RELEASE)
+    await expect(assertSchemaCompatible(owner)).rejects.toThrow(
+      `The database is at migration ${newestMigration() + 1}, which release ${RELEASE} does not run on: ` +
+        'deploy release 999.0.0 or a newer one.',
+    )
+    await owner.query("delete from schema_migrations where oldest_release = '999.0.0'")
+    await record(newestMigration() + 1, null)
+    await expect(assertSchemaCompatible(owner)).rejects.toThrow('does not run on: deploy a newer release.')
+  })
+
+  test('refuses a schema that lacks any of its migrations, also one before the newest', async () => {
+    await owner.query('delete from schema_migrations where number = 2')
+    await expect(assertSchemaCompatible(owner)).rejects.toThrow(
+      'The database lacks migration 0002-activation-override.sql, which this release needs',
+    )
+  })
+})
+
+test('no migration needs a newer release than the one that ships it', () => {
+  for (const { name, oldestRelease } of shippedMigrations())
+    expect.soft(compareReleases(oldestRelease, RELEASE), name).toBeLessThanOrEqual(0)
+})
