@@ -4,7 +4,7 @@ import { currentAccess } from './access.ts'
 import type { AccessDeps, KeyDigests } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import type { RetrievalRequest } from './schema.ts'
-import { countCharacters } from './schema.ts'
+import { holdsAtMost } from './schema.ts'
 
 /** An entitlement that is active and has something to serve. */
 export type ActiveEntitlement = Entitlement & { readonly active_profile: ServingProfile }
@@ -31,7 +31,7 @@ export async function entitle(
   if (entitlement === undefined || !entitlement.active || entitlement.active_profile === null)
     throw new ServiceError('ENTITLEMENT_INACTIVE')
   const { max_query_characters: charactersMax } = entitlement.limits
-  if (countCharacters(request.query) > charactersMax)
+  if (!holdsAtMost(charactersMax, request.query))
     throw new ServiceError('INVALID_REQUEST', {
       details: [{ path: 'query', message: `must hold at most ${charactersMax} characters` }],
     })

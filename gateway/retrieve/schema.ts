@@ -2,24 +2,32 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ErrorDetail } from '#core/platform/errors.ts'
 
-/** Number of Unicode code points, which is how the contract counts characters. */
-export function countCharacters(text: string): number {
+/** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
+export function holdsAtMost(charactersMax: number, text: string): boolean {
+  // A code point takes one or two UTF-16 units.
+  if (text.length <= charactersMax) return true
+  if (text.length > 2 * charactersMax) return false
   let count = 0
   for (const character of text) if (character !== '') count++
-  return count
+  return count <= charactersMax
 }
 
 /**
- * Any string is well-formed here; a value outside the entitlement is refused later as FILTER_FORBIDDEN. The body limit
- * bounds the list.
+ * Any string is well-formed here; a value outside the entitlement is refused later as FILTER_FORBIDDEN. The length is
+ * checked before the values, because a body has room for thousands of wrong values, and each would be an issue.
  */
-const filterValues = z.array(z.string()).min(1)
+const filterValues = z
+  .custom<unknown>(
+    (value) => !Array.isArray(value) || value.length <= BOUNDS.filterValuesMax,
+    `must hold at most ${BOUNDS.filterValuesMax} values`,
+  )
+  .pipe(z.array(z.string()).min(1).max(BOUNDS.filterValuesMax))
 
 export const retrievalRequestSchema = z.strictObject({
   query: z
     .string()
     .refine(
-      (text) => countCharacters(text) <= BOUNDS.queryCharactersMax,
+      (text) => holdsAtMost(BOUNDS.queryCharactersMax, text),
       `must hold at most ${BOUNDS.queryCharactersMax} characters`,
     )
     .refine((text) => text.trim() !== '', 'must not be blank')

@@ -80,7 +80,7 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     ['value with a space at its end', { language: ['en '] }],
     ['value with NUL', { subject: ['alpha\u0000'] }],
     ['value that is very long', { language: ['e'.repeat(10_000)] }],
-    ['list of very many values', { jurisdiction: Array.from({ length: 1_000 }, (_unused, n) => `X${n}`) }],
+    ['list of as many values as are allowed', { jurisdiction: Array.from({ length: 64 }, (_unused, n) => `X${n}`) }],
   ])('403 FILTER_FORBIDDEN for a %s', async (_, filters) => {
     expect(outcome(await caller.ask({ filters }))).toEqual([403, 'FILTER_FORBIDDEN'])
   })

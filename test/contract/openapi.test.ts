@@ -160,8 +160,11 @@ describe('The OpenAPI 3.1 document', () => {
       ])
   })
 
-  test('it states the bounds of query and Idempotency-Key', () => {
-    const properties = z.object({ properties: z.object({ query: z.object({ maxLength: z.literal(4_000) }) }) })
+  test('it states the bounds of query, filter lists and Idempotency-Key', () => {
+    const list = z.object({ type: z.literal('array'), minItems: z.literal(1), maxItems: z.literal(64) })
+    const filters = z.object({ properties: z.object({ language: list, jurisdiction: list, subject: list }) })
+    const query = z.object({ maxLength: z.literal(4_000) })
+    const properties = z.object({ properties: z.object({ query, filters }) })
     expect(properties.safeParse(operation().requestBody.content['application/json'].schema).success).toBe(true)
     expect(operation().parameters).toEqual([
       expect.objectContaining({

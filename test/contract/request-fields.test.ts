@@ -134,6 +134,15 @@ describe('Retrieval request: filters', () => {
       expect(await refusedAt({ filters: { [name]: [] } })).toEqual([`filters.${name}`])
     })
 
+    test('holds at most 64 values: one more is refused whatever they are, as one fault', async () => {
+      const values = (count: number, value: unknown): object => ({
+        filters: { [name]: Array.from({ length: count }, () => value) },
+      })
+      expect(await refusedAt(values(65, 'en'))).toEqual([`filters.${name}`])
+      expect(await refusedAt(values(5_000, 0))).toEqual([`filters.${name}`])
+      expect(await statusOf(values(64, 'no such value'))).toBe(403)
+    })
+
     test('is optional', async () => {
       expect(
         await statusOf({

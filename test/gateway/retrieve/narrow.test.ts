@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '#core/platform/errors.ts'
 import { narrow } from '#gateway/retrieve/narrow.ts'
 import type { Narrowed } from '#gateway/retrieve/narrow.ts'
@@ -58,6 +58,46 @@ test(
     )
   },
 )
+
+describe('a value that cannot be entitled is refused without canonicalisation', () => {
+  const canonicalised = vi.spyOn(Intl, 'getCanonicalLocales')
+  const asking = (language: readonly string[]): Narrowed | undefined =>
+    narrowed(activeEntitlement({ languages: ['en', 'pt-BR'] }), {
+      query: 'capital',
+      knowledge_base: 'kb',
+      filters: { language: [...language] },
+    })
+  beforeEach(() => void canonicalised.mockClear())
+
+  test.each([
+    ['longer than any value of an entitlement', `en-${'abcdefgh-'.repeat(25)}x`],
+    ['not shaped like a language tag', '!'],
+    ['empty', ''],
+  ])('when it is %s', (_, value) => {
+    asking(['en'])
+    canonicalised.mockClear()
+    expect(asking([value])).toBeUndefined()
+    expect(canonicalised).not.toHaveBeenCalledWith(value)
+  })
+
+  test('and so is everything after the first forbidden value', () => {
+    expect(asking(['xx', 'EN', 'PT-BR'])).toBeUndefined()
+    expect(canonicalised).not.toHaveBeenCalledWith('EN')
+  })
+
+  test('while values of the entitlement need none, and other spellings of them are found by it', () => {
+    expect(asking(['pt-BR', 'en'])?.languages).toEqual(['en', 'pt-BR'])
+    expect(canonicalised).toHaveBeenCalledTimes(2)
+    expect(asking(['PT-br', 'EN'])?.languages).toEqual(['en', 'pt-BR'])
+  })
+})
+
+test('an entitlement is canonicalised once, not for every request', () => {
+  const canonicalised = vi.spyOn(Intl, 'getCanonicalLocales').mockClear()
+  const entitlement = activeEntitlement({ languages: ['en', 'fr'] })
+  for (let request = 0; request < 3; request++) narrowed(entitlement, { query: 'capital', knowledge_base: 'kb' })
+  expect(canonicalised).toHaveBeenCalledTimes(2)
+})
 
 test('a profile is the active one or one that the entitlement names', () => {
   const other = { ...activeEntitlement().active_profile, threshold: 0.9 }
