@@ -112,9 +112,25 @@ export function rewrapFingerprintKey(
   return underFirst ? undefined : wrapFingerprintKey(key, owner, secrets)
 }
 
-/** HMAC-SHA-256, 32 bytes, over the text in NFC. Every run of white space becomes one space; the ends are trimmed. */
+/**
+ * HMAC-SHA-256, 32 bytes, over the text in NFC. Every run of white space becomes one space; the ends are trimmed.
+ * More than 30 combining marks in a row, which no language writes, are normalised 30 at a time.
+ */
 export function queryFingerprint(key: Buffer | KeyObject, text: string): Buffer {
-  return createHmac('sha256', key).update(text.normalize('NFC').replaceAll(/\s+/gu, ' ').trim()).digest()
+  return createHmac('sha256', key).update(streamSafe(text).normalize('NFC').replaceAll(/\s+/gu, ' ').trim()).digest()
+}
+
+const STREAM_SAFE_MARKS = 30
+const FULL_RUN = new RegExp(`.{${STREAM_SAFE_MARKS}}(?=.)`, 'gsu')
+
+/**
+ * Divides long runs of combining marks by U+034F, as in the Stream-Safe Text Format (UAX #15). Normalisation sorts the
+ * marks of a run, so its time would grow with the square of a run's length: 13 ms for 4,000 marks.
+ */
+function streamSafe(text: string): string {
+  return text.replaceAll(/\p{M}+/gu, (run) =>
+    run.length <= STREAM_SAFE_MARKS ? run : run.replaceAll(FULL_RUN, '$&\u034f'),
+  )
 }
 
 /** The digest that is stored, and those under which a key of an earlier secret may be stored. */

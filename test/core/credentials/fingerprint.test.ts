@@ -91,6 +91,25 @@ describe('query fingerprints', () => {
     expect(queryFingerprint(key, '  Quelle\test la\u00a0\n dure\u0301e ? ')).toEqual(plain)
   })
 
+  test('up to 30 combining marks in a row are the same fingerprint in every canonical order', () => {
+    const [above, below] = ['\u0301'.repeat(15), '\u0323'.repeat(15)]
+    expect(queryFingerprint(key, `a${above}${below}`)).toEqual(queryFingerprint(key, `a${below}${above}`))
+    expect(queryFingerprint(key, `a${above}${below}\u0301`)).toHaveLength(32)
+  })
+
+  test('combining marks in a hostile order take hardly more time than the same number in order', () => {
+    const count = 100_000
+    const msOf = (text: string): number => {
+      const beganMs = performance.now()
+      queryFingerprint(key, text)
+      return performance.now() - beganMs
+    }
+    const ordered = `a${'\u0323'.repeat(count)}`
+    const hostile = `a${'\u0301'.repeat(count / 2)}${'\u0323'.repeat(count / 2)}`
+    msOf(ordered)
+    expect(msOf(hostile)).toBeLessThan(100 * msOf(ordered))
+  })
+
   test('other words, other case and other keys give other fingerprints', () => {
     const plain = queryFingerprint(key, 'capital buffer')
     for (const other of ['capital buffers', 'Capital buffer', 'capitalbuffer'])
