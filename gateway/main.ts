@@ -28,6 +28,7 @@ await startOrExplain('The service could not start', async () => {
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
   const limiter = openLimiter(config.REDIS_URL, log)
+  await limiter.firstAttempt()
   const epochs = createLimitEpochs({ database, limiter, log })
   const access = openAccessCache({
     database,

@@ -12,7 +12,7 @@ import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { jobsConfig } from './config.ts'
-import { assertNothingEvicted, openQueueRedis } from './queues.ts'
+import { openQueueRedis } from './queues.ts'
 import { openSearchNodeClients } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
@@ -23,13 +23,13 @@ await startOrExplain('The job worker cannot start', async () => {
   const log = createLog('jobs', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.jobsDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
-  const redis = openQueueRedis(config.REDIS_URL, log)
-  await assertNothingEvicted(redis)
+  const queueRedis = openQueueRedis(config.REDIS_URL, log)
+  await queueRedis.usable()
   const limiter = openLimiter(config.REDIS_URL, log)
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
   const jobs = await startJobs({
     database,
-    redis,
+    redis: queueRedis.redis,
     store: createArtifactStore(config.ARTIFACT_STORE),
     nodes,
     settle: (reservationId) =>
@@ -37,13 +37,13 @@ await startOrExplain('The job worker cannot start', async () => {
     buildConcurrency: config.BUILD_CONCURRENCY,
     log,
   })
-  const heartbeat = beat(config.HEARTBEAT_FILE, redis, log)
+  const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)
   stopOnSignal(log, BOUNDS.jobsStopTimeoutMs, async () => {
     clearInterval(heartbeat)
     await jobs.close()
     for (const node of nodes) node.close()
     limiter.close()
-    redis.disconnect()
+    queueRedis.close()
     await database.end()
   })
   log.info('ready', { search_nodes: nodes.length })

@@ -1,10 +1,11 @@
 import { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { OperatorError } from '#core/platform/errors.ts'
 import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
+import { openPrimary } from '#core/redis/primary.ts'
+import type { PrimaryConnection } from '#core/redis/primary.ts'
 
 export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as const
 export type QueueName = (typeof QUEUES)[number]
@@ -37,31 +38,15 @@ const JOB_OPTIONS = {
 } as const
 
 /**
- * Opens the connection of queues and workers. Commands wait until Redis is reachable again instead of failing. A
- * command line sets `failFast`, so that it reports an unreachable Redis.
+ * Opens the connection of queues and workers. Commands wait until Redis is usable again instead of failing. A command
+ * line sets `failFast`, so that it reports a Redis that it cannot use.
  */
 export function openQueueRedis(
   url: string,
   log: Log,
   { failFast = false }: { readonly failFast?: boolean } = {},
-): Redis {
-  const redis = new Redis(url, {
-    maxRetriesPerRequest: failFast ? 0 : null,
-    connectTimeout: BOUNDS.redisCommandTimeoutMs * 2,
-    retryStrategy: (times) => (failFast ? null : Math.min(times * 100, BOUNDS.redisReconnectMaxMs)),
-  })
-  redis.on('error', (error) => log.warn('queue connection', {}, error))
-  return redis
-}
-
-/** @throws OperatorError when Redis may evict keys, since an evicted key is a lost job. */
-export async function assertNothingEvicted(redis: Redis): Promise<void> {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.info('memory'))?.[1]
-  if (policy !== 'noeviction')
-    throw new OperatorError(
-      `Redis may evict jobs (maxmemory-policy is ${policy ?? 'unknown'}): set "maxmemory-policy ` +
-        'noeviction" and start again.',
-    )
+): PrimaryConnection {
+  return openPrimary(url, { name: 'queues', log, whileAway: failFast ? 'end' : 'wait' })
 }
 
 export type JobQueue = Queue<JobPayload>

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
-import { Redis } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { openPrimary } from '#core/redis/primary.ts'
 
-/** Keys of all queues share one hash tag, so that the queue scripts also run on a Redis Cluster. */
+/** All keys of the queues begin with it. */
 export const QUEUE_PREFIX = '{jobs}'
 export const LEDGER_QUEUE = 'ledger'
 /** The only content of a job: the id of a row in Postgres. */
@@ -82,26 +82,19 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
  * Opens the connection to the queue. It fails at once while Redis is unavailable, and after a second if Redis hangs.
  */
 function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
-  const redis = new Redis(redisUrl, {
-    maxRetriesPerRequest: 0,
-    enableOfflineQueue: false,
-    connectTimeout: BOUNDS.redisCommandTimeoutMs,
-    socketTimeout: BOUNDS.redisCommandTimeoutMs * 2,
-    retryStrategy: (times) => Math.min(times * 100, BOUNDS.redisReconnectMaxMs),
-  })
+  const primary = openPrimary(redisUrl, { name: 'ledger queue', log, whileAway: 'fail' })
   const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
-    connection: redis,
+    connection: primary.redis,
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
     skipMetasUpdate: true,
     defaultJobOptions: LEDGER_JOB_OPTIONS,
   })
-  const away = (error: Error): void => log.debug('ledger queue connection', { reason: error.message })
-  redis.on('error', away)
+  const away = (error: Error): void => log.debug('ledger queue', { reason: error.message })
   queue.on('error', away)
   return {
     async add(ids) {
-      if (redis.status !== 'ready') throw new Error(`the connection is ${redis.status}`)
+      if (primary.runId() === undefined) throw new Error(primary.fault())
       const added = queue.addBulk(ids.map((id) => ({ name: 'append', data: { id }, opts: { jobId: id } })))
       const inTime = new AbortController()
       const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() =>
@@ -111,7 +104,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
     },
     async close() {
       await queue.close().catch(away)
-      redis.disconnect()
+      primary.close()
     },
   }
 }

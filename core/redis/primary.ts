@@ -81,6 +81,7 @@ export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnec
     redis,
     close() {
       stop()
+      usability.closing()
       locator.close()
       redis.disconnect()
     },

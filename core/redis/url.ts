@@ -34,7 +34,7 @@ const PRIMARY_NAME = /^[a-z0-9._-]+$/i
 const SENTINEL_PARAMETERS = ['sentinel_username', 'sentinel_password']
 const REDIS_PORT = 6_379
 const SENTINEL_PORT = 26_379
-const PORT_MAX = 65_535
+const HIGHEST_PORT = 65_535
 
 /** @returns undefined for a text that is not a valid REDIS_URL. */
 function parse(text: string): RedisTarget | undefined {
@@ -76,7 +76,7 @@ function parseSentinel({ hosts, path, query }: Rest, login: Login, tls: boolean)
 function parseAddress(text: string, defaultPort: number): RedisAddress | undefined {
   const [matched, host = '', portText] = ADDRESS.exec(text) ?? []
   const port = portText === undefined ? defaultPort : Number(portText)
-  if (matched === undefined || port < 1 || port > PORT_MAX) return undefined
+  if (matched === undefined || port < 1 || port > HIGHEST_PORT) return undefined
   return { host: host.replace(/^\[|\]$/g, ''), port }
 }
 

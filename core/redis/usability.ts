@@ -34,6 +34,8 @@ export interface UsabilityEvents {
   closed(): void
   /** There will be no further attempt. */
   ended(): void
+  /** The connection is no longer needed: its end is not reported. */
+  closing(): void
 }
 
 export function createUsability(name: string, log: Log): Usability & UsabilityEvents {
@@ -86,6 +88,7 @@ export function createUsability(name: string, log: Log): Usability & UsabilityEv
       first.resolve()
       usable.reject(new OperatorError(lastRefusal?.message ?? NO_ANSWER, { cause: fault.text() }))
     },
+    closing: fault.mute,
   }
 }
 
@@ -96,22 +99,28 @@ interface Fault {
   /** Logs only a cause that is new: an attempt is made several times a second. */
   set(text: string, cause: Error): void
   clear(): void
+  /** Nothing is logged any more. */
+  mute(): void
 }
 
 function createFault(name: string, log: Log): Fault {
   let current: string | undefined = 'Redis is not connected yet'
   let logged = ''
+  let muted = false
   return {
     text: () => current,
     set(text, cause) {
       current = text
       const described = describeCause(cause)
-      if (described !== logged) log.warn('redis connection', { connection: name }, cause)
+      if (described !== logged && !muted) log.warn('redis connection', { connection: name }, cause)
       logged = described
     },
     clear() {
       current = undefined
       logged = ''
+    },
+    mute() {
+      muted = true
     },
   }
 }

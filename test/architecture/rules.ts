@@ -23,6 +23,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 const ENVIRONMENT =
   /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"]node:process['"]/
+/** Not a type import. */
+const REDIS_CLIENT = /\bimport\s+(?!type\b)[^;'"]*\bfrom\s*['"]ioredis['"]|import\(['"]ioredis['"]\)/
+/** The server that the demo and the tests start is asked whether it runs. */
+const MAY_CONNECT_TO_REDIS = /^(?:core\/redis\/|test\/|jobs\/cli\/local\/redis\.ts$)/
 const SQL_STATEMENT = anyOf([
   /select\s[^'"`]*\bfrom\b/,
   /select\s+pg_/,
@@ -50,7 +54,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
   anyOf([
     /^gateway\//,
     /^search-node\/(?:threads\/|[^/]+\.ts$)/,
-    /^core\/(?:rpc|limits|queues|db|reranking)\//,
+    /^core\/(?:rpc|redis|limits|queues|db|reranking)\//,
     /^core\/embedding\/[^/]+\.ts$/,
     /^jobs\/[^/]+\.ts$/,
   ]),
@@ -115,6 +119,18 @@ export const RULES: readonly Rule[] = [
       { path: 'jobs/ledger/append.ts', text: "await pool.query('select request_id from reservations')" },
       { path: 'core/limits/epochs.ts', text: "const NEXT = 'UPDATE limit_epochs SET epoch = epoch + 1'" },
       { path: 'gateway/access-cache.ts', text: "client.query('listen access_changed')" },
+    ],
+  },
+  {
+    guarantee: 'only core/redis connects to Redis, so every connection checks that its server is the primary',
+    breaches: (file) =>
+      REDIS_CLIENT.test(file.text) && !MAY_CONNECT_TO_REDIS.test(file.path)
+        ? [`${file.path} imports the client of Redis: open the connection with openPrimary of core/redis/primary.ts`]
+        : [],
+    bad: [
+      { path: 'core/limits/limiter.ts', text: "import { Redis } from 'ioredis'\nimport type { Log } from './log.ts'" },
+      { path: 'jobs/queues.ts', text: "import Client, {\n  type RedisOptions,\n} from 'ioredis'" },
+      { path: 'gateway/main.ts', text: "const { Redis } = await import('ioredis')" },
     ],
   },
   {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Redis } from 'ioredis'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
@@ -14,6 +13,7 @@ import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
 import { startJobsHarness, silent, smallSource } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import type { PrimaryConnection } from '#core/redis/primary.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
@@ -25,7 +25,7 @@ const plaintext = {
 } as const
 let harness: JobsHarness
 let testRedis: TestRedis
-let redis: Redis
+let queueRedis: PrimaryConnection
 let builds: JobQueue
 let knowledgeBaseId: string
 let importId: string
@@ -34,8 +34,8 @@ const running: Jobs[] = []
 beforeAll(async () => {
   harness = await startJobsHarness()
   testRedis = await openTestRedis()
-  redis = openQueueRedis(testRedis.url, silent)
-  builds = openQueue('build', redis, silent)
+  queueRedis = openQueueRedis(testRedis.url, silent)
+  builds = openQueue('build', queueRedis.redis, silent)
   knowledgeBaseId = await harness.createKnowledgeBase()
   importId = await harness.importFolder(knowledgeBaseId, smallSource)
 })
@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 afterAll(async () => {
   await builds.close()
-  redis.disconnect()
+  queueRedis.close()
   await testRedis.release()
   await harness.stop()
 })
@@ -52,7 +52,7 @@ afterAll(async () => {
 async function start(searchNode = harness.searchNode): Promise<Jobs> {
   const jobs = await startJobs({
     database: harness.service,
-    redis,
+    redis: queueRedis.redis,
     store: harness.store,
     nodes: openSearchNodeClients([searchNode], plaintext),
     settle: async () => 'not-open',
@@ -151,7 +151,7 @@ describe('the job worker', () => {
   test('appends an entry for every reservation that a gateway says is settled', async () => {
     const ids = await insertReservations(harness.owner, 500)
     const queue = openLedgerQueue(testRedis.url, silent)
-    const jobs = openQueue('ledger', redis, silent)
+    const jobs = openQueue('ledger', queueRedis.redis, silent)
     await until('the ledger queue is connected', async () => {
       queue.settled(ids[0] ?? '')
       return (await jobs.getJob(ids[0] ?? '')) !== undefined

@@ -142,8 +142,7 @@ test('a job worker refuses a Redis that may evict its jobs', async () => {
     })
     expect(ended).toEqual({
       code: 1,
-      output:
-        'Redis may evict jobs (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction" and start again.\n',
+      output: 'Redis may evict keys (maxmemory-policy is allkeys-lru): set "maxmemory-policy noeviction".\n',
     })
   } finally {
     client.disconnect()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
-import { assertNothingEvicted, openQueue, openQueueRedis } from '#jobs/queues.ts'
+import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { Redis } from 'ioredis'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
@@ -34,7 +34,7 @@ describe('the ledger queue', () => {
   test('drops ids with a warning while Redis is away, never throws, and works again once Redis is back', async () => {
     const { log, lines } = recordedLog()
     const connection = openQueueRedis(redis.url, createLog('test', 'silent'))
-    const jobs = openQueue('ledger', connection, log)
+    const jobs = openQueue('ledger', connection.redis, log)
     const queue = openLedgerQueue(redis.url, log)
     let sent = 0
     const arrives = async (): Promise<boolean> => {
@@ -47,11 +47,11 @@ describe('the ledger queue', () => {
     for (let n = 0; n < BOUNDS.ledgerWaitingMax * 2; n++) queue.settled(`away-${n}`)
     await until('the loss is told', () => lines.some((line) => line.includes('ledger jobs dropped')))
     await redis.restart()
-    await connection.flushdb()
+    await connection.redis.flushdb()
     await until('a job arrives again', arrives)
     await queue.close()
     await jobs.close()
-    connection.disconnect()
+    connection.close()
     expect(lines.join('')).not.toContain('away-')
   })
 
@@ -74,9 +74,15 @@ describe('the ledger queue', () => {
 
 test('a Redis that may evict jobs is refused in one sentence', async () => {
   const connection = new Redis(redis.url)
-  await expect(assertNothingEvicted(connection)).resolves.toBeUndefined()
-  await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  await expect(assertNothingEvicted(connection)).rejects.toThrow('maxmemory-policy is allkeys-lru')
-  await connection.config('SET', 'maxmemory-policy', 'noeviction')
-  connection.disconnect()
+  const silent = createLog('test', 'silent')
+  try {
+    await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    const queues = openQueueRedis(redis.url, silent)
+    await expect(queues.usable()).rejects.toThrow('maxmemory-policy is allkeys-lru')
+    await connection.config('SET', 'maxmemory-policy', 'noeviction')
+    await until('it is used', () => queues.runId() !== undefined)
+    queues.close()
+  } finally {
+    connection.disconnect()
+  }
 })

@@ -68,12 +68,12 @@ export async function jobIn(
   id: string,
 ): Promise<{ readonly id: string } | undefined> {
   const connection = openQueueRedis(harness.redis.url, quiet)
-  const queue = openQueue(name, connection, quiet)
+  const queue = openQueue(name, connection.redis, quiet)
   try {
     return (await queue.getJob(id))?.data
   } finally {
     await queue.close()
-    connection.disconnect()
+    connection.close()
   }
 }
 

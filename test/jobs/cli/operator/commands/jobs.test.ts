@@ -27,9 +27,9 @@ afterAll(async () => {
 
 test('a failed job is listed with its reason and runs again when asked', async () => {
   const connection = openQueueRedis(redis.url, quiet)
-  const queue = openQueue('maintenance', connection, quiet)
+  const queue = openQueue('maintenance', connection.redis, quiet)
   const failing = new Worker('maintenance', () => Promise.reject(new Error('the disk is full')), {
-    connection,
+    connection: connection.redis,
     prefix: QUEUE_PREFIX,
   })
   try {
@@ -53,6 +53,6 @@ test('a failed job is listed with its reason and runs again when asked', async (
   } finally {
     await failing.close()
     await queue.close()
-    connection.disconnect()
+    connection.close()
   }
 })
