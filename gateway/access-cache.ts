@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { DigestSet } from '#core/credentials/digest-set.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { listenForAccessChanges, readAccess, readValidDigests } from '#core/db/access.ts'
 import type { Access } from '#core/db/access.ts'
@@ -33,7 +34,7 @@ export function openAccessCache(deps: {
   const { database, log } = deps
   const entries = new Map<string, Entry>()
   const listeners: (() => void)[] = []
-  let known: { readonly readBeganMs: number; readonly digests: Promise<ReadonlySet<string>> } | undefined
+  let known: { readonly readBeganMs: number; readonly digests: Promise<DigestSet> } | undefined
 
   function forgetEverything(): void {
     entries.clear()
@@ -65,7 +66,7 @@ export function openAccessCache(deps: {
         reading.catch(() => (known = undefined))
       }
       const valid = await known.digests
-      return digests.some((digest) => valid.has(digest.toString('base64')))
+      return digests.some((digest) => valid.has(digest))
     },
     onChange: (listener) => void listeners.push(listener),
     close: () => listening.close(),

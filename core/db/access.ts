@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { createDigestSet } from '#core/credentials/digest-set.ts'
+import type { DigestSet } from '#core/credentials/digest-set.ts'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
@@ -88,10 +90,13 @@ const READ_ACCESS = `
 
 /**
  * Keys that may still be valid. They are read at most every few seconds, and only while an address sends too many
- * invalid keys.
+ * invalid keys. One value holds all digests, because a row for each would block the event loop.
  */
 const VALID_DIGESTS = `
-  select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2`
+  select coalesce(string_agg(digest, ''::bytea order by digest), ''::bytea) as digests from (
+    select digest from api_keys where environment = $1 and revoked_at is null and expires_at > now() limit $2
+  ) as valid`
+const validDigestsSchema = z.tuple([z.object({ digests: z.instanceof(Buffer) })])
 
 /** The triggers of the access tables notify on this channel; it carries no payload. */
 const LISTEN = 'listen access_changed'
@@ -107,11 +112,8 @@ export async function readAccess(database: Queryable, digests: readonly Buffer[]
   return rows.length === 0 ? undefined : accessSchema.parse(rows[0])
 }
 
-export async function readValidDigests(
-  database: Queryable,
-  environment: string,
-  limit: number,
-): Promise<ReadonlySet<string>> {
-  const { rows } = await database.query<{ digest: Buffer }>(VALID_DIGESTS, [environment, limit])
-  return new Set(rows.map((row) => row.digest.toString('base64')))
+export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<DigestSet> {
+  const { rows } = await database.query(VALID_DIGESTS, [environment, limit])
+  const [{ digests }] = validDigestsSchema.parse(rows)
+  return createDigestSet(digests)
 }
