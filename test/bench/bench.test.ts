@@ -42,6 +42,7 @@ const resultSchema = z.object({
     charged: z.number(),
     entries: z.number(),
   }),
+  refusals: z.array(z.object({ stage: z.string(), status: z.number(), requests: z.number(), own_p50_ms: z.number() })),
   thresholds: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
 
@@ -115,6 +116,18 @@ test('changes to another version under load without a failed request', () => {
   expect(result.swap.answered).toBeGreaterThan(0)
 })
 
+test('sends the dearest requests that each stage refuses, and charges none of them', () => {
+  const stages = new Set(['none', 'authenticate', 'parse', 'entitle', 'narrow', 'admit'])
+  expect(new Set(result.refusals.map(({ stage }) => stage))).toEqual(stages)
+  for (const { status, requests, own_p50_ms } of result.refusals) {
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(requests).toBeGreaterThan(0)
+    expect(own_p50_ms).toBeGreaterThan(0)
+  }
+  const limits = result.thresholds.filter(({ name }) => name.startsWith('own time of a refusal'))
+  expect(new Set(limits.map(({ name }) => name.split(' ').at(-1)))).toEqual(stages)
+})
+
 test('ends with one charged ledger entry for every reply, on durable commits', () => {
   const { ledger, durability } = result
   expect(isSettled(ledger)).toBe(true)
@@ -128,10 +141,11 @@ test('ends with one charged ledger entry for every reply, on durable commits', (
 })
 
 test('prints the table and names each threshold that is missed; the exit code says whether one was', () => {
-  for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory'])
+  for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory', 'refused by'])
     expect(output).toContain(head)
   const missed = result.thresholds.filter((threshold) => !threshold.met)
   expect(code).toBe(missed.length === 0 ? 0 : 1)
   for (const threshold of missed) expect(output).toContain(`${threshold.name} (${threshold.measured}`)
-  expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('<svg')
+  const page = readFileSync(join(folder, 'page.html'), 'utf8')
+  for (const part of ['<svg', 'Requests that are refused']) expect(page).toContain(part)
 })

@@ -1,21 +1,31 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { z } from 'zod'
 
-/** Fields of the gateway's log about its requests. */
-export interface GatewayTimes {
+/** What the gateway's log says about one request. */
+export interface LoggedRequest {
   /** Total less the time awaiting caller, Redis, Postgres, provider and search. */
-  readonly ownMs: readonly number[]
-  readonly totalMs: readonly number[]
+  readonly own_ms: number
+  readonly total_ms: number
+  readonly status: number
+  /** The stages that it went through, with spaces between them. */
+  readonly stages: string
 }
 
-const lineSchema = z.object({ event: z.literal('request'), own_ms: z.number(), total_ms: z.number() })
+const lineSchema = z.object({
+  event: z.literal('request'),
+  own_ms: z.number(),
+  total_ms: z.number(),
+  status: z.number(),
+  stages: z.string(),
+})
 
 /** The size of the log now: where the next lines will begin. */
 export function logEnd(file: string): number {
   return statSync(file).size
 }
 
-export function readGatewayTimes(file: string, from: number, to: number): GatewayTimes {
+/** Requests between two ends of the log, in order. */
+export function readRequests(file: string, from: number, to: number): readonly LoggedRequest[] {
   const bytes = Buffer.alloc(to - from)
   const log = openSync(file, 'r')
   try {
@@ -23,12 +33,11 @@ export function readGatewayTimes(file: string, from: number, to: number): Gatewa
   } finally {
     closeSync(log)
   }
-  const lines = bytes
+  return bytes
     .toString('utf8')
     .split('\n')
     .filter((line) => line.includes('"event":"request"'))
     .map((line) => lineSchema.parse(JSON.parse(line)))
-  return { ownMs: lines.map((line) => line.own_ms), totalMs: lines.map((line) => line.total_ms) }
 }
 
 /**

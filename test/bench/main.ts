@@ -10,6 +10,7 @@ import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { renderLance } from './lance.ts'
 import { renderPage } from './page.ts'
+import { renderRefusals } from './refusals.ts'
 import type { BenchResult } from './result.ts'
 import { benchOf } from './run.ts'
 import { growth, renderGrowth, renderInside } from './scale.ts'
@@ -19,6 +20,7 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(renderTable(result.cells, result.found))
   steps.print(renderShares(result.cells))
   steps.print(renderInside(result))
+  steps.print(renderRefusals(result.refusals))
   if (result.lance !== null) steps.print(renderLance(result.lance))
   steps.print(renderGrowth(growth([result])))
   steps.print(

@@ -2,7 +2,7 @@ import { cpuBetween, cpuTimes, CPU_PARTS } from './cpu.ts'
 import type { CpuTimes } from './cpu.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
-import { logEnd, meanWaits, readGatewayTimes, readWaits } from './gateway-log.ts'
+import { logEnd, meanWaits, readRequests, readWaits } from './gateway-log.ts'
 import type { Installation } from './installation.ts'
 import { untilSettled } from './ledger.ts'
 import { drive, during, percentile } from './load.ts'
@@ -125,7 +125,7 @@ async function observed({ gateway, owner }: Installation, slice: () => Promise<v
   const cpu = cpuBetween(cpuBefore, cpuTimes())
   const waitsAfter = await readWaits(gateway.internalUrl)
   return {
-    ownMs: readGatewayTimes(gateway.logFile, logFrom, logTo).ownMs,
+    ownMs: readRequests(gateway.logFile, logFrom, logTo).map(({ own_ms }) => own_ms),
     meanMs: meanWaits(waitsBefore, waitsAfter),
     settledMs,
     cpu,

@@ -110,27 +110,36 @@ export async function publishArtifact(
   })
 }
 
-/** One client entitled to everything. @returns its key. */
-export async function admitCaller({ operator, settings }: Installation): Promise<string> {
+/** What a caller is given beyond a key: unlimited, and entitled to everything, unless said otherwise. */
+export interface CallerTraits {
+  readonly name: string
+  readonly limits?: Partial<typeof LIMITS> & { readonly max_query_characters?: number }
+  readonly languages?: readonly string[]
+}
+
+/** One client with an organization and a plan of its own. @returns its key. */
+export async function admitCaller(
+  { operator, settings }: Installation,
+  { name, limits = {}, languages = FACETS.languages }: CallerTraits = { name: NAME },
+): Promise<string> {
   await createOrganization(operator, {
-    name: NAME,
+    name,
     serviceSecrets: parseServiceSecrets(settings.secrets.SERVICE_SECRET),
   })
-  await createClient(operator, { organization: NAME, name: NAME })
-  await createPlan(operator, { name: NAME, limits: LIMITS })
-  const { languages, jurisdictions } = FACETS
+  await createClient(operator, { organization: name, name })
+  await createPlan(operator, { name, limits: { ...LIMITS, ...limits } })
   await grantEntitlement(operator, {
-    client: NAME,
+    client: name,
     environment: settings.keyEnvironment,
     knowledgeBase: KNOWLEDGE_BASE,
-    plan: NAME,
+    plan: name,
     languages,
-    jurisdictions,
+    jurisdictions: FACETS.jurisdictions,
     subjects: null,
   })
   return (
     await issueKeyFor(operator, {
-      client: NAME,
+      client: name,
       environment: settings.keyEnvironment,
       peppers: parsePeppers(settings.secrets.KEY_PEPPERS),
     })

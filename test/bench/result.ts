@@ -5,6 +5,7 @@ import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'
 import type { Cell } from './measure.ts'
 import type { SwapResult } from './node.ts'
+import type { RefusalResult } from './refusals.ts'
 
 /** Everything that was measured at one size, as `--json` writes it. */
 export interface BenchResult {
@@ -35,5 +36,7 @@ export interface BenchResult {
   /** After the last cell. */
   readonly settled_after_ms: number
   readonly lance: LanceResult | null
+  /** Requests that are refused at no cost to their caller. */
+  readonly refusals: readonly RefusalResult[]
   readonly thresholds: readonly Threshold[]
 }

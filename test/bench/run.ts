@@ -25,6 +25,7 @@ import { admitCaller, createBase, publishArtifact } from './publish.ts'
 import type { BenchResult } from './result.ts'
 import { openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
 import type { RawSearch, MeasuredPath } from './paths.ts'
+import { judgeRefusals, measureRefusals, refusalRounds } from './refusals.ts'
 import { judgeScale } from './scale.ts'
 import { renderCell } from './table.ts'
 import { compared, inventTasks } from './tasks.ts'
@@ -75,7 +76,8 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   )
   const base = await createBase(installation)
   await steps.run('activation', () => publishArtifact(installation, base, artifact))
-  const full = openFull(installation.gateway.baseUrl, await admitCaller(installation))
+  const key = await admitCaller(installation)
+  const full = openFull(installation.gateway.baseUrl, key)
   const raw = await openRawSearch(artifact)
   steps.onStop(() => raw.close())
   const paths = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
@@ -107,6 +109,9 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   )
   const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
   const settled = await untilSettled(installation.owner)
+  const refusals = await steps.run('refusals', () =>
+    measureRefusals({ installation, key, question: tasks.queries[0]?.text ?? '', rounds: refusalRounds(seconds) }),
+  )
   const result = {
     at: new Date().toISOString(),
     passages,
@@ -131,10 +136,12 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     ledger: settled.state,
     settled_after_ms: settled.ms,
     lance,
+    refusals,
   }
   const thresholds = [
     ...judgeCells(cells, found, settled.state, full.delivered()),
     ...judgeScale(result),
+    ...judgeRefusals(refusals),
     ...(lance === null ? [] : judgeLance(lance)),
   ]
   return { ...result, thresholds }
