@@ -37,8 +37,9 @@ export function startReadiness({ database, limiter, searchTier, lifecycle, log }
         return undefined
       },
       redis: async () => {
-        await limiter.ping()
-        return limiter.runId() === undefined ? 'it is not usable for limit counters' : undefined
+        const fault = limiter.fault()
+        if (fault === undefined) await limiter.ping()
+        return fault
       },
       search: async () =>
         (await searchTier.isReachable(BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',

@@ -277,6 +277,8 @@ test('a Redis that may evict counters decides no limit, until it may not any mor
     expect([said[0]?.includes('set \\"maxmemory-policy noeviction\\"'), limiter.runId()]).toEqual([true, undefined])
     await policy('noeviction')
     await until('it is taken', 5_000, async () => limiter.runId() !== undefined)
+    const caller = await service.createCaller()
+    await until('the gateway takes it too', 20_000, async () => (await caller.ask()).status === 200)
   } finally {
     await policy('noeviction')
     limiter.close()

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,65 +9,17 @@ import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 import { signingKeys } from '#test/support/artifact.ts'
+import { makeCertificates } from '#test/support/certificates.ts'
 import { freePort, nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
 import type { NodeProcess } from '#test/support/search-node/node-process.ts'
 
 const { publicKeyDer } = signingKeys()
-const OPENSSL = 'openssl'
 let folder: string
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'search-transport-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
-function openssl(...parameters: string[]): void {
-  try {
-    execFileSync(OPENSSL, parameters, { cwd: folder, stdio: 'pipe' })
-  } catch (error) {
-    throw new Error('This test makes certificates with the openssl command: install it and put it on the PATH.', {
-      cause: error,
-    })
-  }
-}
-
-/** A certificate authority and, signed by it, a certificate that is good for 127.0.0.1. */
-function makeCertificates(name: string): { ca: string; cert: string; key: string } {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  openssl(
-    'req',
-    '-x509',
-    ...key,
-    '-keyout',
-    `${name}-ca.key`,
-    '-out',
-    `${name}-ca.pem`,
-    '-subj',
-    `/CN=${name} authority`,
-    '-days',
-    '2',
-  )
-  openssl(
-    'req',
-    '-x509',
-    ...key,
-    '-keyout',
-    `${name}.key`,
-    '-out',
-    `${name}.pem`,
-    '-subj',
-    `/CN=${name}`,
-    '-days',
-    '2',
-    '-addext',
-    'subjectAltName=IP:127.0.0.1',
-    '-CA',
-    `${name}-ca.pem`,
-    '-CAkey',
-    `${name}-ca.key`,
-  )
-  return { ca: join(folder, `${name}-ca.pem`), cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
-}
 
 const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({
   SEARCH_TLS_CA: ca,
@@ -150,7 +101,7 @@ test(
   'with mutual TLS a client of the same authority is served; one without a certificate, of another ' +
     'authority or in plaintext is not',
   async () => {
-    const [ours, theirs] = [makeCertificates('ours'), makeCertificates('theirs')]
+    const [ours, theirs] = [makeCertificates(folder, 'ours'), makeCertificates(folder, 'theirs')]
     const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(ours)))
     expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
     const refused = [

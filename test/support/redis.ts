@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
+import { freePort, startSupervised, untilReady } from '#jobs/cli/local/supervised-process.ts'
 import type { RunServers } from './setup.ts'
 import { until } from './until.ts'
 
@@ -71,11 +72,81 @@ export async function startOwnRedis(settings: Readonly<Record<string, string>> =
   }
 }
 
+/** Settings of a server that replicas attach to: they need not wait for each other. */
+export const PRIMARY_SETTINGS = { 'repl-diskless-sync-delay': '0' } as const
+
 /** A replica of the given server; it has caught up with it. */
-export async function startReplica(primary: LocalRedis): Promise<LocalRedis> {
-  const replica = await startOwnRedis({ replicaof: `127.0.0.1 ${primary.port}` })
+export async function startReplica(
+  primary: LocalRedis,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<LocalRedis> {
+  const replica = await startOwnRedis({ ...PRIMARY_SETTINGS, ...settings, replicaof: `127.0.0.1 ${primary.port}` })
   await until('the replica has caught up', 20_000, () =>
     withRedis(replica.url, async (client) => (await client.info('replication')).includes('master_link_status:up')),
   )
   return replica
+}
+
+export interface TestSentinel {
+  readonly port: number
+  /** REDIS_URL of a logical database of the primary that the Sentinel watches. */
+  urlOf(database: number): string
+  stop(): Promise<void>
+}
+
+const SENTINEL_START_MS = 20_000
+const SENTINEL_STOP_MS = 10_000
+
+/**
+ * A Sentinel that decides alone and after half a second, on a free port of loopback.
+ * @param user a user of the Sentinel, as `name:password`. Nobody may use it without a login then.
+ */
+export async function startSentinel(
+  primary: Pick<LocalRedis, 'program' | 'port'>,
+  user?: string,
+): Promise<TestSentinel> {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-sentinel-'))
+  const [port, name, file, logFile] = [await freePort(), 'limits', join(folder, 'sentinel.conf'), join(folder, 'log')]
+  const settings = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `dir ${folder}`,
+    `sentinel monitor NAME 127.0.0.1 ${primary.port} 1`,
+    'sentinel down-after-milliseconds NAME 500',
+    'sentinel failover-timeout NAME 5000',
+    ...(user === undefined ? [] : ['user default off', `user ${user.replace(':', ' on >')} +@all`]),
+  ]
+  writeFileSync(file, `${settings.join('\n').replaceAll('NAME', name)}\n`)
+  const process = startSupervised({
+    name: 'Sentinel',
+    command: [primary.program, file, '--sentinel'],
+    environment: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+    folder,
+    logFile,
+    stopSignal: 'TERM',
+  })
+  const stop = async (): Promise<void> => {
+    await process.stop(SENTINEL_STOP_MS)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const login = user === undefined ? '' : `${user}@`
+    await untilReady('Sentinel', process, SENTINEL_START_MS, logFile, () =>
+      withRedis(`redis://${login}127.0.0.1:${port}`, async (client) => (await client.ping()) === 'PONG'),
+    )
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { port, urlOf: (database) => `redis-sentinel://127.0.0.1:${port}/${name}/${database}`, stop }
+}
+
+/** Resolves once the Sentinel knows a replica that it can promote. */
+export async function replicaKnown(sentinel: TestSentinel): Promise<void> {
+  await until('the Sentinel knows the replica', 30_000, () =>
+    withRedis(`redis://127.0.0.1:${sentinel.port}`, async (client) => {
+      const replicas = await client.call('SENTINEL', 'REPLICAS', 'limits')
+      return Array.isArray(replicas) && replicas.length > 0 && !JSON.stringify(replicas).includes('disconnected')
+    }),
+  )
 }
