@@ -79,7 +79,6 @@ async function launchRedis(
   const settings = {
     bind: '127.0.0.1',
     port: String(port),
-    dir: folder,
     databases: '64',
     appendonly: 'yes',
     appendfsync: 'everysec',
@@ -89,6 +88,8 @@ async function launchRedis(
     ...options.settings,
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')])
+  // The folder is one argument, with the spaces that it may hold.
+  flags.push('--dir', folder)
   const server = startSupervised({
     name: 'Redis',
     command: [program, ...flags],
