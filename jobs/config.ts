@@ -51,7 +51,7 @@ export const OPERATOR_VARIABLES = {
   },
 } as const satisfies Record<string, Variable<unknown>>
 
-/** `operator migrate`: the URL of a role that owns the schema. */
+/** `operator migrate`: the URL of a role that has `evidence_migration`. */
 export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as const satisfies Record<
   string,
   Variable<unknown>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-/** A recorded action. The roles of services and operator may append and read; only the owner may change or delete. */
+/** A recorded action. Jobs and operator append, the operator reads; only the schema's owner may change or delete. */
 export interface AuditEntry {
   readonly actor: string
   /** `noun.verb`, e.g. `key.revoke`. */

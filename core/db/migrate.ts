@@ -12,6 +12,11 @@ import type { RecordedMigration } from './schema.ts'
 
 /** Release 0.1.0 takes the same lock, so two releases never migrate one database at once. */
 const LOCK = 'select pg_advisory_lock(7142918221)'
+/**
+ * SQLSTATE of an object that does not exist. Roles belong to the whole cluster: the migration of another database may
+ * drop the role of an earlier release at the moment when this one grants to it.
+ */
+const UNDEFINED_OBJECT = '42704'
 /** SQLSTATE of a lock that was not granted within `lock_timeout`. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
@@ -53,7 +58,7 @@ export interface MigrateOptions {
 /**
  * Applies the missing migrations in order, each in one transaction. A lock allows several processes to start at once.
  * A database that release 0.1.0 migrated is adopted: its migrations are recorded, not run again.
- * @param url of a role that owns the schema.
+ * @param url of a role that has `evidence_migration`, or that owns the schema of release 0.1.0.
  * @throws OperatorError when the record contradicts the files, this release does not run on the schema, or a lock is
  *   not granted in time.
  */
@@ -69,7 +74,7 @@ export async function migrate(
     await lockOrRefuse(client, options.processLockTimeoutMs ?? BOUNDS.migrationProcessLockTimeoutMs)
     await setLockTimeout(client, options.tableLockTimeoutMs ?? BOUNDS.migrationTableLockTimeoutMs)
     return await applyMissing(client, folder, files).catch((error: unknown) => {
-      throw isLockTimeout(error) ? tableInUse() : error
+      throw hasState(error, LOCK_NOT_AVAILABLE) ? tableInUse() : error
     })
   } finally {
     await client.end()
@@ -79,7 +84,7 @@ export async function migrate(
 async function lockOrRefuse(client: pg.Client, timeoutMs: number): Promise<void> {
   await setLockTimeout(client, timeoutMs)
   await client.query(LOCK).catch((error: unknown) => {
-    throw isLockTimeout(error) ? alreadyRunning() : error
+    throw hasState(error, LOCK_NOT_AVAILABLE) ? alreadyRunning() : error
   })
 }
 
@@ -92,10 +97,23 @@ async function applyMissing(
   folder: string,
   files: readonly MigrationFile[],
 ): Promise<{ readonly applied: readonly string[] }> {
-  assertFilesMatch(await recordedMigrations(client), files)
+  const before = await recordedMigrations(client)
+  assertFilesMatch(before, files)
   await createRecordIfAbsent(client, files)
-  const applied = await runner(toolOptions(client, folder, files))
-  return { applied: applied.map(({ name }) => `${name}.sql`) }
+  const missing = files.filter(({ name }) => !before.some((recorded) => recorded.name === name))
+  await runRepeatedly(client, toolOptions(client, folder, files), BOUNDS.migrationAttemptsMax)
+  return { applied: missing.map(({ name }) => name) }
+}
+
+/** Migrations that were applied stay applied, so another run goes on from the one that failed. */
+async function runRepeatedly(client: pg.Client, tool: RunnerOption, attempts: number): Promise<void> {
+  try {
+    await runner(tool)
+  } catch (error) {
+    if (attempts <= 1 || !hasState(error, UNDEFINED_OBJECT)) throw error
+    await client.query('rollback')
+    await runRepeatedly(client, tool, attempts - 1)
+  }
 }
 
 /** Migrations that release 0.1.0 applied get the digests of the files that this release has. */
@@ -162,8 +180,8 @@ function recordSql({ number, name, sha256, oldestRelease }: MigrationFile): stri
   return `insert into schema_migrations (number, name, sha256, oldest_release) values (${number}, ${values.join(', ')})`
 }
 
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === LOCK_NOT_AVAILABLE
+function hasState(error: unknown, state: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === state
 }
 
 function alreadyRunning(): OperatorError {

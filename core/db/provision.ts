@@ -28,41 +28,88 @@ export async function dropDatabase(adminUrl: string, name: string): Promise<void
   )
 }
 
+/** URLs of one database, each with the rights of one group role of the schema. */
 export interface LoginUrls {
-  /** Logs in with the rights of `evidence_service`: gateway and jobs. */
-  readonly serviceUrl: string
-  /** Logs in with the rights of `evidence_operator`: the command line. */
+  /** `evidence_gateway`. */
+  readonly gatewayUrl: string
+  /** `evidence_jobs`: the job worker and its build processes. */
+  readonly jobsUrl: string
+  /** `evidence_operator`: the command line. */
   readonly operatorUrl: string
+  /** `evidence_migration`, which owns the schema: `operator migrate`. */
+  readonly migrationUrl: string
 }
 
-/** Group role of the schema whose rights each login role has. */
-const LOGINS = { evidence_app: 'evidence_service', evidence_admin: 'evidence_operator' } as const
+type Group = 'evidence_gateway' | 'evidence_jobs' | 'evidence_operator' | 'evidence_migration'
 
-// An existing role gets the new password; only the first installation creates it.
-const loginSql = (login: string, group: string, password: string): string => `
+const createRoleSql = (role: string, attribute: 'login' | 'nologin'): string => `
 do $$ begin
-  create role ${login} login;
-exception when duplicate_object or unique_violation then null; end $$;
-alter role ${login} login password ${pg.escapeLiteral(password)};
-grant ${group} to ${login};`
+  create role ${role} ${attribute};
+exception when duplicate_object or unique_violation then null; end $$;`
+
+// An existing role gets the new password; only the first installation creates it. Migrations create group roles.
+const loginSql = (group: Group, password: string): string => `
+${createRoleSql(group, 'nologin')}
+${createRoleSql(`${group}_login`, 'login')}
+alter role ${group}_login login ${group === 'evidence_migration' ? 'createrole' : 'nocreaterole'}
+  password ${pg.escapeLiteral(password)};
+grant ${group} to ${group}_login;`
+
+/** Logins of release 0.1.0. One that owns something, or has rights elsewhere, stays. */
+const DROP_EARLIER_LOGINS = `
+do $$ declare
+  name text;
+begin
+  foreach name in array array['evidence_app', 'evidence_admin'] loop
+    begin
+      execute format('drop role if exists %I', name);
+    exception when dependent_objects_still_exist or object_in_use then null;
+    end;
+  end loop;
+end $$;`
+
+/** Release 0.1.0 left database and schema with the role that migrated. */
+const OWN_DATABASE = `
+do $$ declare
+  change text;
+begin
+  execute format('alter database %I owner to evidence_migration', current_database());
+  for change in
+    select format('alter table %s owner to evidence_migration', c.oid::regclass) from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+    union all
+    select format('alter routine %s owner to evidence_migration', p.oid::regprocedure) from pg_proc p
+    where p.pronamespace = 'public'::regnamespace
+  loop
+    execute change;
+  end loop;
+end $$;`
 
 /**
- * Sets new random passwords for the two login roles and returns URLs like `adminUrl` for them. The database must be
- * migrated, because migrations create the group roles. Roles belong to the whole cluster, so earlier URLs stop working.
+ * Creates the group roles and a login role for each, sets new random passwords, and returns URLs like `adminUrl` for
+ * them. The database need not be migrated; its owner becomes `evidence_migration`. Roles belong to the whole cluster,
+ * so earlier URLs stop working.
  */
 export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
-  const urls = { evidence_app: '', evidence_admin: '' }
-  await withClient(adminUrl, async (client) => {
-    for (const login of ['evidence_app', 'evidence_admin'] as const) {
+  return withClient(adminUrl, async (client) => {
+    const urlOf = async (group: Group): Promise<string> => {
       const password = randomBytes(24).toString('hex')
-      await client.query(loginSql(login, LOGINS[login], password))
+      await client.query(loginSql(group, password))
       const url = new URL(adminUrl)
-      url.username = login
+      url.username = `${group}_login`
       url.password = password
-      urls[login] = url.href
+      return url.href
     }
+    const urls = {
+      gatewayUrl: await urlOf('evidence_gateway'),
+      jobsUrl: await urlOf('evidence_jobs'),
+      operatorUrl: await urlOf('evidence_operator'),
+      migrationUrl: await urlOf('evidence_migration'),
+    }
+    await client.query(OWN_DATABASE)
+    await client.query(DROP_EARLIER_LOGINS)
+    return urls
   })
-  return { serviceUrl: urls.evidence_app, operatorUrl: urls.evidence_admin }
 }
 
 /** Whether the server accepts a connection and answers within `timeoutMs`. */

@@ -109,6 +109,8 @@ export const BOUNDS = {
   migrationProcessLockTimeoutMs: 60_000,
   /** Statements of the services queue behind a migration that waits for a table, so it waits less than they may. */
   migrationTableLockTimeoutMs: 1_500,
+  /** Runs while migrations of other databases change the same roles. */
+  migrationAttemptsMax: 5,
   insertRowsMax: 1_000,
   /** Characters of an error that the row of a build or activation keeps. */
   failureMessageCharactersMax: 2_000,

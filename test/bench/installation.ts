@@ -56,14 +56,16 @@ export async function install(options: InstallationOptions, steps: Steps): Promi
   steps.onStop(() => redis.stop())
   const logins = await steps.run('schema', async () => {
     await postgres.createDatabase(DATABASE)
-    await migrate(postgres.adminUrl(DATABASE))
-    return provisionLogins(postgres.adminUrl(DATABASE))
+    const urls = await provisionLogins(postgres.adminUrl(DATABASE))
+    await migrate(urls.migrationUrl)
+    return urls
   })
   const provider = await steps.run('embedding provider', () => startProvider(options, servers))
   steps.watch(provider)
   const settings: StackSettings = {
     folder: resolve(dataDir),
-    serviceUrl: logins.serviceUrl,
+    gatewayDatabaseUrl: logins.gatewayUrl,
+    jobsDatabaseUrl: logins.jobsUrl,
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets: state.secrets,

@@ -183,7 +183,7 @@ describe('Keys: the audit trail', () => {
 
   test.each(['audit', 'ledger'])("the services' role can neither change nor delete rows of %s", async (table) => {
     const { default: pg } = await import('pg')
-    const client = new pg.Client({ connectionString: service.settings.serviceUrl })
+    const client = new pg.Client({ connectionString: service.settings.gatewayDatabaseUrl })
     await client.connect()
     try {
       for (const statement of [

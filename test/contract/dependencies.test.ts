@@ -23,12 +23,12 @@ async function proxyTo(party: Party, host: string, port: string | undefined): Pr
 /** A gateway of this file's own, with its dependencies behind proxies that can lose them. */
 beforeAll(async () => {
   const { settings, searchNodes } = service
-  const { serviceUrl, redisUrl } = settings
-  const postgres = await proxyTo('postgres', new URL(serviceUrl).hostname, new URL(serviceUrl).port)
+  const { gatewayDatabaseUrl, redisUrl } = settings
+  const postgres = await proxyTo('postgres', new URL(gatewayDatabaseUrl).hostname, new URL(gatewayDatabaseUrl).port)
   const redis = await proxyTo('redis', new URL(redisUrl).hostname, new URL(redisUrl).port)
   const search = await proxyTo('search', '127.0.0.1', searchNodes[0]?.address.split(':')[1])
   gateway = await startGateway(
-    { ...settings, serviceUrl: postgres.through(serviceUrl), redisUrl: redis.through(redisUrl) },
+    { ...settings, gatewayDatabaseUrl: postgres.through(gatewayDatabaseUrl), redisUrl: redis.through(redisUrl) },
     [`127.0.0.1:${search.port}`],
     'gateway-dependencies',
   )

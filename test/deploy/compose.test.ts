@@ -19,8 +19,10 @@ const secrets = {
   ...testSecrets(),
   KEY_ENVIRONMENT: 'live',
   POSTGRES_PASSWORD: password(),
-  APP_PASSWORD: password(),
+  GATEWAY_PASSWORD: password(),
+  JOBS_PASSWORD: password(),
   OPERATOR_PASSWORD: password(),
+  MIGRATION_PASSWORD: password(),
 }
 
 function faultsAfter(change: (compose: Compose) => void): readonly string[] {
@@ -100,7 +102,7 @@ describe('the test would notice', () => {
       'a password in a URL in the file',
       (compose) =>
         (service(compose, 'gateway').environment['DATABASE_URL'] =
-          'postgres://evidence_app:secret@postgres:5432/evidence'),
+          'postgres://evidence_gateway_login:secret@postgres:5432/evidence'),
       /gateway holds the secret DATABASE_URL/,
     ],
     [
@@ -170,27 +172,28 @@ describe('the test would notice', () => {
 })
 
 test(
-  'the roles made when Postgres initialises are the ones that the services log in as, with the rights ' +
-    'that the migration grants',
+  'the roles made when Postgres initialises are the ones that the processes log in as; one of them migrates, and ' +
+    'each has the rights that the migration grants',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'evidence-compose-'))
     const postgres = await startPostgres({ folder })
     try {
       const [, statements = ''] =
         /<<'SQL'\n([\s\S]*?)\nSQL\n/.exec(parseCompose(text).configs['logins']?.content ?? '') ?? []
-      await queryAs(
-        postgres.adminUrl('postgres'),
-        statements.replaceAll(":'app'", "'first'").replaceAll(":'operator'", "'second'"),
-      )
       await postgres.createDatabase('evidence')
-      await migrate(postgres.adminUrl('evidence'))
-      const login = (user: string, word: string): string =>
-        `postgres://${user}:${word}@127.0.0.1:${postgres.port}/evidence`
-      await queryAs(login('evidence_app', 'first'), 'select id from reservations')
-      await expect(queryAs(login('evidence_app', 'first'), 'update organizations set active = false')).rejects.toThrow(
-        /permission denied/,
-      )
-      await queryAs(login('evidence_admin', 'second'), 'update organizations set active = false')
+      await queryAs(postgres.adminUrl('evidence'), statements.replaceAll(/:'(\w+)'/g, "'password-of-$1'"))
+      const login = (process: string): string =>
+        `postgres://evidence_${process}_login:password-of-${process}@127.0.0.1:${postgres.port}/evidence`
+      await migrate(login('migration'))
+      await queryAs(login('gateway'), 'select id from reservations')
+      await queryAs(login('jobs'), 'select id from builds')
+      await queryAs(login('operator'), 'update organizations set active = false')
+      for (const [process, statement] of [
+        ['gateway', 'select id from builds'],
+        ['jobs', 'select digest from api_keys'],
+        ['operator', "update reservations set state = 'failed'"],
+      ] as const)
+        await expect(queryAs(login(process), statement)).rejects.toThrow(/permission denied/)
     } finally {
       await postgres.stop()
       rmSync(folder, { recursive: true, force: true })

@@ -20,10 +20,10 @@ let proxy: FaultProxy
 let gateway: LocalGateway
 beforeAll(async () => {
   service = await startTestService({ gateways: 0 })
-  const { serviceUrl } = service.settings
-  proxy = await startFaultProxy({ host: new URL(serviceUrl).hostname, port: Number(new URL(serviceUrl).port) })
+  const url = service.settings.gatewayDatabaseUrl
+  proxy = await startFaultProxy({ host: new URL(url).hostname, port: Number(new URL(url).port) })
   const addresses = service.searchNodes.map(({ address }) => address)
-  gateway = service.add(await startGateway({ ...service.settings, serviceUrl: proxy.through(serviceUrl) }, addresses))
+  gateway = service.add(await startGateway({ ...service.settings, gatewayDatabaseUrl: proxy.through(url) }, addresses))
 }, 60_000)
 afterAll(async () => {
   await service?.stop()

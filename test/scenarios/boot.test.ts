@@ -73,7 +73,6 @@ describe('a database of another schema', () => {
     owner = openDatabase(database.ownerUrl, createLog('test', 'silent'), 1)
     const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
     environment = {
-      DATABASE_URL: database.serviceUrl,
       REDIS_URL: 'redis://127.0.0.1:1',
       SEARCH_NODES: '127.0.0.1:1',
       ARTIFACT_STORE: 'file:///nonexistent',
@@ -90,7 +89,10 @@ describe('a database of another schema', () => {
     await database.drop()
   })
   const bootBoth = (): Promise<readonly Ended[]> =>
-    Promise.all(['gateway/main.ts', 'jobs/main.ts'].map((script) => boot(script, environment)))
+    Promise.all([
+      boot('gateway/main.ts', { ...environment, DATABASE_URL: database.gatewayUrl }),
+      boot('jobs/main.ts', { ...environment, DATABASE_URL: database.jobsUrl }),
+    ])
 
   test('that is newer and does not state that this release runs on it is refused in one sentence', async () => {
     const add = 'insert into schema_migrations (number, name, oldest_release) values (9999, $1, $2)'
@@ -132,7 +134,7 @@ test('a job worker refuses a Redis that may evict its jobs', async () => {
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
     const ended = await boot('jobs/main.ts', {
-      DATABASE_URL: database.serviceUrl,
+      DATABASE_URL: database.jobsUrl,
       REDIS_URL: redis.url,
       SEARCH_NODES: '127.0.0.1:1',
       ARTIFACT_STORE: 'file:///nonexistent',

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
 import { createDatabaseIfAbsent, dropDatabase } from '#core/db/provision.ts'
+import type { LoginUrls } from '#core/db/provision.ts'
 import { TEMPLATE_DATABASE } from './setup.ts'
 import type { RunServers } from './setup.ts'
 
-export interface TestDatabase {
-  /** Owns the schema: for what a test arranges or inspects beyond the services' rights. */
+export interface TestDatabase extends LoginUrls {
+  /** The superuser: for what a test arranges or inspects beyond the rights of every role. */
   readonly ownerUrl: string
-  /** The rights of gateway and jobs. */
-  readonly serviceUrl: string
-  /** The rights of the operator's command line. */
-  readonly operatorUrl: string
   /** Closes the remaining connections and removes the database. */
   drop(): Promise<void>
 }
@@ -31,10 +30,20 @@ export async function openTestDatabase(servers: RunServers = inject('servers')):
   await createDatabaseIfAbsent(maintenanceUrl, name, TEMPLATE_DATABASE)
   return {
     ownerUrl: withDatabase(servers.adminUrl, name),
-    serviceUrl: withDatabase(servers.serviceUrl, name),
+    gatewayUrl: withDatabase(servers.gatewayUrl, name),
+    jobsUrl: withDatabase(servers.jobsUrl, name),
     operatorUrl: withDatabase(servers.operatorUrl, name),
+    migrationUrl: withDatabase(servers.migrationUrl, name),
     drop: () => dropDatabase(maintenanceUrl, name),
   }
+}
+
+/** Runs a statement without triggers and foreign keys, for a state that the guards of the schema refuse. */
+export async function withoutGuards(owner: Database, statement: string, values: readonly unknown[]): Promise<void> {
+  await inTransaction(owner, async (client) => {
+    await client.query('set local session_replication_role = replica')
+    await client.query(statement, [...values])
+  })
 }
 
 export interface EmptyDatabase {

@@ -56,7 +56,8 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
   const redis = options.redisUrl === undefined ? await openTestRedis(options.servers) : undefined
   const settings: StackSettings = {
     folder,
-    serviceUrl: database.serviceUrl,
+    gatewayDatabaseUrl: database.gatewayUrl,
+    jobsDatabaseUrl: database.jobsUrl,
     redisUrl: options.redisUrl ?? redis?.url ?? '',
     keyEnvironment: 'live',
     secrets: testSecrets(),

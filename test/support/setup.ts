@@ -4,15 +4,14 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '#core/db/migrate.ts'
 import { provisionLogins } from '#core/db/provision.ts'
+import type { LoginUrls } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 
 /** What the run's one Postgres and one Redis are reached by, in every test process. */
-export interface RunServers {
-  /** URLs of the migrated template database; `createTestDatabase` copies it. */
+export interface RunServers extends LoginUrls {
+  /** URLs are of the migrated template database, which `openTestDatabase` copies. This one is of the superuser. */
   readonly adminUrl: string
-  readonly serviceUrl: string
-  readonly operatorUrl: string
   readonly redisPort: number
 }
 
@@ -44,8 +43,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     running.push(redis)
     await postgres.createDatabase(TEMPLATE_DATABASE)
     const adminUrl = postgres.adminUrl(TEMPLATE_DATABASE)
-    await migrate(adminUrl)
-    project.provide('servers', { adminUrl, ...(await provisionLogins(adminUrl)), redisPort: redis.port })
+    const logins = await provisionLogins(adminUrl)
+    await migrate(logins.migrationUrl)
+    project.provide('servers', { adminUrl, ...logins, redisPort: redis.port })
     return teardown
   } catch (error) {
     await teardown()

@@ -47,12 +47,14 @@ export async function startInstallation(
   const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
   const logins = await steps.run('schema', async () => {
     await postgres.createDatabase(DATABASE)
-    await migrate(postgres.adminUrl(DATABASE))
-    return provisionLogins(postgres.adminUrl(DATABASE))
+    const urls = await provisionLogins(postgres.adminUrl(DATABASE))
+    await migrate(urls.migrationUrl)
+    return urls
   })
   const settings: StackSettings = {
     folder,
-    serviceUrl: logins.serviceUrl,
+    gatewayDatabaseUrl: logins.gatewayUrl,
+    jobsDatabaseUrl: logins.jobsUrl,
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets,

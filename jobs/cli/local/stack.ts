@@ -12,7 +12,8 @@ import type { OnSpawn } from './supervised-process.ts'
 export interface StackSettings {
   /** Logs go to `<folder>/logs`, artifacts and snapshots to `<folder>/store`. */
   readonly folder: string
-  readonly serviceUrl: string
+  readonly gatewayDatabaseUrl: string
+  readonly jobsDatabaseUrl: string
   readonly redisUrl: string
   readonly keyEnvironment: 'test' | 'live'
   readonly secrets: {
@@ -96,7 +97,7 @@ export async function startJobs(
     script: 'jobs/main.ts',
     environment: {
       ...settings.environment,
-      DATABASE_URL: settings.serviceUrl,
+      DATABASE_URL: settings.jobsDatabaseUrl,
       REDIS_URL: settings.redisUrl,
       ARTIFACT_STORE: storeUrl(settings),
       SEARCH_NODES: searchNodes.join(','),
@@ -133,7 +134,7 @@ export async function startGateway(
     environment: {
       DRAIN_MS: '500',
       ...settings.environment,
-      DATABASE_URL: settings.serviceUrl,
+      DATABASE_URL: settings.gatewayDatabaseUrl,
       REDIS_URL: settings.redisUrl,
       SEARCH_NODES: searchNodes.join(','),
       KEY_ENVIRONMENT: settings.keyEnvironment,

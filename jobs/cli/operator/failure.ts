@@ -54,7 +54,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   '3D000': LOGIN_REFUSED,
   '42501':
     'The role in DATABASE_URL may not do this: connect with one that has evidence_operator (or, for ' +
-    'migrate, that owns the schema).',
+    'migrate, evidence_migration).',
   '42P01': 'The database has no schema yet: run "npm run operator -- migrate" first.',
   '53300': 'Postgres has no connection left: close some, then repeat the command.',
   '57014': 'Postgres took too long: narrow the question (fewer days, fewer rows), then repeat the command.',

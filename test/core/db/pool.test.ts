@@ -12,7 +12,7 @@ let database: Database
 
 beforeAll(async () => {
   urls = await openTestDatabase()
-  database = openDatabase(urls.serviceUrl, createLog('test', 'silent'), 2)
+  database = openDatabase(urls.gatewayUrl, createLog('test', 'silent'), 2)
 })
 afterAll(async () => {
   await database.end()

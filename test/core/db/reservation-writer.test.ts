@@ -25,7 +25,7 @@ let organizationId: string
 beforeAll(async () => {
   database = await openTestDatabase()
   owner = openDatabase(database.ownerUrl, silent, 4)
-  service = openDatabase(database.serviceUrl, silent, 4)
+  service = openDatabase(database.gatewayUrl, silent, 4)
   writer = createReservationWriter(service)
 })
 beforeEach(async () => {

@@ -17,7 +17,7 @@ let service: Database
 beforeAll(async () => {
   test_ = await openTestDatabase()
   owner = openDatabase(test_.ownerUrl, log, 4)
-  service = openDatabase(test_.serviceUrl, log, 8)
+  service = openDatabase(test_.jobsUrl, log, 8)
 })
 afterAll(async () => {
   await owner.end()

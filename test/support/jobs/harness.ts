@@ -50,7 +50,7 @@ export interface JobsHarness {
 export async function startJobsHarness(): Promise<JobsHarness> {
   const database = await openTestDatabase()
   const owner = openDatabase(database.ownerUrl, silent, 4)
-  const service = openDatabase(database.serviceUrl, silent, 8)
+  const service = openDatabase(database.jobsUrl, silent, 8)
   const root = mkdtempSync(join(tmpdir(), 'evidence-jobs-'))
   const storeUrl = pathToFileURL(root).href
   const store = createArtifactStore(storeUrl)
@@ -78,7 +78,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     searchNode,
     environment: {
       PATH: process.env['PATH'],
-      DATABASE_URL: database.serviceUrl,
+      DATABASE_URL: database.jobsUrl,
       REDIS_URL: 'redis://127.0.0.1:1',
       ARTIFACT_STORE: storeUrl,
       SEARCH_NODES: searchNode,

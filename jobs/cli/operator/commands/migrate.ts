@@ -13,7 +13,7 @@ export function addMigrate(program: Command): void {
       usage: 'migrate',
       summary: "bring the database's schema up to this release",
       notes:
-        'DATABASE_URL must be of the role that owns the schema; every other command takes one with ' +
+        'DATABASE_URL must be of a role that has evidence_migration; every other command takes one with ' +
         'evidence_operator.\nMigrations only go forward, each in one transaction; running this twice ' +
         'does nothing the second time.',
       examples: ['migrate'],

@@ -30,7 +30,7 @@ describe('a database of the run', () => {
   test('keeps every acknowledged commit: fsync and synchronous_commit are on', async () => {
     expect(
       await rowsOf(
-        database.serviceUrl,
+        database.gatewayUrl,
         "select name, setting from pg_settings where name in ('fsync', 'synchronous_commit', " +
           "'full_page_writes') order by name",
       ),
@@ -41,14 +41,17 @@ describe('a database of the run', () => {
     ])
   })
 
-  test('is migrated, and the services log in without the rights of its owner', async () => {
+  test('is migrated, and each process logs in with the rights of its own group role alone', async () => {
     const identity =
-      'select pg_has_role(current_user, $$evidence_service$$, $$usage$$) as service, ' +
-      'pg_has_role(current_user, $$evidence_operator$$, $$usage$$) as operator, ' +
-      'current_setting($$is_superuser$$) as superuser'
-    expect(await rowsOf(database.serviceUrl, identity)).toEqual([{ service: true, operator: false, superuser: 'off' }])
-    expect(await rowsOf(database.operatorUrl, identity)).toEqual([{ service: false, operator: true, superuser: 'off' }])
-    await expect(rowsOf(database.serviceUrl, 'delete from audit')).rejects.toThrow(/permission denied/)
+      "select array(select rolname::text from pg_roles where rolname ~ '^evidence_[a-z]+$' and " +
+      "pg_has_role(current_user, oid, 'usage')) as groups, current_setting('is_superuser') as superuser"
+    for (const [url, group] of [
+      [database.gatewayUrl, 'evidence_gateway'],
+      [database.jobsUrl, 'evidence_jobs'],
+      [database.operatorUrl, 'evidence_operator'],
+      [database.migrationUrl, 'evidence_migration'],
+    ] as const)
+      expect(await rowsOf(url, identity)).toEqual([{ groups: [group], superuser: 'off' }])
   })
 
   test('is separate from the database of another test file', async () => {

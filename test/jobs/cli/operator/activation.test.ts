@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { inTransaction } from '#core/db/pool.ts'
 import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
 import {
@@ -24,25 +25,27 @@ afterAll(() => harness.close())
 
 /** Replaces the job worker. */
 async function finishActivation(id: string): Promise<void> {
-  await harness.owner.query(
-    `insert into active_versions (knowledge_base_id, version_id, profile_id)
+  await inTransaction(harness.owner, async (client) => {
+    await client.query(
+      `insert into active_versions (knowledge_base_id, version_id, profile_id)
      select a.knowledge_base_id, a.version_id, f.id from activations a
        join projections p on p.version_id = a.version_id
        join retrieval_profiles f on f.projection_id = p.id where a.id = $1
      on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id,
        version_id = excluded.version_id, profile_id = excluded.profile_id`,
-    [id],
-  )
-  await harness.owner.query(
-    "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' " +
-      'end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)',
-    [id],
-  )
-  await harness.owner.query(
-    "update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', " +
-      'finished_at = now() where id = $1',
-    [id],
-  )
+      [id],
+    )
+    await client.query(
+      "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' " +
+        'end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)',
+      [id],
+    )
+    await client.query(
+      "update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', " +
+        'finished_at = now() where id = $1',
+      [id],
+    )
+  })
 }
 
 async function approve(version: string): Promise<void> {

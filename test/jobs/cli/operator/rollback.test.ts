@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
+import { inTransaction } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
@@ -62,10 +63,12 @@ async function finish(id: string): Promise<void> {
   const activation = await readActivation(harness.owner, id)
   const version = activation === undefined ? undefined : await readVersion(harness.owner, activation.version_id)
   if (activation === undefined || version === undefined) throw new Error('nothing was asked for')
-  expect(await movePointer(harness.owner, activation, version.profile_id)).toBe(true)
-  await setVersionState(harness.owner, version.id, version.state, 'active')
-  if (activation.expected_version_id !== null)
-    await setVersionState(harness.owner, activation.expected_version_id, 'active', 'retired')
+  await inTransaction(harness.owner, async (client) => {
+    expect(await movePointer(client, activation, version.profile_id)).toBe(true)
+    await setVersionState(client, version.id, version.state, 'active')
+    if (activation.expected_version_id !== null)
+      await setVersionState(client, activation.expected_version_id, 'active', 'retired')
+  })
   await finishActivation(harness.owner, id, 'done', '')
 }
 

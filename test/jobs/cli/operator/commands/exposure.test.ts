@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { exposureOf } from '#jobs/cli/operator/actions/exposure.ts'
+import { withoutGuards } from '#test/support/database.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
@@ -27,7 +28,8 @@ describe('exposure', () => {
       version,
       profile,
     } = await insertVersion(harness.owner, { slug: 'rules', state: 'active', passages: 25 })
-    await harness.owner.query(
+    await withoutGuards(
+      harness.owner,
       'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)',
       [base, version, profile],
     )

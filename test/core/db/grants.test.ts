@@ -1,0 +1,262 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+
+/**
+ * Every table, and everything that somebody but its owner may do: role, privilege, and columns where it is bound to
+ * them. A new table or right is added here by decision.
+ */
+const GRANTS = `
+activations
+  jobs select
+  jobs update finished_at, message, state
+  operator insert actor, expected_version_id, id, kind, knowledge_base_id, override_reason, version_id
+  operator select
+active_versions
+  gateway select knowledge_base_id, profile_id
+  jobs insert knowledge_base_id, profile_id, version_id
+  jobs select
+  jobs update activated_at, previous_version_id, profile_id, version_id
+  operator select
+api_keys
+  gateway select client_id, digest, environment, expires_at, id, revoked_at, scopes
+  operator insert client_id, digest, environment, expires_at, id, pepper, prefix, scopes
+  operator select client_id, created_at, environment, expires_at, id, pepper, prefix, revoked_at, scopes
+  operator update expires_at, revoked_at
+audit
+  jobs insert action, actor, detail, subject
+  operator insert action, actor, detail, subject
+  operator select
+builds
+  jobs select
+  jobs update attempt, done, error, stage, state, total, updated_at
+  operator insert id, import_id, knowledge_base_id, parameters
+  operator select
+clients
+  gateway select active, id, organization_id
+  operator insert id, name, organization_id
+  operator select
+  operator update active
+corpus_versions
+  gateway select facets, id, knowledge_base_id, passages, state
+  jobs insert build_id, documents, evaluation, facets, id, knowledge_base_id, passages, passed
+  jobs select
+  jobs update state
+  operator select
+  operator update state
+documents
+  jobs insert id, key, knowledge_base_id
+entitlements
+  gateway select active, client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id,
+    profile_ids, subjects
+  jobs select active, knowledge_base_id, profile_ids, updated_at
+  operator insert client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id, subjects
+  operator select
+  operator update active, jurisdictions, languages, plan_id, profile_ids, subjects, updated_at
+exposure_releases
+  gateway select knowledge_base_id, organization_id, released_at
+  operator insert id, knowledge_base_id, organization_id
+  operator select
+fingerprint_keys
+  gateway select epoch, organization_id, wrapped
+  operator insert epoch, organization_id, wrapped
+  operator select
+  operator update erased_at, wrapped
+imports
+  jobs select id, knowledge_base_id, mapping, snapshot_ids
+  operator insert id, knowledge_base_id, mapping, report, snapshot_ids
+  operator select
+knowledge_bases
+  gateway select id, slug
+  jobs select id, slug
+  operator insert id, slug, title
+  operator select
+ledger
+  jobs insert admitted_at, api_key_id, charged, client_id, entitlement_id, environment, fingerprint,
+    fingerprint_epoch, finished_at, knowledge_base_id, organization_id, outcome, plan_id, profile_id,
+    reservation_id, state, trace_id, version_id
+  jobs select reservation_id
+  operator select
+ledger_watermark
+  jobs select
+  jobs update complete_until
+limit_epochs
+  gateway insert
+  gateway select
+  gateway update
+  jobs select
+  jobs update epoch
+  operator select epoch, organization_id
+  operator update epoch
+organizations
+  gateway select active, id
+  operator insert id, name
+  operator select
+  operator update active
+pgmigrations
+  nobody
+plans
+  gateway select id, limits
+  jobs select id, limits
+  operator insert id, limits, name
+  operator select
+projections
+  gateway select embedding, id, version_id
+  jobs insert embedding, id, manifest_digest, version_id
+  jobs select
+  operator select
+reservations
+  gateway insert admitted_at, api_key_id, client_id, deadline_at, entitlement_id, environment, fingerprint,
+    fingerprint_epoch, id, idempotency_digest, in_force_on, knowledge_base_id, organization_id, plan_id, profile_id,
+    trace_id, version_id
+  gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id,
+    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, served, state
+  gateway update finished_at, outcome, served, state
+  jobs select admitted_at, api_key_id, client_id, deadline_at, entitlement_id, environment, fingerprint,
+    fingerprint_epoch, finished_at, id, idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id,
+    profile_id, state, trace_id, version_id
+  jobs update finished_at, outcome, state
+  operator select admitted_at, finished_at, knowledge_base_id, organization_id, served, state
+retrieval_profiles
+  gateway select id, parameters, projection_id, signal, threshold
+  jobs insert id, parameters, projection_id, signal, threshold
+  jobs select
+  operator select
+reviews
+  jobs select created_at, id, verdict, version_id
+  operator insert id, note, reviewer, verdict, version_id
+  operator select
+revisions
+  jobs insert content_sha256, document_id, effective_at, effective_to, id, lineage, published_at, snapshot_id,
+    title
+  jobs select id
+schema public
+  gateway usage
+  jobs usage
+  migration create
+  migration usage
+  operator usage
+schema_migrations
+  gateway select
+  jobs select
+  operator select
+source_snapshots
+  jobs select bytes, id, media_type, sha256, source_name
+  operator insert bytes, id, knowledge_base_id, media_type, sha256, source_name
+  operator select
+`
+
+let database: TestDatabase
+let owner: pg.Client
+beforeAll(async () => {
+  database = await openTestDatabase()
+  owner = new pg.Client({ connectionString: database.ownerUrl })
+  await owner.connect()
+})
+afterAll(async () => {
+  await owner.end()
+  await database.drop()
+})
+
+/** Grants of tables, columns, sequences, functions and the schema to anybody but their owner. */
+const GRANTED = `
+  with granted as (
+    select c.relname::text as object, null as column, x.grantee, x.privilege_type
+    from pg_class c cross join lateral aclexplode(c.relacl) x
+    where c.relnamespace = 'public'::regnamespace and x.grantee <> c.relowner
+    union all
+    select c.relname, a.attname::text, x.grantee, x.privilege_type
+    from pg_class c join pg_attribute a on a.attrelid = c.oid cross join lateral aclexplode(a.attacl) x
+    where c.relnamespace = 'public'::regnamespace and x.grantee <> c.relowner
+    union all
+    select p.proname || '()', null, x.grantee, x.privilege_type
+    from pg_proc p cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x
+    where p.pronamespace = 'public'::regnamespace and x.grantee <> p.proowner
+    union all
+    select 'schema ' || n.nspname, null, x.grantee, x.privilege_type
+    from pg_namespace n cross join lateral aclexplode(n.nspacl) x
+    where n.nspname = 'public' and x.grantee <> n.nspowner
+  ), roles as (
+    select object, coalesce(r.rolname::text, 'public') as role, lower(privilege_type) as privilege,
+      string_agg(granted.column, ', ' order by granted.column) as columns
+    from granted left join pg_roles r on r.oid = grantee
+    group by 1, 2, 3
+  )
+  select object, array_agg(
+    replace(role, 'evidence_', '') || ' ' || privilege || coalesce(' ' || columns, '') order by role, privilege
+  ) as grants
+  from roles group by 1 order by 1`
+
+/** Tables without a grant are listed too. */
+const TABLES =
+  "select relname::text as object from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'"
+
+async function grantsOf(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows: tables } = await owner.query<{ object: string }>(TABLES)
+  const { rows: granted } = await owner.query<{ object: string; grants: string[] }>(GRANTED)
+  return new Map([
+    ...tables.map(({ object }): [string, readonly string[]] => [object, ['nobody']]),
+    ...granted.map(({ object, grants }): [string, readonly string[]] => [object, grants]),
+  ])
+}
+
+function expectedGrants(): ReadonlyMap<string, readonly string[]> {
+  const objects = GRANTS.replaceAll(/\n {4}/g, ' ')
+    .trim()
+    .split(/\n(?! )/)
+  return new Map(
+    objects.map((lines) => lines.split(/\n {2}/)).map(([object = '', ...grants]) => [object, grants] as const),
+  )
+}
+
+test('each role has the grants of the list and no other, and every table is in the list', async () => {
+  expect(await grantsOf()).toEqual(expectedGrants())
+})
+
+test('every table, sequence and function belongs to evidence_migration', async () => {
+  const { rows } = await owner.query(
+    "select relname::text from pg_class where relnamespace = 'public'::regnamespace and " +
+      "relowner <> 'evidence_migration'::regrole union all select proname::text from pg_proc " +
+      "where pronamespace = 'public'::regnamespace and proowner <> 'evidence_migration'::regrole",
+  )
+  expect(rows).toEqual([])
+})
+
+test('what a later migration creates is reachable by nobody until it is granted', async () => {
+  const before = await grantsOf()
+  const migration = new pg.Client({ connectionString: database.migrationUrl })
+  await migration.connect()
+  try {
+    await migration.query(
+      'begin; set local role evidence_migration; create table later (id serial primary key, name text); ' +
+        'create view later_names as select name from later; ' +
+        'create function later_function() returns int language sql as $$ select 1 $$; commit',
+    )
+    expect(await grantsOf()).toEqual(new Map([...before, ['later', ['nobody']]]))
+  } finally {
+    await migration.query('drop table later cascade; drop function if exists later_function')
+    await migration.end()
+  }
+})
+
+test('group roles cannot log in, and no role has an attribute or a group beyond what its task needs', async () => {
+  const { rows } = await owner.query<{ role: string }>(
+    `select rolname::text || case when rolcanlogin then ' login' else '' end ||
+       case when rolcreaterole then ' createrole' else '' end ||
+       case when rolsuper or rolcreatedb or rolreplication or rolbypassrls then ' more' else '' end ||
+       coalesce((select ' in ' || string_agg(distinct roleid::regrole::text, ', ') from pg_auth_members
+         where member = r.oid), '') as role
+     from pg_roles r where rolname ~ '^evidence_' and rolname <> 'evidence_service' order by 1`,
+  )
+  expect(rows.map(({ role }) => role)).toEqual([
+    'evidence_gateway',
+    'evidence_gateway_login login in evidence_gateway',
+    'evidence_jobs',
+    'evidence_jobs_login login in evidence_jobs',
+    'evidence_migration',
+    'evidence_migration_login login createrole in evidence_migration',
+    'evidence_operator',
+    'evidence_operator_login login in evidence_operator',
+  ])
+})

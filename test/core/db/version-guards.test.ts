@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setVersionState } from '#core/db/activations.ts'
+import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
+import { insertReview } from '#core/db/reviews.ts'
+import { VERSION_STATES } from '#core/db/versions.ts'
+import { createLog } from '#core/platform/log.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { insertVersion } from '#test/support/operator/version-rows.ts'
+
+type State = (typeof VERSION_STATES)[number]
+interface Version {
+  readonly base: string
+  readonly version: string
+  readonly profile: string
+}
+
+let database: TestDatabase
+/** The superuser: the guards hold for it as for everybody. */
+let owner: Database
+let jobs: Database
+beforeAll(async () => {
+  database = await openTestDatabase()
+  const log = createLog('test', 'silent')
+  owner = openDatabase(database.ownerUrl, log, 2)
+  jobs = openDatabase(database.jobsUrl, log, 2)
+})
+afterAll(async () => {
+  await owner.end()
+  await jobs.end()
+  await database.drop()
+})
+
+async function createBase(): Promise<{ readonly id: string; readonly slug: string }> {
+  const base = { id: randomUUID(), slug: `base-${randomUUID()}` }
+  await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
+  return base
+}
+
+async function createVersion(state: State, base?: { readonly id: string; readonly slug: string }): Promise<Version> {
+  const { id, slug } = base ?? (await createBase())
+  const { version, profile } = await insertVersion(owner, { slug, state, passages: 1 })
+  return { base: id, version, profile }
+}
+
+async function review(version: string, verdict: 'approved' | 'rejected'): Promise<void> {
+  await insertReview(owner, { id: randomUUID(), versionId: version, verdict, reviewer: 'reviewer', note: 'note' })
+}
+
+async function point(client: Queryable, base: string, version: string, profile: string): Promise<void> {
+  await client.query(
+    'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3) ' +
+      'on conflict (knowledge_base_id) do update set version_id = $2, profile_id = $3, ' +
+      'previous_version_id = active_versions.version_id',
+    [base, version, profile],
+  )
+}
+
+/** What an activation writes, in one transaction. */
+async function activate(to: Version, from?: Version): Promise<void> {
+  await inTransaction(jobs, async (client) => {
+    await point(client, to.base, to.version, to.profile)
+    await client.query("update corpus_versions set state = 'active' where id = $1", [to.version])
+    if (from !== undefined)
+      await client.query("update corpus_versions set state = 'retired' where id = $1", [from.version])
+  })
+}
+
+/** A knowledge base with an active version, and an approved candidate of it. */
+async function createActiveAndCandidate(): Promise<{ readonly active: Version; readonly candidate: Version }> {
+  const base = await createBase()
+  const active = await createVersion('candidate', base)
+  const candidate = await createVersion('candidate', base)
+  await review(active.version, 'approved')
+  await review(candidate.version, 'approved')
+  await activate(active)
+  return { active, candidate }
+}
+
+describe('the state of a version', () => {
+  const transitions = ['candidate active', 'candidate rejected', 'active retired', 'retired active']
+  const others = VERSION_STATES.flatMap((from) =>
+    VERSION_STATES.filter((to) => to !== from && !transitions.includes(`${from} ${to}`)).map(
+      (to) => [from, to] as const,
+    ),
+  )
+
+  test.each(others)('never changes from %s to %s', async (from, to) => {
+    const { version } = await createVersion(from)
+    await review(version, 'approved')
+    await expect(setVersionState(owner, version, from, to)).rejects.toThrow(
+      `a version that is ${from} never becomes ${to}`,
+    )
+  })
+
+  test('goes from candidate to active to retired and back with the pointer', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await activate(candidate, active)
+    await activate(active, candidate)
+    const { rows } = await owner.query(
+      'select v.id, v.state from active_versions a join corpus_versions v on v.id in (a.version_id, ' +
+        'a.previous_version_id) where a.knowledge_base_id = $1 order by v.state',
+      [active.base],
+    )
+    expect(rows).toEqual([
+      { id: active.version, state: 'active' },
+      { id: candidate.version, state: 'retired' },
+    ])
+  })
+
+  test('goes from candidate to rejected', async () => {
+    const { version } = await createVersion('candidate')
+    expect(await setVersionState(owner, version, 'candidate', 'rejected')).toBe(true)
+  })
+
+  test.each(VERSION_STATES.filter((state) => state !== 'candidate'))('does not begin as %s', async (state) => {
+    const { version } = await createVersion('candidate')
+    await expect(
+      owner.query(
+        'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, facets, ' +
+          'evaluation, passed) select gen_random_uuid(), knowledge_base_id, gen_random_uuid(), $2, passages, ' +
+          'documents, facets, evaluation, passed from corpus_versions where id = $1',
+        [version, state],
+      ),
+    ).rejects.toThrow(`a version begins as a candidate, not ${state}`)
+  })
+
+  test('becomes active only with a newest review that approves it', async () => {
+    const refused = 'a version becomes active only if it passed its evaluation and its newest review approves it'
+    const candidate = await createVersion('candidate')
+    await expect(activate(candidate)).rejects.toThrow(refused)
+    await review(candidate.version, 'approved')
+    await review(candidate.version, 'rejected')
+    await expect(activate(candidate)).rejects.toThrow(refused)
+    await review(candidate.version, 'approved')
+    await activate(candidate)
+  })
+
+  test('becomes active only if the version passed its evaluation', async () => {
+    const { base, version } = await createVersion('candidate')
+    await review(version, 'approved')
+    const failed = randomUUID()
+    await owner.query(
+      "insert into builds (id, knowledge_base_id, import_id, parameters) select $1, $2, import_id, '{}' from builds " +
+        'where knowledge_base_id = $2',
+      [failed, base],
+    )
+    await owner.query(
+      'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, ' +
+        "passed) values ($1, $2, $1, 1, 1, '{}', '{}', false)",
+      [failed, base],
+    )
+    await review(failed, 'approved')
+    await expect(setVersionState(owner, failed, 'candidate', 'active')).rejects.toThrow('only if it passed')
+  })
+})
+
+describe('a version', () => {
+  test.each([
+    'passed = not passed',
+    "evaluation = '{}' || jsonb_build_object('a', 1)",
+    'passages = passages + 1',
+    "facets = jsonb_build_object('a', 1)",
+    "created_at = created_at - interval '1 day'",
+    "state = 'rejected', passages = passages + 1",
+  ])('changes nothing but its state: not %s', async (change) => {
+    const { version } = await createVersion('candidate')
+    await expect(owner.query(`update corpus_versions set ${change} where id = $1`, [version])).rejects.toThrow(
+      'a version changes nothing but its state',
+    )
+  })
+
+  test('is never deleted', async () => {
+    const { version } = await createVersion('rejected')
+    await expect(owner.query('delete from corpus_versions where id = $1', [version])).rejects.toThrow(
+      'a version is never deleted',
+    )
+  })
+})
+
+describe('the active version of a knowledge base, at commit', () => {
+  const pointed = 'the active version of a knowledge base is in state active and belongs to it, as does its profile'
+  const alone = 'a version is in state active only while it is the active version of its knowledge base'
+
+  test('is in state active', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await expect(point(jobs, active.base, candidate.version, candidate.profile)).rejects.toThrow(pointed)
+    await expect(setVersionState(jobs, active.version, 'active', 'retired')).rejects.toThrow(pointed)
+  })
+
+  test('is the only one in state active', async () => {
+    const { candidate } = await createActiveAndCandidate()
+    await expect(setVersionState(jobs, candidate.version, 'candidate', 'active')).rejects.toThrow(alone)
+    await expect(activate(candidate)).rejects.toThrow(alone)
+  })
+
+  test('is not removed while its state is active', async () => {
+    const { active } = await createActiveAndCandidate()
+    await expect(
+      owner.query('delete from active_versions where knowledge_base_id = $1', [active.base]),
+    ).rejects.toThrow(alone)
+  })
+
+  test('belongs to that knowledge base', async () => {
+    const { active } = await createActiveAndCandidate()
+    const other = await createActiveAndCandidate()
+    await expect(point(jobs, active.base, other.active.version, other.active.profile)).rejects.toThrow(pointed)
+  })
+
+  test('has a profile of its own projection', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await expect(point(jobs, active.base, active.version, candidate.profile)).rejects.toThrow(pointed)
+  })
+
+  test('replaced a version of the same knowledge base', async () => {
+    const { active } = await createActiveAndCandidate()
+    const other = await createActiveAndCandidate()
+    await expect(
+      jobs.query('update active_versions set previous_version_id = $2 where knowledge_base_id = $1', [
+        active.base,
+        other.active.version,
+      ]),
+    ).rejects.toThrow('the previous version belongs to the same knowledge base')
+  })
+})
