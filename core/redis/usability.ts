@@ -81,8 +81,10 @@ export function createUsability(name: string, log: Log): Usability & UsabilityEv
       first.resolve()
     },
     closed() {
-      if (fault.text() === undefined) fail('the connection to Redis was closed', new Error('the connection was closed'))
-      identity = undefined
+      const known = fault.text()
+      if (known === undefined || known === NOT_TRIED)
+        fail('the connection to Redis was closed', new Error('the connection was closed'))
+      first.resolve()
     },
     ended() {
       first.resolve()
@@ -92,6 +94,7 @@ export function createUsability(name: string, log: Log): Usability & UsabilityEv
   }
 }
 
+const NOT_TRIED = 'Redis is not connected yet'
 const NO_ANSWER = 'Redis does not answer: check that it runs and that REDIS_URL names its host, port and password.'
 
 interface Fault {
@@ -104,7 +107,7 @@ interface Fault {
 }
 
 function createFault(name: string, log: Log): Fault {
-  let current: string | undefined = 'Redis is not connected yet'
+  let current: string | undefined = NOT_TRIED
   let logged = ''
   let muted = false
   return {

@@ -143,7 +143,7 @@ export async function startSentinel(
 
 /** Resolves once the Sentinel knows a replica that it can promote. */
 export async function replicaKnown(sentinel: TestSentinel): Promise<void> {
-  await until('the Sentinel knows the replica', 30_000, () =>
+  await until('the Sentinel knows the replica', 90_000, () =>
     withRedis(`redis://127.0.0.1:${sentinel.port}`, async (client) => {
       const replicas = await client.call('SENTINEL', 'REPLICAS', 'limits')
       return Array.isArray(replicas) && replicas.length > 0 && !JSON.stringify(replicas).includes('disconnected')

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
@@ -84,6 +85,17 @@ test('a server that falls silent is left; commands fail, or wait and are sent on
   proxy.set('pass')
   expect(await late).toBe('OK')
   await Promise.all([used(failing), used(waiting)])
+})
+
+test('a peer that closes every connection without a word delays no start, and is named as the fault', async () => {
+  const peer = createServer((socket) => socket.on('error', () => undefined).end())
+  await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve))
+  toStop.push(() => peer.close())
+  const address = peer.address()
+  const connection = open(`redis://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
+  await connection.firstAttempt()
+  expect([connection.runId(), connection.fault()]).toEqual([undefined, 'the connection to Redis was closed'])
+  expect(connection.lines.join('')).toContain('the connection was closed')
 })
 
 test('a server that loads its data again is left, and used with its new data', async () => {
