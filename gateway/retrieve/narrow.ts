@@ -27,9 +27,9 @@ export interface Narrowed extends Values {
 export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest): Narrowed {
   const { filters } = request
   const profile = chooseProfile(entitlement, request.profile)
-  const languages = allowedValues(entitlement.languages, canonicalLanguage)
-  const jurisdictions = allowedValues(entitlement.jurisdictions, canonicalJurisdiction)
-  const subjects = allowedValues(entitlement.subjects ?? profile.facets.subjects, asWritten)
+  const languages = allowedValues(entitlement.languages, createLanguages)
+  const jurisdictions = allowedValues(entitlement.jurisdictions, createJurisdictions)
+  const subjects = allowedValues(entitlement.subjects ?? profile.facets.subjects, createSubjects)
   const everySubject = entitlement.subjects === null
   return {
     profile,
@@ -51,46 +51,58 @@ function chooseProfile(entitlement: ActiveEntitlement, asked: string | undefined
   return profile
 }
 
-/** Values that a list may be narrowed to, in canonical form. */
+/** Values that a list may be narrowed to. */
 interface Allowed {
+  /** Canonical. */
   readonly values: readonly string[]
-  readonly set: ReadonlySet<string>
-  readonly canonical: (value: string) => string
+  /** @returns the canonical form of a value that is allowed, in whatever spelling it is asked for. */
+  find(value: string): string | undefined
 }
 
 /** By the list that the access cache holds, so that its values are canonicalised once and not for every request. */
 const allowedBy = new WeakMap<readonly string[], Allowed>()
 
-function allowedValues(list: readonly string[], canonical: Allowed['canonical']): Allowed {
-  const known = allowedBy.get(list)
-  if (known !== undefined) return known
-  const values = list.map(canonical)
-  const allowed = { values, set: new Set(values), canonical }
+function allowedValues(list: readonly string[], create: (list: readonly string[]) => Allowed): Allowed {
+  const allowed = allowedBy.get(list) ?? create(list)
   allowedBy.set(list, allowed)
   return allowed
 }
 
-/** Refuses at the first value outside, because canonicalisation is the dearest part of a request. */
-function within({ values, set, canonical }: Allowed, asked: readonly string[] | undefined): readonly string[] {
+/** Refuses at the first value outside. */
+function within({ values, find }: Allowed, asked: readonly string[] | undefined): readonly string[] {
   if (asked === undefined) return values
   const found = asked.map((value) => {
-    const entitled = set.has(value) ? value : canonical(value)
-    if (!set.has(entitled)) throw new ServiceError('FILTER_FORBIDDEN')
+    const entitled = find(value)
+    if (entitled === undefined) throw new ServiceError('FILTER_FORBIDDEN')
     return entitled
   })
   return [...new Set(found)].sort()
 }
-
-const LANGUAGE_TAG = /^[a-z\d]{1,8}(-[a-z\d]{1,8})*$/i
 
 /** No value of an entitlement is longer. A character has at most two UTF-16 units. */
 function isTooLong(value: string): boolean {
   return value.length > 2 * BOUNDS.filterValueCharactersMax
 }
 
-/** BCP 47 canonical form. Other text is returned unchanged and is therefore outside every entitlement. */
+const LANGUAGE_TAG = /^[a-z\d]{1,8}(-[a-z\d]{1,8})*$/i
+
+/** Tags differ in case alone, or are aliases. Only an alias is canonicalised, because that is the dearest part. */
+function createLanguages(list: readonly string[]): Allowed {
+  const values = list.map(canonicalLanguage)
+  const set = new Set(values)
+  const byLowerCase = new Map(values.map((value) => [value.toLowerCase(), value]))
+  return {
+    values,
+    find: (value) => {
+      if (set.has(value)) return value
+      if (isTooLong(value) || !LANGUAGE_TAG.test(value)) return undefined
+      return byLowerCase.get(value.toLowerCase()) ?? byLowerCase.get(canonicalLanguage(value).toLowerCase())
+    },
+  }
+}
+
+/** BCP 47 canonical form; other text is returned unchanged. */
 function canonicalLanguage(code: string): string {
-  if (isTooLong(code) || !LANGUAGE_TAG.test(code)) return code
   try {
     return Intl.getCanonicalLocales(code)[0] ?? code
   } catch {
@@ -98,10 +110,21 @@ function canonicalLanguage(code: string): string {
   }
 }
 
-function canonicalJurisdiction(code: string): string {
-  return isTooLong(code) ? code : code.toUpperCase()
+/** Canonical jurisdictions are in upper case. */
+function createJurisdictions(list: readonly string[]): Allowed {
+  const values = list.map((code) => code.toUpperCase())
+  const set = new Set(values)
+  return {
+    values,
+    find: (value) => {
+      const code = isTooLong(value) ? value : value.toUpperCase()
+      return set.has(code) ? code : undefined
+    },
+  }
 }
 
-function asWritten(subject: string): string {
-  return subject
+/** Subjects have one spelling. */
+function createSubjects(values: readonly string[]): Allowed {
+  const set = new Set(values)
+  return { values, find: (value) => (set.has(value) ? value : undefined) }
 }

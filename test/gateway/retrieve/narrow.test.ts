@@ -62,7 +62,7 @@ test(
 describe('a value that cannot be entitled is refused without canonicalisation', () => {
   const canonicalised = vi.spyOn(Intl, 'getCanonicalLocales')
   const asking = (language: readonly string[]): Narrowed | undefined =>
-    narrowed(activeEntitlement({ languages: ['en', 'pt-BR'] }), {
+    narrowed(activeEntitlement({ languages: ['en', 'he', 'ko', 'pt-BR'] }), {
       query: 'capital',
       knowledge_base: 'kb',
       filters: { language: [...language] },
@@ -73,6 +73,7 @@ describe('a value that cannot be entitled is refused without canonicalisation', 
     ['longer than any value of an entitlement', `en-${'abcdefgh-'.repeat(25)}x`],
     ['not shaped like a language tag', '!'],
     ['empty', ''],
+    ['written with a sign that is ASCII in lower case', '\u212ao'],
   ])('when it is %s', (_, value) => {
     asking(['en'])
     canonicalised.mockClear()
@@ -81,14 +82,15 @@ describe('a value that cannot be entitled is refused without canonicalisation', 
   })
 
   test('and so is everything after the first forbidden value', () => {
-    expect(asking(['xx', 'EN', 'PT-BR'])).toBeUndefined()
-    expect(canonicalised).not.toHaveBeenCalledWith('EN')
+    expect(asking(['xx', 'iw'])).toBeUndefined()
+    expect(canonicalised).not.toHaveBeenCalledWith('iw')
   })
 
-  test('while values of the entitlement need none, and other spellings of them are found by it', () => {
+  test('while entitled values need none, whatever their case, and their aliases are found by it', () => {
     expect(asking(['pt-BR', 'en'])?.languages).toEqual(['en', 'pt-BR'])
-    expect(canonicalised).toHaveBeenCalledTimes(2)
     expect(asking(['PT-br', 'EN'])?.languages).toEqual(['en', 'pt-BR'])
+    for (const spelling of ['PT-br', 'EN']) expect(canonicalised).not.toHaveBeenCalledWith(spelling)
+    expect(asking(['iw'])?.languages).toEqual(['he'])
   })
 })
 
