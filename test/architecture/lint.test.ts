@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 /**
  * Every rule of .oxlintrc.json that the project relies on, with code that breaks it. The test fails if a rule is
@@ -76,7 +77,7 @@ beforeAll(() => {
   const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/.bin/oxlint'), '--format', 'json'], {
     cwd: folder,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: CALL_TIMEOUT_MS,
   })
   const report = reportSchema.safeParse(stdout === '' ? undefined : JSON.parse(stdout))
   if (!report.success) throw new Error(`oxlint gave no report: ${stderr}${stdout}`)

@@ -48,6 +48,17 @@ const UNFINISHED = new RegExp(
     /\/[/*]\s*(?:TODO|FIXME|XXX)\b/,
   ]),
 )
+/** A wait that ends, or a test that fails, because a fixed time has passed. */
+const FIXED_TIME = new RegExp(
+  anyOf([
+    /expect\s*\.poll\(|^\s*\.poll\(/,
+    /\bvi\.wait(?:For|Until)\(/,
+    /\b(?:test|hook)Timeout\b/,
+    /^(?:test|describe)\b.*\{ timeout: /,
+    /^\s*\{ timeout: [\d_]+ \},?$/,
+    /^\}, [\d_]+\)$/,
+  ]),
+)
 /** At module level, so not indented. */
 const OWN_BOUND = /^(?:export )?const [A-Z0-9_]*_(?:MS|MAX|MIN|BYTES|SECONDS|MB)\b[^=]*= *[\d.]/
 const BOUNDED_BY_BOUNDS = new RegExp(
@@ -175,6 +186,22 @@ export const RULES: readonly Rule[] = [
       { path: 'test/core/ids.test.ts', text: "describe.concurrent.only('ids', () => {})" },
       { path: 'test/core/ids.test.ts', text: "test.runIf(slow)('ids differ', () => {})" },
       { path: 'core/platform/ids.ts', text: '// TODO: make them sortable' },
+    ],
+  },
+  {
+    guarantee: 'no test fails because a fixed time has passed: waits follow progress (test/support/until.ts)',
+    breaches: (file) =>
+      file.path.startsWith('test/') && !/^test\/(?:architecture\/|vitest\.config\.ts$)/.test(file.path)
+        ? matches(FIXED_TIME, file, 'ends after a fixed time: use until or expectEventually')
+        : [],
+    bad: [
+      { path: 'test/core/ids.test.ts', text: 'await expect.poll(read, { timeout: 5_000 }).toBe(1)' },
+      { path: 'test/core/ids.test.ts', text: 'await expect\n  .poll(read)' },
+      { path: 'test/core/ids.test.ts', text: 'await vi.waitFor(() => expect(ids).toHaveLength(1))' },
+      { path: 'test/core/ids.test.ts', text: 'vi.setConfig({ testTimeout: 90_000 })' },
+      { path: 'test/core/ids.test.ts', text: "test('ids differ', { timeout: 45_000 }, async () => {" },
+      { path: 'test/core/ids.test.ts', text: "test(\n  'ids differ',\n  { timeout: 45_000 },\n" },
+      { path: 'test/faults/redis.test.ts', text: 'beforeAll(async () => {\n}, 60_000)' },
     ],
   },
   {

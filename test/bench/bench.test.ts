@@ -70,7 +70,7 @@ beforeAll(async () => {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   code = await new Promise((resolve) => child.once('close', resolve))
   result = resultSchema.parse(JSON.parse(readFileSync(join(folder, 'result.json'), 'utf8')))
-}, 120_000)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('measures every path at every selectivity and number of clients, without a failure', () => {

@@ -7,6 +7,7 @@ import type { Caller } from '#test/support/caller.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
+import { expectEventually } from '#test/support/until.ts'
 
 /** Every way in which a key can be invalid; the refusals must be byte-identical except for ids. */
 const FAULTY: Readonly<Record<string, AskOptions>> = {
@@ -128,7 +129,7 @@ describe('Authentication: 403 SCOPE_FORBIDDEN', () => {
   test('a revoked key without the scope is a 401: nothing is told about it', async () => {
     const narrow = await createCaller({ scopes: ['usage:read'] })
     await revokeKeyNow(service.operator, narrow.keyId)
-    await expect.poll(async () => (await narrow.ask()).status, { timeout: 5_000 }).toBe(401)
+    await expectEventually(async () => (await narrow.ask()).status, 401)
   })
 })
 
@@ -142,7 +143,7 @@ describe('Authentication: environments', () => {
   test('what a key is kept under counts, not only what it says of itself', async () => {
     const mislabelled = await createCaller()
     await service.owner.query("update api_keys set environment = 'test' where id = $1", [mislabelled.keyId])
-    await expect.poll(async () => (await mislabelled.ask()).status, { timeout: 5_000 }).toBe(401)
+    await expectEventually(async () => (await mislabelled.ask()).status, 401)
   })
 
   test('an entitlement of the test environment is none in the live one', async () => {

@@ -68,7 +68,7 @@ describe('Limits: request body of at most 16,384 bytes', () => {
     const head =
       `POST /v1/retrieve HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${caller.key}\r\nContent-Type: ` +
       `application/json\r\nContent-Length: 100\r\n\r\n{"query"`
-    const reply = readRaw(await sendRaw(baseUrl, head, 15_000))
+    const reply = readRaw(await sendRaw(baseUrl, head))
     expect([reply.status, reply.faults]).toEqual([400, []])
     expect(reply.headers.get('connection')).toBe('close')
   })

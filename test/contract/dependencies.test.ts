@@ -8,6 +8,7 @@ import { startFaultProxy } from '#test/support/proxy.ts'
 import type { FaultProxy } from '#test/support/proxy.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
+import { expectEventually } from '#test/support/until.ts'
 
 const PARTIES = ['postgres', 'redis', 'search'] as const
 type Party = (typeof PARTIES)[number]
@@ -36,8 +37,8 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const proxy of proxies.values()) proxy.set('pass')
   const caller = await createCaller()
-  await expect.poll(async () => (await caller.ask({}, here())).status, { timeout: 15_000, interval: 50 }).toBe(200)
-  await expect.poll(readiness, { timeout: 15_000, interval: 50 }).toEqual(readyBody())
+  await expectEventually(async () => (await caller.ask({}, here())).status, 200)
+  await expectEventually(readiness, readyBody())
 })
 afterAll(async () => {
   await gateway.stop()
@@ -108,11 +109,11 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
       // The set of valid keys is cached for a few seconds, or until another test changes it; then the read is repeated.
       const withoutDatabase = async (): Promise<number> => {
         proxies.get('postgres')?.set('pass')
-        await expect.poll(() => fromFlooding(0), { timeout: 5_000 }).toBe(401)
+        await expectEventually(() => fromFlooding(0), 401)
         lose('postgres')
         return fromFlooding(1)
       }
-      await expect.poll(withoutDatabase, { timeout: 20_000, interval: 10 }).toBe(401)
+      await expectEventually(withoutDatabase, 401)
       const { secret: unknown } = issueKey('live', { name: 'unknown', secret: Buffer.alloc(32, 3) })
       expect((await caller.ask({}, { ...here(), key: unknown })).status).toBe(503)
     },
@@ -120,6 +121,6 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
 
   test.each(PARTIES)('a gateway stays ready without %s, and its reply names what is gone', async (party) => {
     lose(party)
-    await expect.poll(readiness, { timeout: 15_000 }).toEqual(readyBody(party))
+    await expectEventually(readiness, readyBody(party))
   })
 })

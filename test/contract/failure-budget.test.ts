@@ -3,6 +3,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
 import { createCaller } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
+import { expectEventually } from '#test/support/until.ts'
 
 /** An address of this file's own, so that no other test's failures count here, nor these there. */
 const FLOODING = '127.0.0.77'
@@ -26,6 +27,6 @@ describe('Keys: a budget of failures per address', () => {
 
   test('a key issued while its address floods passes too', async () => {
     const caller = await createCaller()
-    await expect.poll(async () => (await caller.ask({}, { from: FLOODING })).status, { timeout: 5_000 }).toBe(200)
+    await expectEventually(async () => (await caller.ask({}, { from: FLOODING })).status, 200)
   })
 })

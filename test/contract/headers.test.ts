@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
+import { until } from '#test/support/until.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const replies = new Map<number | string, Answer>()
@@ -126,14 +127,10 @@ describe('request_id and trace_id are made by the service', () => {
 /** The line that a gateway writes when a request is finished; it may come a moment after the reply. */
 async function logLineOf(reply: Answer): Promise<string> {
   const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
-  return vi.waitFor(
-    () => {
-      const lines = service.gateways.flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
-      const line = lines.find((one) => one.includes(`"request_id":"${id}"`) && one.includes('"event":"request"'))
-      if (line === undefined) throw new Error(`request ${id} is not in the log`)
-      return line
-    },
-    { timeout: 5_000 },
+  return until(`request ${id} is in the log`, () =>
+    service.gateways
+      .flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
+      .find((one) => one.includes(`"request_id":"${id}"`) && one.includes('"event":"request"')),
   )
 }
 

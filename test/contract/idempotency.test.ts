@@ -13,6 +13,7 @@ import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
+import { expectEventually } from '#test/support/until.ts'
 
 const under = (
   key: string | readonly string[],
@@ -196,7 +197,7 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
     const caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
     const [key, marker] = [randomUUID(), randomUUID()]
     const held = caller.ask({ query: asking('hang', marker) }, under(key))
-    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
+    await expectEventually(() => callsFor(providerUrl, marker), 1)
     const during = await caller.ask({}, under(key))
     expect(outcomeOf(during)).toEqual(ALREADY)
     const failed = await held

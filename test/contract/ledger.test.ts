@@ -8,6 +8,7 @@ import type { Caller } from '#test/support/caller.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { createCaller, providerTokens, service } from '#test/support/contract/service.ts'
+import { expectEventually, until } from '#test/support/until.ts'
 
 const entrySchema = z.object({
   reservation_id: z.string(),
@@ -40,7 +41,7 @@ async function entriesOf(caller: Caller): Promise<readonly Entry[]> {
 }
 
 async function entries(caller: Caller, count: number): Promise<readonly Entry[]> {
-  await expect.poll(async () => (await entriesOf(caller)).length, { timeout: 20_000, interval: 50 }).toBe(count)
+  await expectEventually(async () => (await entriesOf(caller)).length, count)
   return entriesOf(caller)
 }
 
@@ -154,19 +155,14 @@ describe('Privacy: fingerprints in place of queries', () => {
       organization: caller.organization,
       serviceSecrets: parseServiceSecrets(service.settings.secrets.SERVICE_SECRET),
     })
-    await expect
-      .poll(
-        async () => {
-          await caller.ask()
-          return (
-            await service.owner.query('select from reservations where entitlement_id = $1 and fingerprint_epoch = 2', [
-              caller.entitlementId,
-            ])
-          ).rowCount
-        },
-        { timeout: 5_000 },
+    await until('requests are fingerprinted under the new epoch', async () => {
+      await caller.ask()
+      const { rowCount } = await service.owner.query(
+        'select from reservations where entitlement_id = $1 and fingerprint_epoch = 2',
+        [caller.entitlementId],
       )
-      .toBeGreaterThan(0)
+      return rowCount !== 0
+    })
     const { rows } = await service.owner.query<{ count: number }>(
       'select count(distinct fingerprint)::int as count from reservations where entitlement_id = $1',
       [caller.entitlementId],

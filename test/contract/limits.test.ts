@@ -12,6 +12,7 @@ import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
+import { expectEventually } from '#test/support/until.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 const RATE_LIMITED = [429, 'RATE_LIMITED']
@@ -101,7 +102,7 @@ describe('Limits: rate', () => {
       [caller.entitlementId],
     )
     await recount(caller)
-    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000, interval: 100 }).toBe(200)
+    await expectEventually(async () => (await caller.ask()).status, 200)
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
@@ -117,7 +118,7 @@ describe('Limits: concurrency', () => {
     const caller = await createCaller({ ...ofMixed, limits: { concurrency: 2 } })
     const marker = randomUUID()
     const held = [1, 2].map((n) => caller.ask({ query: asking('hang', `${marker} ${n}`) }))
-    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(2)
+    await expectEventually(() => callsFor(providerUrl, marker), 2)
     const refused = await caller.ask()
     expect(outcomeOf(refused)).toEqual(RATE_LIMITED)
     for (const answer of await Promise.all(held)) expect(outcomeOf(answer)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
@@ -131,10 +132,10 @@ describe('Limits: concurrency', () => {
     const given = caller
       .ask({ query: asking('hang', marker) }, { signal: hangUp.signal })
       .catch((error: unknown) => error)
-    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
+    await expectEventually(() => callsFor(providerUrl, marker), 1)
     hangUp.abort()
     expect(await given).toBeInstanceOf(Error)
-    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000, interval: 50 }).toBe(200)
+    await expectEventually(async () => (await caller.ask()).status, 200)
     expect(windowsOf(await caller.ask()).day.remaining).toBe(7)
     const { rows } = await service.owner.query<{ state: string }>(
       "select state from reservations where entitlement_id = $1 and state <> 'delivered'",
@@ -165,7 +166,7 @@ describe('Limits: day and month', () => {
     const caller = await createCaller({ limits: { requests_per_day: 1, requests_per_month: 1 } })
     await asked(caller, 1)
     await age(caller, '40 days')
-    await expect.poll(async () => (await caller.ask()).status, { timeout: 5_000 }).toBe(200)
+    await expectEventually(async () => (await caller.ask()).status, 200)
     expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)
   })
 
@@ -213,7 +214,7 @@ describe('Limits: what counts together', () => {
     const name = `${caller.client} other`
     await createPlan(service.operator, { name, limits: { requests_per_day: 2 } })
     await changeEntitlement(service.operator, caller.entitlement, { plan: name })
-    await expect.poll(async () => outcomeOf(await caller.ask()), { timeout: 5_000 }).toEqual(QUOTA_EXHAUSTED)
+    await expectEventually(async () => outcomeOf(await caller.ask()), QUOTA_EXHAUSTED)
   })
 
   test('another client of the organization has its own', async () => {
@@ -258,7 +259,7 @@ describe('Limits: a refused request consumes nothing', () => {
     const caller = await createCaller({ ...ofMixed, limits: { concurrency: 1, requests_per_minute: 10 } })
     const marker = randomUUID()
     const held = caller.ask({ query: asking('hang', marker) })
-    await expect.poll(() => callsFor(providerUrl, marker), { timeout: 5_000 }).toBe(1)
+    await expectEventually(() => callsFor(providerUrl, marker), 1)
     for (let n = 0; n < 3; n++) expect((await caller.ask()).status).toBe(429)
     await held
     expect(windowsOf(await caller.ask()).minute.remaining).toBe(8)

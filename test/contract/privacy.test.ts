@@ -2,13 +2,14 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { showingProfile } from '#test/support/contract/profiles.ts'
 import { baseUrl, internalUrl, createCaller, service } from '#test/support/contract/service.ts'
+import { until } from '#test/support/until.ts'
 
 /** Words that occur nowhere else. They are sent in a query, in an Idempotency-Key and in an API key. */
 const MARKER = `quuxmarker${randomBytes(8).toString('hex')}`
@@ -118,14 +119,12 @@ beforeAll(async () => {
       .abstention,
   )
   // The ledger's job has run once the answered request has its entry.
-  await vi.waitFor(
-    async () =>
-      expect(
-        (await service.owner.query('select from ledger where entitlement_id = $1 and charged', [caller.entitlementId]))
-          .rowCount,
-      ).toBeGreaterThan(0),
-    { timeout: 20_000 },
-  )
+  await until('the ledger has the entry', async () => {
+    const { rowCount } = await service.owner.query('select from ledger where entitlement_id = $1 and charged', [
+      caller.entitlementId,
+    ])
+    return rowCount !== 0
+  })
   const metrics = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
   kept = [...(await tablesOf()), ...(await redisOf()), ...filesOf(service.settings.folder), ['metrics', metrics]]
 })

@@ -9,9 +9,8 @@ import type { FaultProxy } from '#test/support/proxy.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-
-/** Many checks of a dependency, each with its whole time-out, end within this time. */
-const NOTICED_WITHIN_MS = 45_000
+import { expectEventually } from '#test/support/until.ts'
+import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
 
 const dependencySchema = z.strictObject({ state: z.enum(['up', 'down']), reason: z.string().optional() })
 const readinessSchema = z.strictObject({
@@ -35,7 +34,7 @@ beforeAll(async () => {
   gateways = await Promise.all(
     ['gateway-one', 'gateway-two'].map(async (name) => service.add(await startGateway(settings, addresses, name))),
   )
-}, 60_000)
+})
 afterEach(() => {
   postgres.set('pass')
   service.searchNodes[0]?.signal('SIGCONT')
@@ -52,10 +51,10 @@ interface Readiness extends z.infer<typeof readinessSchema> {
 }
 
 async function readinessOf(gateway: LocalGateway): Promise<Readiness> {
-  const beganMs = performance.now()
+  const beganMs = adjustedNowMs()
   const reply = await fetch(`${gateway.internalUrl}/readyz`)
   const body = readinessSchema.parse(await reply.json())
-  return { code: reply.status, ms: performance.now() - beganMs, ...body }
+  return { code: reply.status, ms: adjustedNowMs() - beganMs, ...body }
 }
 
 /** Waits until the reply names this state. Every reply until then is 200, and faster than any check of a dependency. */
@@ -68,7 +67,7 @@ async function expectReadyUntil(gateway: LocalGateway, dependency: Dependency, s
     expect(reason === undefined).toBe(now === 'up')
     return now
   }
-  await expect.poll(said, { timeout: NOTICED_WITHIN_MS, interval: 50 }).toBe(state)
+  await expectEventually(said, state)
   const metrics = await fetch(`${gateway.internalUrl}/metrics`).then((reply) => reply.text())
   expect(metrics).toContain(`evidence_dependency_up{dependency="${dependency}"} ${state === 'up' ? 1 : 0}`)
 }
@@ -98,9 +97,7 @@ test.each(FAULTS)(
 test('a schema that does not fit any more makes every gateway not ready until it fits again', async () => {
   const schemaFits = async (fits: boolean): Promise<void> => {
     for (const gateway of gateways)
-      await expect
-        .poll(async () => (await readinessOf(gateway)).code, { timeout: NOTICED_WITHIN_MS, interval: 50 })
-        .toBe(fits ? 200 : 503)
+      await expectEventually(async () => (await readinessOf(gateway)).code, fits ? 200 : 503)
   }
   await service.owner.query('alter table schema_migrations rename to schema_migrations_away')
   try {

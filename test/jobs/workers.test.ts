@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
@@ -16,6 +15,7 @@ import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
+import { until } from '#test/support/until.ts'
 
 const plaintext = {
   SEARCH_TLS_CA: undefined,
@@ -64,16 +64,17 @@ async function start(searchNode = harness.searchNode): Promise<Jobs> {
   return jobs
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}`)
-    await sleep(20)
-  }
-}
-
 const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(harness.owner, id))?.state
 const stageOf = async (id: string): Promise<string | null | undefined> => (await readBuild(harness.owner, id))?.stage
+
+/** Waits for the state of a build, whose stages and steps are its progress. */
+async function expectState(buildId: string, state: 'succeeded' | 'failed'): Promise<void> {
+  await until(`the build has ${state}`, async (seen) => {
+    const build = await readBuild(harness.owner, buildId)
+    seen(build)
+    return build?.state === state
+  })
+}
 
 describe('the job worker', () => {
   test('stopped in the middle of a build puts the job back, and another worker goes on with it', async () => {
@@ -86,7 +87,7 @@ describe('the job worker', () => {
     expect(await stateOf(buildId)).toBe('running')
     expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
     await start()
-    await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
+    await expectState(buildId, 'succeeded')
     expect((await readBuild(harness.owner, buildId))?.attempt).toBe(2)
   })
 
@@ -122,7 +123,7 @@ describe('the job worker', () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     await Promise.all([enqueueBuild(builds, buildId), enqueueBuild(builds, buildId)])
     await start()
-    await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
+    await expectState(buildId, 'succeeded')
     await enqueueBuild(builds, buildId)
     await until('nothing waits', async () => (await builds.getWaitingCount()) + (await builds.getActiveCount()) === 0)
     expect((await readBuild(harness.owner, buildId))?.attempt).toBe(1)
@@ -137,14 +138,14 @@ describe('the job worker', () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     await testRedis.flush()
     await start()
-    await until('the build succeeds', async () => (await stateOf(buildId)) === 'succeeded')
+    await expectState(buildId, 'succeeded')
   })
 
   test('ends a build that cannot succeed and says what to do next', async () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: 'ab'.repeat(32) })
     await enqueueBuild(builds, buildId)
     await start()
-    await until('the build fails', async () => (await stateOf(buildId)) === 'failed')
+    await expectState(buildId, 'failed')
     expect((await readBuild(harness.owner, buildId))?.error).toContain('import it again')
   })
 
@@ -158,7 +159,11 @@ describe('the job worker', () => {
     })
     for (const id of ids) queue.settled(id)
     await start()
-    await until('all entries are there', async () => (await ledgerIds(harness.owner)).length === ids.length)
+    await until('all entries are there', async (seen) => {
+      const { length } = await ledgerIds(harness.owner)
+      seen(length)
+      return length === ids.length
+    })
     await queue.close()
     await jobs.close()
     expect(await ledgerIds(harness.owner)).toEqual(ids.toSorted())

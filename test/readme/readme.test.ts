@@ -3,18 +3,16 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { configurationList } from '#test/support/readme/configuration-list.ts'
+import { until } from '#test/support/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
 /** Each is run elsewhere: the demo below, the tests by this run, the benchmark (small) by its own test. */
 const LONG = ['npm run demo', 'npm test', 'npm run bench']
-const START_MS = 120_000
-const SESSION_MS = 120_000
-const STOP_MS = 30_000
 const environment = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
 
 const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) })
@@ -30,53 +28,44 @@ describe('the README', () => {
     for (const command of LONG) expect(blocks).toContain(command)
   })
 
-  test(
-    'holds no command that fails: all of them run in one shell, against the demo',
-    async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'evidence readme '))
-      const checkout = join(folder, 'checkout')
-      copyCheckout(checkout)
-      const demo = spawn('npm', ['run', 'demo'], {
+  test('holds no command that fails: all of them run in one shell, against the demo', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'evidence readme '))
+    const checkout = join(folder, 'checkout')
+    copyCheckout(checkout)
+    const demo = spawn('npm', ['run', 'demo'], {
+      cwd: checkout,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    const ended = new Promise<number | null>((resolve) => demo.once('exit', resolve))
+    let output = ''
+    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    try {
+      await until('the demo is ready or has ended', (seen) => {
+        seen(output)
+        return existsSync(join(checkout, '.data/demo/ready.json')) || demo.exitCode !== null
+      })
+      expect(demo.exitCode, output).toBeNull()
+      const script = blocks.filter((block) => !LONG.includes(block)).join('\n')
+      const told = execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
         cwd: checkout,
         env: environment,
+        encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true,
       })
-      const ended = new Promise<number | null>((resolve) => demo.once('exit', resolve))
-      let output = ''
-      for (const stream of [demo.stdout, demo.stderr])
-        stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-      try {
-        await vi.waitUntil(() => existsSync(join(checkout, '.data/demo/ready.json')) || demo.exitCode !== null, {
-          timeout: START_MS,
-          interval: 100,
-        })
-        expect(demo.exitCode, output).toBeNull()
-        const script = blocks.filter((block) => !LONG.includes(block)).join('\n')
-        const told = execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
-          cwd: checkout,
-          env: environment,
-          encoding: 'utf8',
-          timeout: SESSION_MS,
-          stdio: ['ignore', 'pipe', 'pipe'],
-        })
-        expect(told).toContain('"label":"COB-M 2.1"')
-        expect(told).toContain('"decision":"answer"')
-        expect(told).toMatch(/erk_live_[0-9A-Za-z]{33}/)
-      } finally {
-        // Ctrl-C reaches the whole foreground group of a terminal.
-        if (demo.pid !== undefined) process.kill(-demo.pid, 'SIGINT')
-        await ended
-        await vi.waitUntil(() => !existsSync(join(checkout, '.data/demo/postgres/cluster/postmaster.pid')), {
-          timeout: STOP_MS,
-          interval: 100,
-        })
-        expect(output).toContain('Stopping')
-        rmSync(folder, { recursive: true, force: true })
-      }
-    },
-    START_MS + SESSION_MS + STOP_MS,
-  )
+      expect(told).toContain('"label":"COB-M 2.1"')
+      expect(told).toContain('"decision":"answer"')
+      expect(told).toMatch(/erk_live_[0-9A-Za-z]{33}/)
+    } finally {
+      // Ctrl-C reaches the whole foreground group of a terminal.
+      if (demo.pid !== undefined && demo.exitCode === null) process.kill(-demo.pid, 'SIGINT')
+      await ended
+      await until('Postgres has ended', () => !existsSync(join(checkout, '.data/demo/postgres/cluster/postmaster.pid')))
+      expect(output).toContain('Stopping')
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
 })
 
 /** The files as they are now, tracked or new, with this checkout's packages. */

@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { manifestSchema } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import { searchRequestOf } from '#core/rpc/search-client.ts'
 import type { Filters, SearchQuery } from '#core/domain/search.ts'
@@ -19,13 +18,13 @@ import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worde
 import { buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { withSearchNode } from '#test/support/scenarios/nodes.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
 console.log(`TEST_SEED=${seed}`)
 const keys = signingKeys()
 const REQUESTS = 50
 const CLUSTERS = 40
-const BUILDS_TIMEOUT_MS = 60_000
 
 let store: string
 let artifact: TestArtifact
@@ -58,7 +57,10 @@ beforeAll(async () => {
   )
   for (const { address } of nodes)
     await withSearchNode(address, (client) =>
-      client.prepareVersion({ projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest }, 20_000),
+      client.prepareVersion(
+        { projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest },
+        CALL_TIMEOUT_MS,
+      ),
     )
 })
 afterAll(async () => {
@@ -77,7 +79,7 @@ function replyBytes(channel: Client, request: SearchQuery): Promise<Buffer> {
       (bytes: Buffer) => bytes,
       searchRequestOf(request),
       new Metadata(),
-      { deadline: Date.now() + BOUNDS.searchTimeoutMs },
+      { deadline: Date.now() + CALL_TIMEOUT_MS },
       (error, reply) =>
         error === null && reply !== undefined
           ? resolve(reply)
@@ -170,7 +172,7 @@ async function builtElsewhere(
 }
 
 test(
-  'two builds of one import, in two processes and under other locales and time zones, give the same files',
+  'two builds of one import, in two processes and under other locales and time zones, give the ' + 'same files',
   async () => {
     const random = seededRandom(seed)
     const records = Array.from({ length: 1_000 }, (_, n) => ({
@@ -193,5 +195,4 @@ test(
     expect(one).toMatchObject({ passages: 1_000, documents: 20 })
     expect(Object.values(one.files).filter(({ bytes }) => bytes < 16)).toEqual([])
   },
-  BUILDS_TIMEOUT_MS,
 )

@@ -15,6 +15,8 @@ import type { NodeProcess } from '#test/support/search-node/node-process.ts'
 import { questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
+import { expectEventually } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const keys = signingKeys()
 const SEED = 77
@@ -48,7 +50,7 @@ afterAll(async () => {
 })
 
 const prepare = ({ projectionId, manifestDigest }: TestArtifact) =>
-  client.prepareVersion({ projectionId, manifestDigest }, 20_000)
+  client.prepareVersion({ projectionId, manifestDigest }, CALL_TIMEOUT_MS)
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
   client.search(requestOf({ projectionId: artifact.projectionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
 
@@ -177,7 +179,7 @@ test('no word of a query comes into the log, however the search ends', async () 
     status.DEADLINE_EXCEEDED,
   ])
   expect(endings.map(({ told }) => told).join(' ')).not.toContain(secret)
-  await expect.poll(() => node.output()).toContain('call failed')
-  await client.releaseVersion(damaged.projectionId, 5_000)
+  await expectEventually(() => node.output(), expect.stringContaining('call failed'))
+  await client.releaseVersion(damaged.projectionId, CALL_TIMEOUT_MS)
   expect(node.output().toLowerCase()).not.toContain(secret)
 })

@@ -9,6 +9,7 @@ import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
 vi.mock('#core/platform/bounds.ts', async (original) => {
@@ -46,7 +47,7 @@ afterAll(async () => {
 test('a version that takes long to load is loaded although its connection grows old meanwhile', async () => {
   const prepared = client.prepareVersion(
     { projectionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) },
-    10_000,
+    CALL_TIMEOUT_MS,
   )
   // The node's own answer, not the end of the connection.
   await expect(prepared).rejects.toMatchObject({ details: 'The search node failed; ask another node.' })

@@ -34,6 +34,7 @@ import {
   testRows,
 } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const keys = signingKeys()
 const seed = 20_261
@@ -74,14 +75,14 @@ afterAll(async () => {
 const prepare = (
   to: SearchNodeClient,
   { projectionId, manifestDigest }: Pick<TestArtifact, 'projectionId' | 'manifestDigest'> = artifact,
-) => to.prepareVersion({ projectionId, manifestDigest }, 20_000)
+) => to.prepareVersion({ projectionId, manifestDigest }, CALL_TIMEOUT_MS)
 
 function request(change: Partial<SearchQuery> = {}): SearchQuery {
   const vector = queryNear(artifact.rows, 7, seededRandom(seed))
   return requestOf({ projectionId: artifact.projectionId, vector, filters: FILTERS, ...change })
 }
 
-const search = (change: Partial<SearchQuery> = {}) => client.search(request(change), 5_000)
+const search = (change: Partial<SearchQuery> = {}) => client.search(request(change), CALL_TIMEOUT_MS)
 
 /** Files of an artifact that a process holds open. */
 function heldFiles(pid: number | undefined, { projectionId }: Pick<TestArtifact, 'projectionId'>): readonly string[] {
@@ -139,7 +140,7 @@ test.each<[string, Partial<SearchQuery>]>([
 })
 
 test('status names the loaded version, its digest, its leases and the queue', async () => {
-  expect(await client.status(2_000)).toEqual({
+  expect(await client.status(CALL_TIMEOUT_MS)).toEqual({
     loaded: [
       { projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest, leases: 0, state: 'loaded' },
     ],
@@ -190,7 +191,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
   })
   expect(await prepare(client, damaged)).toEqual({ alreadyLoaded: false, passages: 60 })
   expect(heldFiles(node.child.pid, damaged)).not.toEqual([])
-  await client.releaseVersion(damaged.projectionId, 5_000)
+  await client.releaseVersion(damaged.projectionId, CALL_TIMEOUT_MS)
 })
 
 test('a signed but inconsistent artifact is refused, and the loaded versions continue to serve', async () => {
@@ -223,7 +224,9 @@ test('a signed but inconsistent artifact is refused, and the loaded versions con
       code: status.FAILED_PRECONDITION,
     })
   }
-  expect((await client.status(2_000)).loaded.map(({ projectionId }) => projectionId)).toEqual([artifact.projectionId])
+  expect((await client.status(CALL_TIMEOUT_MS)).loaded.map(({ projectionId }) => projectionId)).toEqual([
+    artifact.projectionId,
+  ])
   expect((await search()).passages).toHaveLength(5)
 })
 
@@ -266,9 +269,9 @@ test('several versions are searched side by side, and a released one is let go w
   expect((await search({ projectionId: second.projectionId, vector })).allowed).toBe(80)
   expect((await search()).allowed).toBe(1_200)
   expect(heldFiles(node.child.pid, second)).not.toEqual([])
-  expect(await client.releaseVersion(second.projectionId, 5_000)).toBe(true)
+  expect(await client.releaseVersion(second.projectionId, CALL_TIMEOUT_MS)).toBe(true)
   expect(heldFiles(node.child.pid, second)).toEqual([])
-  expect(await client.releaseVersion(second.projectionId, 5_000)).toBe(false)
+  expect(await client.releaseVersion(second.projectionId, CALL_TIMEOUT_MS)).toBe(false)
   await expect(search({ projectionId: second.projectionId, vector })).rejects.toMatchObject({
     code: status.FAILED_PRECONDITION,
   })

@@ -12,6 +12,8 @@ import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } fro
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { requestOf } from '#test/support/search-node/asked.ts'
 import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
+import { expectEventually } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const keys = signingKeys()
 const seed = 20_261
@@ -26,11 +28,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(store, { recursive: true, force: true }))
 
 const prepare = (to: SearchNodeClient) =>
-  to.prepareVersion({ projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest }, 20_000)
+  to.prepareVersion({ projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest }, CALL_TIMEOUT_MS)
 
 const search = (to: SearchNodeClient) => {
   const vector = queryNear(artifact.rows, 7, seededRandom(seed))
-  return to.search(requestOf({ projectionId: artifact.projectionId, vector }), 5_000)
+  return to.search(requestOf({ projectionId: artifact.projectionId, vector }), CALL_TIMEOUT_MS)
 }
 
 interface Health {
@@ -53,7 +55,7 @@ function healthOf(address: string): Health {
           method.requestSerialize,
           method.responseDeserialize,
           { service: 'evidence.search.v1.SearchNode' },
-          { deadline: Date.now() + 2_000 },
+          { deadline: Date.now() + CALL_TIMEOUT_MS },
           (error, reply) => (error === null ? resolve(reply?.status ?? '') : reject(error)),
         ),
       ),
@@ -62,7 +64,7 @@ function healthOf(address: string): Health {
 }
 
 test('on SIGTERM health fails, searches are answered during the drain period, the process exits with 0', async () => {
-  const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '700' }))
+  const draining = await startNode(nodeEnvironment(store, keys.publicKeyDer, { DRAIN_MS: '3000' }))
   const [calls, health] = [
     openSearchNodeClient(draining.address, credentials.createInsecure()),
     healthOf(draining.address),
@@ -70,7 +72,7 @@ test('on SIGTERM health fails, searches are answered during the drain period, th
   await prepare(calls)
   expect(await health.check()).toBe('SERVING')
   draining.child.kill('SIGTERM')
-  await expect.poll(() => health.check(), { interval: 10 }).toBe('NOT_SERVING')
+  await expectEventually(() => health.check(), 'NOT_SERVING')
   expect((await search(calls)).passages).toHaveLength(5)
   const inFlight = Array.from({ length: 50 }, () => search(calls))
   expect((await Promise.all(inFlight)).every(({ passages }) => passages.length === 5)).toBe(true)
@@ -86,7 +88,7 @@ test('searches in flight when the drain period ends are still answered', async (
   await prepare(calls)
   const inFlight = Array.from({ length: 100 }, () => search(calls))
   // On the same connection, so its reply means that all searches have arrived.
-  await calls.status(2_000)
+  await calls.status(CALL_TIMEOUT_MS)
   stopping.child.kill('SIGTERM')
   const outcomes = await Promise.allSettled(inFlight)
   expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled').length).toBe(100)

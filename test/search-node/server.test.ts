@@ -12,6 +12,8 @@ import { testManifest } from '#test/support/artifact.ts'
 import { requestOf } from '#test/support/search-node/asked.ts'
 import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 import type { HeldWorker } from '#test/support/search-node/held-worker.ts'
+import { expectEventually } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const ID = '00000000-0000-4000-8000-000000000001'
 const lines: string[] = []
@@ -42,38 +44,38 @@ beforeEach(async () => {
     `127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`,
     credentials.createInsecure(),
   )
-  await client.prepareVersion({ projectionId: ID, manifestDigest: Buffer.alloc(32) }, 2_000)
+  await client.prepareVersion({ projectionId: ID, manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS)
 })
 afterEach(async () => {
   client.close()
   await server.close(100)
 })
 
-function search(limit: number, timeoutMs = 5_000, signal?: AbortSignal) {
+function search(limit: number, timeoutMs = CALL_TIMEOUT_MS, signal?: AbortSignal) {
   const request = requestOf({ projectionId: ID, vector: new Float32Array(8).fill(1), limit })
   const outcome = client.search(request, timeoutMs, signal)
   outcome.catch(() => undefined)
   return outcome
 }
 
-const leases = async (): Promise<number | undefined> => (await client.status(2_000)).loaded[0]?.leases
+const leases = async (): Promise<number | undefined> => (await client.status(CALL_TIMEOUT_MS)).loaded[0]?.leases
 
 test('a full queue is RESOURCE_EXHAUSTED at once, while the searches before it go on', async () => {
   const before = [search(1), search(2)]
-  await expect.poll(() => pool.queued).toBe(1)
+  await expectEventually(() => pool.queued, 1)
   await expect(search(3)).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED })
   expect(held.started).toEqual(['search 1'])
   held.finish()
-  await expect.poll(() => held.started).toEqual(['search 1', 'search 2'])
+  await expectEventually(() => held.started, ['search 1', 'search 2'])
   held.finish()
   await Promise.allSettled(before)
 })
 
 test('a deadline that passes in the queue is DEADLINE_EXCEEDED, and the search never reaches a thread', async () => {
   const running = search(1)
-  await expect.poll(() => held.started).toEqual(['search 1'])
+  await expectEventually(() => held.started, ['search 1'])
   await expect(search(2, 50)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
-  await expect.poll(() => pool.queued).toBe(0)
+  await expectEventually(() => pool.queued, 0)
   held.finish()
   await Promise.allSettled([running])
   expect(held.started).toEqual(['search 1'])
@@ -81,24 +83,24 @@ test('a deadline that passes in the queue is DEADLINE_EXCEEDED, and the search n
 
 test('a call cancelled in the queue is dropped; one that runs keeps its lease until the thread is done', async () => {
   const [runningCaller, waitingCaller] = [new AbortController(), new AbortController()]
-  const running = search(1, 5_000, runningCaller.signal)
-  const waiting = search(2, 5_000, waitingCaller.signal)
-  await expect.poll(leases).toBe(2)
+  const running = search(1, CALL_TIMEOUT_MS, runningCaller.signal)
+  const waiting = search(2, CALL_TIMEOUT_MS, waitingCaller.signal)
+  await expectEventually(leases, 2)
   waitingCaller.abort()
   runningCaller.abort()
   await expect(waiting).rejects.toMatchObject({ code: status.CANCELLED })
   await expect(running).rejects.toMatchObject({ code: status.CANCELLED })
-  await expect.poll(leases).toBe(1)
+  await expectEventually(leases, 1)
   held.finish()
-  await expect.poll(leases).toBe(0)
+  await expectEventually(leases, 0)
   expect(held.started).toEqual(['search 1'])
 })
 
 test('a release waits for the search that runs', async () => {
   const running = search(1)
-  await expect.poll(leases).toBe(1)
-  const released = client.releaseVersion(ID, 5_000)
-  await expect.poll(async () => (await client.status(2_000)).loaded[0]?.state).toBe('releasing')
+  await expectEventually(leases, 1)
+  const released = client.releaseVersion(ID, CALL_TIMEOUT_MS)
+  await expectEventually(async () => (await client.status(CALL_TIMEOUT_MS)).loaded[0]?.state, 'releasing')
   await expect(search(2)).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
   held.finish()
   await Promise.allSettled([running])
@@ -107,7 +109,7 @@ test('a release waits for the search that runs', async () => {
 
 test('a refused artifact is DATA_LOSS with the reason, and is logged', async () => {
   await expect(
-    client.prepareVersion({ projectionId: ID.replace(/1$/, '2'), manifestDigest: Buffer.alloc(32) }, 2_000),
+    client.prepareVersion({ projectionId: ID.replace(/1$/, '2'), manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS),
   ).rejects.toMatchObject({
     code: status.DATA_LOSS,
     details: 'facets.bin is damaged.',
@@ -117,7 +119,7 @@ test('a refused artifact is DATA_LOSS with the reason, and is logged', async () 
 
 test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async () => {
   const failed = search(99)
-  await expect.poll(() => held.started).toEqual(['search 99'])
+  await expectEventually(() => held.started, ['search 99'])
   held.finish()
   await expect(failed).rejects.toMatchObject({
     code: status.INTERNAL,
@@ -138,5 +140,5 @@ test.each([
   { projectionId: 'no id', manifestDigest: Buffer.alloc(32) },
   { projectionId: ID, manifestDigest: Buffer.alloc(31) },
 ])('a request to prepare that names no version is INVALID_ARGUMENT', async (request) => {
-  await expect(client.prepareVersion(request, 2_000)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
+  await expect(client.prepareVersion(request, CALL_TIMEOUT_MS)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
 })

@@ -12,6 +12,7 @@ import { signingKeys } from '#test/support/artifact.ts'
 import { makeCertificates } from '#test/support/certificates.ts'
 import { freePort, nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
 import type { NodeProcess } from '#test/support/search-node/node-process.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const { publicKeyDer } = signingKeys()
 let folder: string
@@ -40,7 +41,7 @@ async function threadsOf(
 ): Promise<number> {
   const client = openSearchNodeClient(address, channel)
   try {
-    return (await client.status(3_000)).threads
+    return (await client.status(CALL_TIMEOUT_MS)).threads
   } finally {
     client.close()
   }

@@ -75,7 +75,7 @@ const GENEROUS = {
   exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } },
 }
 
-const STATEMENT_TIMEOUT_MS = 20_000
+const STATEMENT_TIMEOUT_MS = 120_000
 const CONNECTIONS_MAX = 4
 
 export function connectToService(access: ServiceAccess): ServiceConnection {

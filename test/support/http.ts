@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
+import { startAdjustedTimer } from './load-adjusted-clock.ts'
 import { errorBodySchema, replyFaults } from './reply-rules.ts'
 import type { ErrorBody } from './reply-rules.ts'
 
@@ -30,7 +31,8 @@ export interface Answer {
   error(): ErrorBody
 }
 
-const TIMEOUT_MS = 25_000
+/** Longer than the hard deadline of a request; on the load-adjusted clock. */
+const TIMEOUT_MS = 60_000
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
 /**
@@ -69,8 +71,9 @@ interface Received {
 
 function exchange(baseUrl: string, body: Buffer | undefined, options: AskOptions): Promise<Received> {
   const { hostname, port } = new URL(options.baseUrl ?? baseUrl)
-  const timeout = AbortSignal.timeout(TIMEOUT_MS)
-  return new Promise((resolve, reject) => {
+  const late = new AbortController()
+  const timer = startAdjustedTimer(TIMEOUT_MS, () => late.abort(new Error(`no reply within ${TIMEOUT_MS} ms`)))
+  const received = new Promise<Received>((resolve, reject) => {
     const outgoing = httpRequest(
       {
         hostname,
@@ -78,7 +81,7 @@ function exchange(baseUrl: string, body: Buffer | undefined, options: AskOptions
         path: options.path ?? '/v1/retrieve',
         method: options.method ?? 'POST',
         headers: headersOf(body, options),
-        signal: options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]),
+        signal: options.signal === undefined ? late.signal : AbortSignal.any([options.signal, late.signal]),
         ...(options.from === undefined ? { agent } : { localAddress: options.from, agent: false }),
       },
       (incoming) => {
@@ -95,6 +98,7 @@ function exchange(baseUrl: string, body: Buffer | undefined, options: AskOptions
     for (const chunk of options.chunks ?? []) outgoing.write(chunk)
     outgoing.end(body)
   })
+  return received.finally(() => timer.stop())
 }
 
 function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOptions): OutgoingHttpHeaders {
@@ -111,17 +115,20 @@ function headersOf(body: Buffer | undefined, { key, headers, chunks }: AskOption
   )
 }
 
-/** Sends bytes as they are and returns everything that comes back until the other side closes or times out. */
-export function sendRaw(baseUrl: string, bytes: string | Uint8Array, silenceMs = 1_000): Promise<string> {
+/** Sends bytes as they are and returns everything that comes back until the other side closes. */
+export function sendRaw(baseUrl: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(baseUrl)
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
-    socket.setTimeout(silenceMs, () => socket.destroy())
+    const timer = startAdjustedTimer(TIMEOUT_MS, () => socket.destroy())
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     // A reset may follow the reply when bytes are left unread; what was received is what counts.
     socket.on('error', () => undefined)
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
+    socket.on('close', () => {
+      timer.stop()
+      resolve(Buffer.concat(chunks).toString())
+    })
   })
 }
 

@@ -52,9 +52,7 @@ export function asking(behaviour: ProviderBehaviour, text: string): string {
 
 /** How often a provider was asked for texts that contain `part`. */
 export async function callsFor(baseUrl: string, part: string): Promise<number> {
-  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {
-    signal: AbortSignal.timeout(5_000),
-  })
+  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {})
   return z.object({ calls: z.number() }).parse(await response.json()).calls
 }
 

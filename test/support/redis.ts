@@ -81,7 +81,7 @@ export async function startReplica(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<LocalRedis> {
   const replica = await startOwnRedis({ ...PRIMARY_SETTINGS, ...settings, replicaof: `127.0.0.1 ${primary.port}` })
-  await until('the replica has caught up', 20_000, () =>
+  await until('the replica has caught up', () =>
     withRedis(replica.url, async (client) => (await client.info('replication')).includes('master_link_status:up')),
   )
   return replica
@@ -143,7 +143,7 @@ export async function startSentinel(
 
 /** Resolves once the Sentinel knows a replica that it can promote. */
 export async function replicaKnown(sentinel: TestSentinel): Promise<void> {
-  await until('the Sentinel knows the replica', 90_000, () =>
+  await until('the Sentinel knows the replica', () =>
     withRedis(`redis://127.0.0.1:${sentinel.port}`, async (client) => {
       const replicas = await client.call('SENTINEL', 'REPLICAS', 'limits')
       return Array.isArray(replicas) && replicas.length > 0 && !JSON.stringify(replicas).includes('disconnected')

@@ -1,21 +1,105 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { expect } from 'vitest'
+import { startAdjustedTimer } from './load-adjusted-clock.ts'
 
 const EVERY_MS = 25
+/**
+ * Time without progress, on the load-adjusted clock. It is longer than every pause that a test waits for: a Sentinel
+ * that got no processor time for two seconds decides nothing for half a minute.
+ */
+const STALLED_AFTER_MS = 120_000
+
+type Awaitable<T> = T | Promise<T>
+
+/** Takes what is there so far. While its printed form changes, the wait goes on. */
+export type Seen = (value: unknown) => void
+
+export interface WaitOptions {
+  /** Processes that the wait needs; `ended` rejects with the last lines of the log. */
+  readonly processes?: readonly { readonly ended: Promise<never> }[]
+  readonly stalledAfterMs?: number
+}
 
 /**
- * Polls until the answer is neither undefined nor false, and returns it.
- * @throws Error naming what was waited for.
+ * Polls until the answer is neither undefined nor false, and returns it. No total time ends the wait. It fails once
+ * nothing that was seen has changed for two minutes of an idle machine, which take longer while the machine is busy.
+ * It fails at once if the probe rejects or a process has ended.
+ * @throws Error naming what was waited for, and what was seen last.
  */
 export async function until<T>(
   what: string,
-  timeoutMs: number,
-  probe: () => Promise<T | undefined | false>,
+  probe: (seen: Seen) => Awaitable<T | undefined | false>,
+  { processes = [], stalledAfterMs = STALLED_AFTER_MS }: WaitOptions = {},
 ): Promise<T> {
-  const endsAtMs = performance.now() + timeoutMs
-  for (;;) {
-    const found = await probe()
-    if (found !== undefined && found !== false) return found
-    if (performance.now() > endsAtMs) throw new Error(`not within ${timeoutMs} ms: ${what}`)
-    await sleep(EVERY_MS)
+  const stall = startStall(what, stalledAfterMs)
+  const ends = [stall.over, ...processes.map(({ ended }) => ended)]
+  try {
+    for (;;) {
+      const found = await Promise.race([probe(stall.seen), ...ends])
+      if (found !== undefined && found !== false) return found
+      await Promise.race([sleep(EVERY_MS), ...ends])
+    }
+  } finally {
+    stall.stop()
+  }
+}
+
+/**
+ * Reads until what was read equals what is expected, as `toEqual` compares them. A read that rejects is repeated. What
+ * was read counts as seen.
+ * @throws the last failed comparison or rejection, where `until` would fail for lack of progress.
+ */
+export async function expectEventually(
+  read: () => Awaitable<unknown>,
+  expected: unknown,
+  options: WaitOptions = {},
+): Promise<void> {
+  let thrown: unknown
+  const equals = async (seen: Seen): Promise<boolean> => {
+    try {
+      const found = await read()
+      seen(found)
+      expect(found).toEqual(expected)
+      return true
+    } catch (error) {
+      thrown = error
+      return false
+    }
+  }
+  try {
+    await until('what is read equals what is expected', equals, options)
+  } catch (error) {
+    throw error instanceof StalledError && thrown !== undefined ? thrown : error
+  }
+}
+
+class StalledError extends Error {
+  override readonly name = 'StalledError'
+}
+
+interface Stall {
+  readonly seen: Seen
+  /** Rejects once nothing has changed for too long. */
+  readonly over: Promise<never>
+  stop(): void
+}
+
+function startStall(what: string, stalledAfterMs: number): Stall {
+  const over = Promise.withResolvers<never>()
+  // Nobody may be waiting at the moment at which it rejects.
+  over.promise.catch(() => undefined)
+  let last = 'nothing'
+  const timer = startAdjustedTimer(stalledAfterMs, () =>
+    over.reject(new StalledError(`no progress for ${stalledAfterMs} ms: ${what}; seen last: ${last}`)),
+  )
+  return {
+    seen: (value) => {
+      const printed = inspect(value, { depth: 5 })
+      if (printed !== last) timer.restart()
+      last = printed
+    },
+    over: over.promise,
+    stop: () => timer.stop(),
   }
 }

@@ -19,7 +19,8 @@ import { answers, createDatabaseIfAbsent } from '#core/db/provision.ts'
 import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
 import type { OnSpawn, SystemUser, SupervisedProcess } from './supervised-process.ts'
 
-const START_TIMEOUT_MS = 30_000
+/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
+const START_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 30_000
 const PREVIOUS_SERVER_TIMEOUT_MS = 10_000
 const SUPERUSER = 'postgres'

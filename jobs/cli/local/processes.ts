@@ -5,8 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { killGroup, lastLines, LocalProcessError, startSupervised, untilReady, within } from './supervised-process.ts'
 import type { OnSpawn } from './supervised-process.ts'
 
-const START_TIMEOUT_MS = 30_000
-const STOP_TIMEOUT_MS = 20_000
+/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
+const START_TIMEOUT_MS = 180_000
+/** Longer than a gateway takes that finishes what is in flight. */
+const STOP_TIMEOUT_MS = 60_000
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 export interface ServiceOptions {

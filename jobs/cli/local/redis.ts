@@ -5,7 +5,8 @@ import { Redis } from 'ioredis'
 import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
 import type { OnSpawn, SupervisedProcess } from './supervised-process.ts'
 
-const START_TIMEOUT_MS = 20_000
+/** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
+const START_TIMEOUT_MS = 180_000
 const STOP_TIMEOUT_MS = 10_000
 const INSTALL_TIMEOUT_MS = 600_000
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }

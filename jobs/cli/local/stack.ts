@@ -39,7 +39,7 @@ export interface LocalGateway extends LocalService {
   readonly internalUrl: string
 }
 
-const STATUS_TIMEOUT_MS = 1_000
+const STATUS_TIMEOUT_MS = 5_000
 
 export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href

@@ -6,6 +6,7 @@ import type { Database, Queryable } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/until.ts'
 
 let urls: TestDatabase
 let database: Database
@@ -39,10 +40,16 @@ test(
   },
 )
 
+async function sessions(pid: number): Promise<number> {
+  return (await database.query('select from pg_stat_activity where pid = $1', [pid])).rowCount ?? 0
+}
+
 test('a transaction that the database ended fails in one piece, and the next gets a sound connection', async () => {
   const cut = inTransaction(database, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const pid = rows[0]?.pid ?? 0
     await client.query("set local idle_in_transaction_session_timeout = '50ms'")
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await until('the session is gone', async () => (await sessions(pid)) === 0)
     await client.query('select 1')
   })
   await expect(cut).rejects.toThrow()

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limitKeys } from '#core/limits/counter-keys.ts'
 import { openLimiter } from '#core/limits/limiter.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
@@ -12,6 +12,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
+import { until } from '#test/support/until.ts'
 
 const silent = createLog('test', 'silent')
 let server: TestRedis
@@ -22,7 +23,7 @@ beforeAll(async () => {
   server = await openTestRedis()
   redis = new Redis(server.url)
   limiter = openLimiter(server.url, silent)
-  await vi.waitUntil(() => limiter.runId() !== undefined)
+  await until('the limiter is connected', () => limiter.runId() !== undefined)
 })
 afterAll(async () => {
   limiter.close()

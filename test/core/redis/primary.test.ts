@@ -1,13 +1,11 @@
 import { createServer } from 'node:net'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection, PrimaryOptions } from '#core/redis/primary.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 import { PRIMARY_SETTINGS, startOwnRedis, startReplica, withRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 const toStop: (() => unknown)[] = []
 afterEach(async () => {
@@ -28,10 +26,8 @@ function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail'): Ope
   toStop.push(() => connection.close())
   return { ...connection, lines }
 }
-const used = (connection: PrimaryConnection): Promise<string> =>
-  until('it is used', 20_000, async () => connection.runId())
-const left = (connection: PrimaryConnection): Promise<string> =>
-  until('it is left', 20_000, async () => connection.fault())
+const used = (connection: PrimaryConnection): Promise<string> => until('it is used', async () => connection.runId())
+const left = (connection: PrimaryConnection): Promise<string> => until('it is left', async () => connection.fault())
 const REPLICA = 'The server that REDIS_URL leads to is a replica, not the primary.'
 
 test('a server that was demoted is left, and has another identity once it is the primary again', async () => {
@@ -42,7 +38,7 @@ test('a server that was demoted is left, and has another identity once it is the
   await withRedis(primary.url, (client) => client.replicaof('127.0.0.1', replica.port))
   await left(connection)
   expect(connection.runId()).toBeUndefined()
-  await until('its role is known', 20_000, async () => connection.fault() === REPLICA)
+  await until('its role is known', async () => connection.fault() === REPLICA)
   await withRedis(primary.url, (client) => client.replicaof('NO', 'ONE'))
   const after = await used(connection)
   expect(after).not.toBe(before)
@@ -131,13 +127,13 @@ test('a blocking duplicate, as BullMQ uses it, leaves a demoted server too', asy
   toStop.push(() => duplicate.disconnect())
   const popped = duplicate.blpop('list', 0)
   popped.catch(() => undefined)
-  await until('it blocks', 20_000, async () => duplicate.status === 'ready')
+  await until('it blocks', async () => duplicate.status === 'ready')
   await withRedis(primary.url, (client) => client.replicaof('127.0.0.1', 1))
-  await until('it is left', 20_000, async () => duplicate.status !== 'ready')
+  await until('it is left', async () => duplicate.status !== 'ready')
   await left(connection)
   expect(duplicate.status).not.toBe('ready')
   await withRedis(primary.url, (client) => client.replicaof('NO', 'ONE'))
-  await until('it is ready again', 20_000, async () => duplicate.status === 'ready')
+  await until('it is ready again', async () => duplicate.status === 'ready')
 })
 
 test('a Redis Cluster is refused in one sentence, whichever database is asked for', async () => {
@@ -174,7 +170,7 @@ test('a fault is logged once, however often the connection is tried', async () =
   await server.kill()
   let attempts = 0
   connection.redis.on('connecting', () => (attempts += 1))
-  await until('it was tried again and again', 20_000, async () => attempts > 5)
+  await until('it was tried again and again', async () => attempts > 5)
   expect(connection.lines.filter((line) => line.includes('"level":"warn"')).length).toBeLessThanOrEqual(2)
   await server.restart()
   await used(connection)

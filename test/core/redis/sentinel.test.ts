@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { Redis } from 'ioredis'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
@@ -21,9 +21,6 @@ import {
   withRedis,
 } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
-
-// A Sentinel that gets no processor time for two seconds decides nothing for half a minute.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 })
 
 const toStop: (() => unknown)[] = []
 afterEach(async () => {
@@ -44,8 +41,7 @@ function open(url: string): Opened {
   toStop.push(() => connection.close())
   return { ...connection, lines }
 }
-const used = (connection: PrimaryConnection): Promise<string> =>
-  until('it is used', 30_000, async () => connection.runId())
+const used = (connection: PrimaryConnection): Promise<string> => until('it is used', async () => connection.runId())
 const processOf = (url: string): Promise<string> =>
   withRedis(url, async (client) => /run_id:(\w+)/.exec(await client.info('server'))?.[1] ?? '')
 /** The log of the connection says when it was usable for the last time. */
@@ -62,7 +58,7 @@ test('after a failover the new primary is in use within two seconds, with what i
   const connection = open(sentinel.urlOf(3))
   expect((await used(connection)).split('-')[0]).toBe(await processOf(primary.url))
   await connection.redis.set('key', 'kept')
-  await until('the replica has it', 20_000, () =>
+  await until('the replica has it', () =>
     withRedis(replica.urlOf(3), async (client) => (await client.get('key')) === 'kept'),
   )
 
@@ -87,7 +83,7 @@ test('a server that the Sentinels no longer name is left, although it still take
     await client.call('SENTINEL', 'MONITOR', 'limits', '127.0.0.1', second.port, 1)
   })
   const wanted = await processOf(second.url)
-  await until('the other one is used', 30_000, async () => connection.runId()?.startsWith(wanted) === true)
+  await until('the other one is used', async () => connection.runId()?.startsWith(wanted) === true)
 })
 
 test('of Sentinels that name different primaries, the one with the newest failover is believed', async () => {
@@ -96,7 +92,7 @@ test('of Sentinels that name different primaries, the one with the newest failov
   const sentinel = stopping(await startSentinel(primary))
   await replicaKnown(sentinel)
   await primary.kill()
-  await until('the Sentinel names the replica', 180_000, () =>
+  await until('the Sentinel names the replica', () =>
     withRedis(`redis://127.0.0.1:${sentinel.port}`, async (client) => {
       const named = await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'limits')
       return Array.isArray(named) && named[1] === String(replica.port)

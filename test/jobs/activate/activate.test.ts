@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -11,6 +10,8 @@ import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
 import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
+import { until } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 let activation: ActivationHarness
 let harness: JobsHarness
@@ -93,7 +94,7 @@ describe('an activation', () => {
         projectionIdOf(first),
       ])
     ).rows[0]?.manifest_digest
-    await nodes[0]?.releaseVersion(projectionIdOf(first), 5_000)
+    await nodes[0]?.releaseVersion(projectionIdOf(first), CALL_TIMEOUT_MS)
     await harness.owner.query('update projections set manifest_digest = $2 where id = $1', [
       projectionIdOf(first),
       Buffer.alloc(32, 7),
@@ -260,11 +261,12 @@ describe('an activation', () => {
 
 /** Until so many sessions of this database wait for a lock. */
 async function waiting(sessions: number): Promise<void> {
-  for (let count = 0; count < sessions; await sleep(10)) {
+  await until(`${sessions} sessions wait for a lock`, async (seen) => {
     const { rows } = await harness.owner.query<{ count: number }>(
       'select count(*)::int as count from pg_stat_activity where datname = current_database() and ' +
         "wait_event_type = 'Lock'",
     )
-    count = rows[0]?.count ?? 0
-  }
+    seen(rows)
+    return (rows[0]?.count ?? 0) >= sessions
+  })
 }

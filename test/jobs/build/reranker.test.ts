@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
@@ -18,9 +18,6 @@ import { startJobsHarness, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
 import type { RerankEndpoint } from '#test/support/reranker.ts'
-
-// A build asks its question set several thousand times.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const KNOWING = { model: 'knowing', candidates: 20 }
 const plaintext = {

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { ARTIFACT_FILES } from '#core/index/format/manifest.ts'
@@ -12,9 +12,6 @@ import type { BuildOutcome } from '#jobs/build/run-child.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-
-// A build asks its question set several thousand times, and some tests build twice.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let harness: JobsHarness
 let knowledgeBaseId: string

@@ -15,6 +15,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expectEventually } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 /** A checkout of two packages, with an `npm` that writes down how it was called and then installs or fails. */
 let checkout: string
@@ -77,7 +79,7 @@ function bootstrap(
     cwd: checkout,
     env: environment(),
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: CALL_TIMEOUT_MS,
   })
 }
 
@@ -179,5 +181,5 @@ test('the script learns that the bootstrap was killed', async () => {
   })
   await new Promise((resolve) => child.stdout.once('data', resolve))
   child.kill('SIGKILL')
-  await expect.poll(() => existsSync(witness), { timeout: 10_000 }).toBe(true)
+  await expectEventually(() => existsSync(witness), true)
 })

@@ -7,6 +7,7 @@ import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { Redis } from 'ioredis'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
+import { until } from '#test/support/until.ts'
 
 let redis: LocalRedis
 
@@ -20,14 +21,6 @@ afterAll(async () => {
 function recordedLog(): { readonly log: ReturnType<typeof createLog>; readonly lines: string[] } {
   const lines: string[] = []
   return { log: createLog('test', 'warn', (line) => lines.push(line)), lines }
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}`)
-    await sleep(20)
-  }
 }
 
 describe('the ledger queue', () => {

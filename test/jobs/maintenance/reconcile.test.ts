@@ -6,6 +6,7 @@ import { silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
 import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 let activation: ActivationHarness
 let harness: JobsHarness
@@ -33,7 +34,7 @@ afterAll(() => activation.close())
 
 describe('reconciliation', () => {
   const loaded = async (): Promise<readonly string[]> =>
-    ((await nodes[0]?.status(5_000))?.loaded ?? [])
+    ((await nodes[0]?.status(CALL_TIMEOUT_MS))?.loaded ?? [])
       .filter((version) => version.state === 'loaded')
       .map((version) => version.projectionId)
   const settle = (): Promise<void> => reconcile({ database: harness.service, nodes, log: silent })
@@ -67,7 +68,7 @@ describe('reconciliation', () => {
   })
 
   test('loads on a node what it lacks of the active version, its predecessor and entitled profiles', async () => {
-    for (const buildId of [first, second]) await nodes[0]?.releaseVersion(projectionIdOf(buildId), 5_000)
+    for (const buildId of [first, second]) await nodes[0]?.releaseVersion(projectionIdOf(buildId), CALL_TIMEOUT_MS)
     await entitle(profileIdOf(third))
     await Promise.all([settle(), settle()])
     expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 export const MAIN = fileURLToPath(new URL('../../../jobs/cli/operator/main.ts', import.meta.url))
@@ -14,22 +13,29 @@ export interface CliResult {
 
 /** The command line as a process of its own, with only the variables given. */
 export interface Cli {
+  start(...args: readonly string[]): { stderr(): string; readonly ended: Promise<CliResult> }
   run(...args: readonly string[]): Promise<CliResult>
   /** Adds `--json`, expects exit code 0 and parses standard output. */
   json(...args: readonly string[]): Promise<unknown>
 }
 
 export function commandLine(environment: Readonly<Record<string, string>>): Cli {
-  async function run(...args: readonly string[]): Promise<CliResult> {
+  const start: Cli['start'] = (...args) => {
     const child = spawn(process.execPath, [MAIN, ...args], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const code = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
-    return { code: await code, stdout, stderr }
+    const output = { stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+    const ended = new Promise<CliResult>((resolve, reject) =>
+      child.once('error', reject).once('close', (code) => resolve({ code, ...output })),
+    )
+    return { stderr: () => output.stderr, ended }
   }
+  const run: Cli['run'] = (...args) => start(...args).ended
   return {
+    start,
     run,
     async json(...args) {
       const { code, stdout, stderr } = await run(...args, '--json')

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -17,6 +16,7 @@ import { openOperatorHarness } from './harness.ts'
 import type { OperatorHarness } from './harness.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
+import { until } from '#test/support/until.ts'
 
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
@@ -130,12 +130,11 @@ export async function rowEventually(
   table: 'builds' | 'activations',
   known: ReadonlySet<string>,
 ): Promise<string> {
-  for (;;) {
+  const { id } = await until(`another row of ${table}`, async () => {
     const { rows } = await harness.owner.query<{ id: string }>(`select id from ${table}`)
-    const found = rows.find(({ id }) => !known.has(id))
-    if (found !== undefined) return found.id
-    await sleep(20)
-  }
+    return rows.find((row) => !known.has(row.id))
+  })
+  return id
 }
 
 export async function idsOf(harness: CorpusHarness, table: 'builds' | 'activations'): Promise<ReadonlySet<string>> {

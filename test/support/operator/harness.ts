@@ -9,6 +9,7 @@ import type { TestDatabase } from '#test/support/database.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { commandLine } from './cli.ts'
 import type { Cli } from './cli.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 /** A database of its own, an operator on it in process, and the command line on the same. */
 export interface OperatorHarness {
@@ -32,7 +33,7 @@ export async function openOperatorHarness(further: Readonly<Record<string, strin
     SERVICE_SECRET: secrets.SERVICE_SECRET,
     ...further,
   }
-  const database = openDatabase(urls.operatorUrl, createLog('test', 'silent'), 2, 10_000)
+  const database = openDatabase(urls.operatorUrl, createLog('test', 'silent'), 2, CALL_TIMEOUT_MS)
   const owner = new pg.Pool({ connectionString: urls.ownerUrl, max: 1 })
   owner.on('error', () => undefined)
   return {

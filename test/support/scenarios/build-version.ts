@@ -13,7 +13,7 @@ const version = {
   embedder: createLocalEmbedder(),
   relevant: new Set<string>(),
   dataDir,
-  signal: AbortSignal.timeout(60_000),
+  signal: new AbortController().signal,
   onProgress: () => undefined,
 }
 const manifest = await withTemporaryVersion(version, ({ artifact }) => Promise.resolve(artifact.manifest))

@@ -29,13 +29,10 @@ export async function ledgerRowsOf(owner: Database, entitlementId: string): Prom
 }
 
 /** The ledger once every reservation has its ledger entry and none is open. */
-export async function settledLedgerRows(
-  owner: Database,
-  entitlementId: string,
-  timeoutMs = 60_000,
-): Promise<readonly LedgerRow[]> {
-  return until('every reservation is settled and in the ledger', timeoutMs, async () => {
+export async function settledLedgerRows(owner: Database, entitlementId: string): Promise<readonly LedgerRow[]> {
+  return until('every reservation is settled and in the ledger', async (seen) => {
     const ledger = await ledgerRowsOf(owner, entitlementId)
+    seen(ledger.filter(({ entry }) => entry !== null).length)
     return ledger.every(({ entry }) => entry !== null) && ledger
   })
 }
@@ -47,7 +44,7 @@ export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answe
   )
   const redis = new Redis(redisUrl)
   try {
-    await until('the ledger jobs are queued', 5_000, async () => (await redis.exists(...jobs)) === jobs.length)
+    await until('the ledger jobs are queued', async () => (await redis.exists(...jobs)) === jobs.length)
   } finally {
     redis.disconnect()
   }

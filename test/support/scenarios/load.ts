@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from '#test/support/http.ts'
+import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { until } from '#test/support/until.ts'
 import type { Caller } from '#test/support/service.ts'
 
 /** One request of the load and its outcome. */
 export interface Sent {
   readonly baseUrl: string
+  /** On the load-adjusted clock. */
   readonly sentMs: number
   readonly repliedMs: number
   /** undefined: no reply came. */
@@ -13,6 +16,8 @@ export interface Sent {
 
 export interface Load {
   readonly sent: readonly Sent[]
+  /** Resolves with what `found` finds in everything sent so far; each further reply is progress. */
+  until<T>(what: string, found: (sent: readonly Sent[]) => T | undefined | false): Promise<T>
   /** Resolves with everything sent, once the requests under way have their replies. */
   stop(): Promise<readonly Sent[]>
 }
@@ -32,9 +37,9 @@ export function startLoad(
   const stopped = new AbortController()
   async function keepAsking(baseUrl: string): Promise<void> {
     while (!stopped.signal.aborted && sent.length < SENT_MAX) {
-      const sentMs = performance.now()
+      const sentMs = adjustedNowMs()
       const answer = await caller.ask({}, { baseUrl }).catch(() => undefined)
-      sent.push({ baseUrl, sentMs, repliedMs: performance.now(), answer })
+      sent.push({ baseUrl, sentMs, repliedMs: adjustedNowMs(), answer })
       if (options.untilRefused === true && answer?.status !== 200) return
       await sleep(options.pauseMs, undefined, { signal: stopped.signal }).catch(() => undefined)
     }
@@ -42,6 +47,11 @@ export function startLoad(
   const asking = Array.from({ length: options.callers }, (_, n) => keepAsking(baseUrls[n % baseUrls.length] ?? ''))
   return {
     sent,
+    until: (what, found) =>
+      until(what, (seen) => {
+        seen(sent.length)
+        return found(sent)
+      }),
     stop: async () => {
       stopped.abort()
       await Promise.all(asking)

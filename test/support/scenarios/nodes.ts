@@ -2,7 +2,8 @@ import { credentials } from '@grpc/grpc-js'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 
-const STATUS_TIMEOUT_MS = 1_000
+/** Short, because a node that a test has stopped never answers. */
+const STATUS_TIMEOUT_MS = 5_000
 
 export async function withSearchNode<T>(address: string, work: (client: SearchNodeClient) => Promise<T>): Promise<T> {
   const client = openSearchNodeClient(address, credentials.createInsecure())

@@ -9,13 +9,11 @@ import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
-import { waitForBuild } from '#jobs/cli/operator/wait.ts'
+import { buildNamed } from '#jobs/cli/operator/actions/names.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import { KNOWLEDGE_BASE } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-
-const BUILD_SECONDS_MAX = 150
-const UNHEARD = { update: () => undefined, end: () => undefined }
+import { until } from '#test/support/until.ts'
 
 export interface Change {
   /** A file of the demo rulebook. */
@@ -52,8 +50,7 @@ export async function approvedCandidates(
             { import: imported.id, questions: corpus.questionsFile, embedding: 'openai', store },
             (id) => enqueueBuild(open('build'), id),
           )
-          const built = await waitForBuild(operator.database, started.id, BUILD_SECONDS_MAX, UNHEARD)
-          const version = z.string().parse(built.version_id)
+          const version = await builtVersion(service, started.id)
           await reviewVersion(operator, { version, verdict: 'approved', reviewer: 'test', note: 'one changed rule' })
           return version
         }),
@@ -62,6 +59,20 @@ export async function approvedCandidates(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Waits for a build, whose stages and steps are its progress. @returns its version. */
+async function builtVersion({ operator, jobs }: TestService, buildId: string): Promise<string> {
+  return until(
+    'the build succeeds',
+    async (seen) => {
+      const { state, stage, done, error, version_id } = await buildNamed(operator.database, buildId)
+      seen([state, stage, done])
+      if (state === 'failed') throw new Error(`the build failed: ${error}`)
+      return state === 'succeeded' && z.string().parse(version_id)
+    },
+    { processes: [jobs] },
+  )
 }
 
 /** The passages of a version by chunk id, as its artifact holds them. */

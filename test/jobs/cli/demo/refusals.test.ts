@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
+import { expectEventually } from '#test/support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-refusals-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -93,28 +94,24 @@ test.each(REFUSED)('%s is refused in one sentence before anything is started', (
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test(
-  'a second demo on a data folder that is in use leaves what the first one said there',
-  { timeout: 180_000 },
-  async () => {
-    const dataDir = join(folder, "it's shared")
-    const args = ['jobs/cli/demo/main.ts', '--data-dir', dataDir]
-    const first = spawn(process.execPath, args, { stdio: 'ignore' })
-    try {
-      await expect.poll(() => existsSync(join(dataDir, 'ready.json')), { timeout: 160_000, interval: 100 }).toBe(true)
-      const second = spawnSync(process.execPath, [...args, '--once'], { encoding: 'utf8' })
-      expect(second.status).toBe(1)
-      expect(second.stdout).toContain('name another with --data-dir')
-      expect(existsSync(join(dataDir, 'ready.json'))).toBe(true)
-      const store = spawnSync(
-        '/bin/sh',
-        ['-c', '. "$1"; printf %s "$ARTIFACT_STORE"', 'read', join(dataDir, 'operator.env')],
-        { encoding: 'utf8' },
-      )
-      expect(fileURLToPath(store.stdout)).toBe(join(dataDir, 'store'))
-    } finally {
-      first.kill('SIGINT')
-      await once(first, 'exit')
-    }
-  },
-)
+test('a second demo on a data folder that is in use leaves what the first one said there', async () => {
+  const dataDir = join(folder, "it's shared")
+  const args = ['jobs/cli/demo/main.ts', '--data-dir', dataDir]
+  const first = spawn(process.execPath, args, { stdio: 'ignore' })
+  try {
+    await expectEventually(() => [existsSync(join(dataDir, 'ready.json')), first.exitCode], [true, null])
+    const second = spawnSync(process.execPath, [...args, '--once'], { encoding: 'utf8' })
+    expect(second.status).toBe(1)
+    expect(second.stdout).toContain('name another with --data-dir')
+    expect(existsSync(join(dataDir, 'ready.json'))).toBe(true)
+    const store = spawnSync(
+      '/bin/sh',
+      ['-c', '. "$1"; printf %s "$ARTIFACT_STORE"', 'read', join(dataDir, 'operator.env')],
+      { encoding: 'utf8' },
+    )
+    expect(fileURLToPath(store.stdout)).toBe(join(dataDir, 'store'))
+  } finally {
+    first.kill('SIGINT')
+    await once(first, 'exit')
+  }
+})

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
+import { until } from '#test/support/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../jobs/cli/evaluate/main.ts', import.meta.url))
 const folders: string[] = []
@@ -131,7 +131,7 @@ test('with --limit-to nothing outside a question’s own group is found', async 
 test('an interruption stops the search node, removes the temporary files and says so', async () => {
   const folder = folderOf(rulebook())
   const { child, ended, said } = start(folder)
-  while (!said().includes('verify')) await sleep(5)
+  await until('it verifies', () => said().includes('verify'))
   child.kill('SIGINT')
   expect(await ended).toMatchObject({
     code: 130,

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startService } from '#jobs/cli/local/processes.ts'
 import type { LocalService, ServiceOptions } from '#jobs/cli/local/processes.ts'
 import { alive } from '#test/support/alive.ts'
+import { expectEventually, until } from '#test/support/until.ts'
 
 let folder: string
 let options: ServiceOptions
@@ -64,9 +65,14 @@ test('a service that ends early is reported with the last lines of its log', asy
 })
 
 test('a service that is never ready is stopped and reported when its time is up', async () => {
+  // Its time is up long before it has said anything, but each attempt is waited for.
+  const ready = async (): Promise<boolean> => {
+    await until('it runs', () => readFileSync(options.logFile, 'utf8').includes('waiting'))
+    return false
+  }
   await expect(
-    start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1_500 }),
-  ).rejects.toThrow(/was not ready after 1\.5 s\. Its last lines:\n {2}waiting/)
+    start("console.log('waiting')\nsetInterval(() => {}, 1000)\n", { startTimeoutMs: 1, ready }),
+  ).rejects.toThrow(/was not ready after 0\.001 s\. Its last lines:\n {2}waiting/)
 })
 
 test('a running service that dies is noticed', async () => {
@@ -84,10 +90,10 @@ test('a service with restartOn restarts when a file there changes, and no proces
     `writeFileSync(process.env['WITNESS'] ?? '', String(process.pid))\nsetInterval(() => {}, 1000)\n`,
     { restartOn: [code] },
   )
-  await expect.poll(pidNow).toBeGreaterThan(0)
+  await until('the service has started', () => pidNow() > 0)
   const first = pidNow()
   writeFileSync(join(code, 'stage.ts'), 'export {}')
-  await expect.poll(() => pidNow() !== first && alive(pidNow()), { timeout: 10_000 }).toBe(true)
+  await expectEventually(() => pidNow() !== first && alive(pidNow()), true)
   expect(alive(first)).toBe(false)
   await service.stop()
   expect([service.pid, pidNow()].filter(alive)).toEqual([])
@@ -140,5 +146,5 @@ test('no service, Postgres or Redis outlives a parent that was killed', async ()
     const postmaster = Number.parseInt(readFileSync(folder + '/postgres/cluster/postmaster.pid', 'utf8'), 10)
     console.log(JSON.stringify([service.pid, watched.pid, postmaster]))
   `)
-  await expect.poll(() => pids.filter(alive), { timeout: 15_000 }).toEqual([])
+  await expectEventually(() => pids.filter(alive), [])
 })

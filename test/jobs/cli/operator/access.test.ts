@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { listAudit } from '#core/db/audit.ts'
@@ -18,9 +18,6 @@ import {
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
-
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
 
 let harness: OperatorHarness
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))

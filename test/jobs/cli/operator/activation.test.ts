@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
 import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
@@ -12,9 +12,6 @@ import {
   withId,
 } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
-
-// Several processes are started one after the other.
-vi.setConfig({ testTimeout: 90_000 })
 
 let harness: CorpusHarness
 

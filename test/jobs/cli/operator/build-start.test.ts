@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import {
@@ -16,9 +15,7 @@ import {
 } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
-
-// Several processes are started one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+import { until } from '#test/support/until.ts'
 
 let harness: CorpusHarness
 
@@ -80,17 +77,16 @@ describe('build', () => {
   test('--wait follows the stages on standard error and ends with the candidate', async () => {
     const source_ = await importOne(harness, 'three.md')
     const known = await idsOf(harness, 'builds')
-    const following = harness.cli.run('build', 'start', '--import', source_, '--wait', '--json')
+    const following = harness.cli.start('build', 'start', '--import', source_, '--wait', '--json')
     const id = await rowEventually(harness, 'builds', known)
     await harness.owner.query(
       "update builds set state = 'running', stage = 'embed', done = 1, total = 4 where id = $1",
       [id],
     )
-    await sleep(1_000)
+    await until('the stage is shown', () => following.stderr().includes('embed: 1 of 4 (25 %)\n'))
     const version = await finishBuild(harness, id, true)
-    const { code, stdout, stderr } = await following
+    const { code, stdout, stderr } = await following.ended
     expect(code, stderr).toBe(0)
-    expect(stderr).toContain('embed: 1 of 4 (25 %)\n')
     expect(JSON.parse(stdout)).toMatchObject({ id, state: 'succeeded', version_id: version, passed: true })
   })
 

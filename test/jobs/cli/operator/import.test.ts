@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -16,9 +16,6 @@ const RULEBOOK = fileURLToPath(new URL('../../../../jobs/cli/demo/corpus/ruleboo
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href
 const withId = z.object({ id: z.uuid() })
-
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
 
 let harness: OperatorHarness
 

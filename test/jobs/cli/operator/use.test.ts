@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { usageReport } from '#core/db/usage.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
-
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
 
 let harness: OperatorHarness
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
@@ -12,9 +12,6 @@ import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
-
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { exposureOf } from '#jobs/cli/operator/actions/exposure.ts'
 import { withoutGuards } from '#test/support/database.ts'
@@ -6,9 +6,6 @@ import { createEntitledClients, use } from '#test/support/operator/use-harness.t
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
-
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
 
 let harness: OperatorHarness
 

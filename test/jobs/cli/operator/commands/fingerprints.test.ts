@@ -163,7 +163,7 @@ test('a key that is erased while keys are wrapped again stays erased', async () 
   await owner.query('begin')
   await owner.query('update fingerprint_keys set wrapped = null, erased_at = now() where epoch = 1')
   const done = rewrapFingerprints(operator, { organization: 'South', serviceSecrets: rotating })
-  await until('the command waits for the row', 10_000, async () => {
+  await until('the command waits for the row', async () => {
     const { rows } = await operator.database.query<{ waits: boolean }>(
       `select exists (select from pg_locks l join pg_stat_activity a using (pid)
          where not l.granted and a.datname = current_database()) as waits`,

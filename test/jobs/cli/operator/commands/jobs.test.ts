@@ -1,5 +1,5 @@
 import { Worker } from 'bullmq'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -10,9 +10,6 @@ import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const quiet = createLog('test', 'silent')
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
-
 let harness: OperatorHarness
 let redis: TestRedis
 

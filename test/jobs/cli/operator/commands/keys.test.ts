@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listAudit } from '#core/db/audit.ts'
 import { keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
@@ -8,9 +8,6 @@ import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
 import { everythingStored, openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
-
-// Processes are started one after the other, each with all its modules.
-vi.setConfig({ testTimeout: 90_000 })
 
 let harness: OperatorHarness
 const issuedSchema = z.object({

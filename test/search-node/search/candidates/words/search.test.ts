@@ -126,7 +126,7 @@ describe('the best rows', () => {
     )
   })
 
-  test('are the same across chunks of rows, where most are passed over', { timeout: 60_000 }, () => {
+  test('are the same across chunks of rows, where most are passed over', () => {
     const rows = 140_000
     const random = seededRandom(20_261)
     const word = (): string => `w${Math.floor(400 * random() ** 3)}`
