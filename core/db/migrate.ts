@@ -42,7 +42,7 @@ const CREATE_RECORD = `
     select regexp_replace(name, '[.]sql$', ''), applied_at from schema_migrations order by number`
 const ADOPT = 'update schema_migrations set sha256 = $2, oldest_release = $3 where name = $1'
 
-/** A migration runs as the owner of the record, so that everything it creates has the same owner. */
+/** A migration runs as the owner of the record, if there is one, so that what it creates has the same owner. */
 const AS_OWNER = `
   select set_config('role', tableowner, true) from pg_tables
   where schemaname = current_schema and tablename = 'schema_migrations'`
@@ -121,6 +121,7 @@ async function createRecordIfAbsent(client: pg.Client, files: readonly Migration
   const { rows } = await client.query<{ found: boolean }>(RECORD_EXISTS)
   if (rows[0]?.found === true) return
   await client.query('begin')
+  await client.query(AS_OWNER)
   await client.query(CREATE_RECORD)
   for (const { name, sha256, oldestRelease } of files) await client.query(ADOPT, [name, sha256, oldestRelease])
   await client.query('commit')

@@ -109,8 +109,8 @@ export const BOUNDS = {
   migrationProcessLockTimeoutMs: 60_000,
   /** Statements of the services queue behind a migration that waits for a table, so it waits less than they may. */
   migrationTableLockTimeoutMs: 1_500,
-  /** Runs while migrations of other databases change the same roles. */
-  migrationAttemptsMax: 5,
+  /** Each other database of the cluster that is migrated at the same time can make one run fail. */
+  migrationAttemptsMax: 20,
   insertRowsMax: 1_000,
   /** Characters of an error that the row of a build or activation keeps. */
   failureMessageCharactersMax: 2_000,

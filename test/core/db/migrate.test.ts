@@ -7,7 +7,7 @@ import { migrate } from '#core/db/migrate.ts'
 import { MIGRATIONS, readMigrations } from '#core/db/migration-files.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { RELEASE } from '#core/platform/release.ts'
-import { openEmptyDatabase } from '#test/support/database.ts'
+import { migrateAsRelease010, openEmptyDatabase } from '#test/support/database.ts'
 import type { EmptyDatabase } from '#test/support/database.ts'
 
 const HEAD = `-- Oldest release: ${RELEASE}\n`
@@ -173,21 +173,8 @@ describe('locks', () => {
 })
 
 describe('a database that release 0.1.0 migrated', () => {
-  /** What `operator migrate` of release 0.1.0 did. */
-  async function migrateAsBefore(): Promise<void> {
-    const client = await connect()
-    await client.query(
-      'create table schema_migrations (number integer primary key, name text not null, ' +
-        'applied_at timestamptz not null default now())',
-    )
-    for (const { number, name, sql } of readMigrations(MIGRATIONS).slice(0, 2)) {
-      await client.query(sql)
-      await client.query('insert into schema_migrations (number, name) values ($1, $2)', [number, name])
-    }
-  }
-
   test('is adopted: nothing is run again, and a change of its files is noticed from then on', async () => {
-    await migrateAsBefore()
+    await migrateAsRelease010(database.url)
     const [first, second, ...later] = readMigrations(MIGRATIONS)
     cpSync(MIGRATIONS, folder, { recursive: true })
     for (const name of ['0001-notes.sql', '0002-note-texts.sql']) rmSync(join(folder, name))
