@@ -54,22 +54,19 @@ async function loseCounts(): Promise<number> {
   })
 }
 
-test(
-  'after a failover of Redis the gateway admits again, and what the new primary has missed is ' + 'counted again',
-  async () => {
-    const caller = await service.createCaller({ limits: { requests_per_day: DAY_ALLOWANCE } })
-    for (let used = 0; used < 3; used++) expect((await caller.ask()).status).toBe(200)
-    await primary.kill()
-    expect(await loseCounts()).toBeGreaterThan(0)
-    const first = await served(() => caller.ask())
-    expect({ status: first.status, day: remaining(first.headers).day }).toEqual({ status: 200, day: 2 })
-    expect((await caller.ask()).status).toBe(200)
-    expect((await caller.ask()).status).toBe(200)
-    expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
-    expect((await ledgerRowsOf(service.owner, caller.entitlementId)).length).toBe(DAY_ALLOWANCE)
-    await settledLedgerRows(service.owner, caller.entitlementId)
-  },
-)
+test('after a failover of Redis the gateway admits again; what the new primary missed is counted again', async () => {
+  const caller = await service.createCaller({ limits: { requests_per_day: DAY_ALLOWANCE } })
+  for (let used = 0; used < 3; used++) expect((await caller.ask()).status).toBe(200)
+  await primary.kill()
+  expect(await loseCounts()).toBeGreaterThan(0)
+  const first = await served(() => caller.ask())
+  expect({ status: first.status, day: remaining(first.headers).day }).toEqual({ status: 200, day: 2 })
+  expect((await caller.ask()).status).toBe(200)
+  expect((await caller.ask()).status).toBe(200)
+  expect((await caller.ask()).error().error.code).toBe('QUOTA_EXHAUSTED')
+  expect((await ledgerRowsOf(service.owner, caller.entitlementId)).length).toBe(DAY_ALLOWANCE)
+  await settledLedgerRows(service.owner, caller.entitlementId)
+})
 
 test('after the failover the job worker takes ledger jobs from the new primary', async () => {
   const caller = await service.createCaller()
@@ -86,34 +83,31 @@ test('after the failover the job worker takes ledger jobs from the new primary',
   expect(ledger.map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
 })
 
-test(
-  'a gateway on a Redis that was demoted answers 503 and names the fault, and admits once it is the ' + 'primary again',
-  async () => {
-    const own = await startOwnRedis()
-    const gateway = await startGateway({ ...service.settings, redisUrl: own.url }, addresses(), 'gateway-demoted')
-    try {
-      const caller = await service.createCaller({ limits: { requests_per_day: 3 } })
-      const ask = (): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl })
-      expect((await ask()).status).toBe(200)
-      await withRedis(own.url, (client) => client.replicaof('127.0.0.1', 1))
-      const refused = await until('requests are refused', async () => {
-        const answer = await ask()
-        return answer.status !== 200 && answer
-      })
-      expect(refused.error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
-      await until('the fault is named', async () =>
-        (await (await fetch(`${gateway.internalUrl}/readyz`)).text()).includes('is a replica, not the primary'),
-      )
-      const before = (await ledgerRowsOf(service.owner, caller.entitlementId)).length
-      await withRedis(own.url, (client) => client.replicaof('NO', 'ONE'))
-      const admitted = await served(ask)
-      expect(3 - remaining(admitted.headers).day).toBe(before + 1)
-    } finally {
-      await gateway.stop()
-      await own.stop()
-    }
-  },
-)
+test('a gateway on a demoted Redis answers 503, names the fault, and admits once it is the primary again', async () => {
+  const own = await startOwnRedis()
+  const gateway = await startGateway({ ...service.settings, redisUrl: own.url }, addresses(), 'gateway-demoted')
+  try {
+    const caller = await service.createCaller({ limits: { requests_per_day: 3 } })
+    const ask = (): Promise<Answer> => caller.ask({}, { baseUrl: gateway.baseUrl })
+    expect((await ask()).status).toBe(200)
+    await withRedis(own.url, (client) => client.replicaof('127.0.0.1', 1))
+    const refused = await until('requests are refused', async () => {
+      const answer = await ask()
+      return answer.status !== 200 && answer
+    })
+    expect(refused.error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
+    await until('the fault is named', async () =>
+      (await (await fetch(`${gateway.internalUrl}/readyz`)).text()).includes('is a replica, not the primary'),
+    )
+    const before = (await ledgerRowsOf(service.owner, caller.entitlementId)).length
+    await withRedis(own.url, (client) => client.replicaof('NO', 'ONE'))
+    const admitted = await served(ask)
+    expect(3 - remaining(admitted.headers).day).toBe(before + 1)
+  } finally {
+    await gateway.stop()
+    await own.stop()
+  }
+})
 
 test('gateway, job worker and command line end with one sentence on a Redis Cluster', async () => {
   const cluster = await startOwnRedis({ 'cluster-enabled': 'yes' })

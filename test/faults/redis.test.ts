@@ -286,19 +286,16 @@ test('a Redis that may evict counters decides no limit, until it may not any mor
   }
 })
 
-test(
-  'losing all of Redis loses no ledger entry: the sweeper still runs and appends what the lost jobs ' + 'would have',
-  async () => {
-    const caller = await service.createCaller()
-    service.jobs.signal('SIGSTOP')
-    const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
-    await ledgerJobsQueued(redis.url, answers)
-    await withRedis((client) => client.flushall())
-    service.jobs.signal('SIGCONT')
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
-    expect(ledger.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
-      answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
-    )
-    expect((await caller.ask()).retrieved().version).toBe(service.versionId)
-  },
-)
+test('losing all of Redis loses no ledger entry: the sweeper appends what the lost jobs would have', async () => {
+  const caller = await service.createCaller()
+  service.jobs.signal('SIGSTOP')
+  const answers = await Promise.all(Array.from({ length: 5 }, () => caller.ask()))
+  await ledgerJobsQueued(redis.url, answers)
+  await withRedis((client) => client.flushall())
+  service.jobs.signal('SIGCONT')
+  const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+  expect(ledger.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
+    answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
+  )
+  expect((await caller.ask()).retrieved().version).toBe(service.versionId)
+})
