@@ -13,8 +13,10 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 export interface ServiceOptions {
   readonly name: string
-  /** Entry point relative to the root of the repository, e.g. `gateway/main.ts`. */
+  /** Entry point relative to `root`, e.g. `gateway/main.ts`. */
   readonly script: string
+  /** Folder of the code; the root of this repository if absent. */
+  readonly root?: string | undefined
   readonly args?: readonly string[]
   /** The whole environment of the process, except for the PATH. */
   readonly environment: Readonly<Record<string, string>>
@@ -63,12 +65,12 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 
 const PATH = '/usr/local/bin:/usr/bin:/bin'
 
-function spawnService({ name, script, args = [], environment, logFile }: ServiceOptions): LocalService {
+function spawnService({ name, script, root = ROOT, args = [], environment, logFile }: ServiceOptions): LocalService {
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size
   const child = spawn(process.execPath, [script, ...args], {
-    cwd: ROOT,
+    cwd: root,
     env: { PATH, ...environment },
     stdio: ['ignore', log, log, 'ipc'],
     detached: true,
@@ -103,7 +105,7 @@ function spawnService({ name, script, args = [], environment, logFile }: Service
 
 /** Runs the service under `node --watch-path`, which restarts it; Node's watcher has no IPC channel to its parent. */
 function spawnWatched(
-  { name, script, args = [], environment, logFile }: ServiceOptions,
+  { name, script, root = ROOT, args = [], environment, logFile }: ServiceOptions,
   folders: readonly string[],
 ): LocalService {
   mkdirSync(dirname(logFile), { recursive: true })
@@ -112,7 +114,7 @@ function spawnWatched(
     name,
     command: [process.execPath, ...watched, '--watch-preserve-output', script, ...args],
     environment: { PATH, ...environment },
-    folder: ROOT,
+    folder: root,
     logFile,
     stopSignal: 'TERM',
   })

@@ -22,6 +22,8 @@ export interface StackSettings {
     readonly MANIFEST_PUBLIC_KEY: string
     readonly MANIFEST_PRIVATE_KEY: string
   }
+  /** Folder of the gateway's code; this repository if absent. */
+  readonly root?: string
   /** Additional variables for every service. */
   readonly environment?: Readonly<Record<string, string>>
   /** Restarts each service whenever its code changes. */
@@ -131,6 +133,7 @@ export async function startGateway(
   const service = await startService({
     name,
     script: 'gateway/main.ts',
+    root: settings.root,
     environment: {
       DRAIN_MS: '500',
       ...settings.environment,
