@@ -33,7 +33,7 @@ const CONNECTIONS_MAX = 2
 
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
 
-/** Adds a command that opens the database, rejects an unknown schema version, and closes everything afterwards. */
+/** Adds a command that opens the database, refuses a schema it does not run on, and closes everything afterwards. */
 export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Command, definition: Verb<S, V>): void {
   const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
     const base = operatorConfig({ ...BASE })
