@@ -69,6 +69,8 @@ export async function migrate(
   const folder = options.folder ?? MIGRATIONS
   const files = readMigrations(folder)
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: BOUNDS.provisionConnectTimeoutMs })
+  // The statement that runs rejects; an error event without a listener would end the process.
+  client.on('error', () => undefined)
   await client.connect()
   try {
     await lockOrRefuse(client, options.processLockTimeoutMs ?? BOUNDS.migrationProcessLockTimeoutMs)

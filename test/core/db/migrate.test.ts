@@ -9,6 +9,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { RELEASE } from '#core/platform/release.ts'
 import { migrateAsRelease010, openEmptyDatabase } from '#test/support/database.ts'
 import type { EmptyDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/until.ts'
 
 const HEAD = `-- Oldest release: ${RELEASE}\n`
 
@@ -150,6 +151,25 @@ describe('locks', () => {
     const waiting = migrate(database.url, { folder })
     await other.query('select pg_advisory_unlock(7142918221)')
     expect((await waiting).applied).toHaveLength(2)
+  })
+
+  test('a connection that is lost rejects, and leaves nothing behind', async () => {
+    add('0003-long.sql', 'create table half (id integer); select pg_sleep(600);')
+    const kill =
+      'select count(pg_terminate_backend(pid))::int as killed from pg_stat_activity ' +
+      "where query like '%pg_sleep(600)%' and state = 'active' and pid <> pg_backend_pid() and datname = " +
+      'current_database()'
+    const other = await connect()
+    const [lost] = await Promise.allSettled([
+      migrate(database.url, { folder }),
+      until('the migration is killed', async () => {
+        return (await other.query<{ killed: number }>(kill)).rows[0]?.killed === 1
+      }),
+    ])
+    expect(lost).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/terminat/) } })
+    expect(await rows("select to_regclass('half') as half, count(*)::int as recorded from schema_migrations")).toEqual([
+      { half: null, recorded: 2 },
+    ])
   })
 
   test('several processes that migrate at once apply each migration once', async () => {
