@@ -15,7 +15,6 @@ export interface AccessCache {
   read(digests: readonly Buffer[]): Promise<Access | undefined>
   /** Whether one of the digests belongs to a valid key, without a database read per call. */
   isKnown(digests: readonly Buffer[]): Promise<boolean>
-  onChange(listener: () => void): void
   close(): Promise<void>
 }
 
@@ -33,13 +32,11 @@ export function openAccessCache(deps: {
 }): AccessCache {
   const { database, log } = deps
   const entries = new Map<string, Entry>()
-  const listeners: (() => void)[] = []
   let known: { readonly readBeganMs: number; readonly digests: Promise<DigestSet> } | undefined
 
   function forgetEverything(): void {
     entries.clear()
     known = undefined
-    for (const listener of listeners) listener()
   }
   const listening = listenForChanges(deps.databaseUrl, log, forgetEverything)
 
@@ -68,7 +65,6 @@ export function openAccessCache(deps: {
       const valid = await known.digests
       return digests.some((digest) => valid.has(digest))
     },
-    onChange: (listener) => void listeners.push(listener),
     close: () => listening.close(),
   }
 }

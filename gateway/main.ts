@@ -3,11 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
-import { createLimitEpochs } from '#core/limits/epochs.ts'
-import { openLimiter } from '#core/limits/limiter.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { openAccessCache } from './access-cache.ts'
@@ -15,6 +12,7 @@ import { createApp } from './app.ts'
 import { gatewayConfig } from './config.ts'
 import { createInternalApp } from './internal.ts'
 import { createLifecycle } from './lifecycle.ts'
+import { openGatewayLimits } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { startReadiness } from './readiness.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
@@ -27,26 +25,26 @@ await startOrExplain('The service could not start', async () => {
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
-  const limiter = openLimiter(config.REDIS_URL, log)
-  await limiter.firstAttempt()
-  const epochs = createLimitEpochs({ database, limiter, log })
+  const limits = openGatewayLimits({
+    database,
+    databaseUrl: config.DATABASE_URL,
+    redisUrl: config.REDIS_URL,
+    log,
+  })
+  await limits.counters.firstAttempt()
   const access = openAccessCache({
     database,
     databaseUrl: config.DATABASE_URL,
     environment: config.KEY_ENVIRONMENT,
     log,
   })
-  access.onChange(() => epochs.forget())
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
-  const readiness = startReadiness({ database, limiter, searchTier, lifecycle, log })
+  const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
   const metrics = createGatewayMetrics(lifecycle.inFlight, readiness.dependencies)
   const app = createApp({
-    database,
-    reservations: createReservationWriter(database),
-    limiter,
-    epochs,
+    ...limits,
     access,
     searchTier,
     ledger,
@@ -76,7 +74,7 @@ await startOrExplain('The service could not start', async () => {
     readiness.stop()
     await Promise.all([ledger.close(), access.close()])
     searchTier.close()
-    limiter.close()
+    await limits.close()
     await database.end()
   })
 })

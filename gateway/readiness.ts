@@ -1,6 +1,6 @@
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
-import type { Limiter } from '#core/limits/limiter.ts'
+import type { Counters } from '#core/limits/counters.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -11,7 +11,7 @@ import type { SearchTier } from './search-tier.ts'
 
 export interface ReadinessDeps {
   readonly database: Database
-  readonly limiter: Limiter
+  readonly counters: Counters
   readonly searchTier: SearchTier
   readonly lifecycle: Lifecycle
   readonly log: Log
@@ -28,7 +28,7 @@ export interface Readiness {
   stop(): void
 }
 
-export function startReadiness({ database, limiter, searchTier, lifecycle, log }: ReadinessDeps): Readiness {
+export function startReadiness({ database, counters, searchTier, lifecycle, log }: ReadinessDeps): Readiness {
   let schemaFault: string | undefined
   const monitor = startDependencyMonitor(
     {
@@ -37,8 +37,8 @@ export function startReadiness({ database, limiter, searchTier, lifecycle, log }
         return undefined
       },
       redis: async () => {
-        const fault = limiter.fault()
-        if (fault === undefined) await limiter.ping()
+        const fault = counters.fault()
+        if (fault === undefined) await counters.ping()
         return fault
       },
       search: async () =>

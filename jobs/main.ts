@@ -5,8 +5,9 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import { openLimiter } from '#core/limits/limiter.ts'
-import { settleRefund, undelivered } from '#core/limits/refund.ts'
+import { createReservationWriter } from '#core/db/reservation-writer.ts'
+import { openCounters } from '#core/limits/counters.ts'
+import { createSettlement } from '#core/limits/settlement.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
@@ -25,15 +26,15 @@ await startOrExplain('The job worker cannot start', async () => {
   await assertSchemaCompatible(database)
   const queueRedis = openQueueRedis(config.REDIS_URL, log)
   await queueRedis.usable()
-  const limiter = openLimiter(config.REDIS_URL, log)
+  const counters = openCounters(config.REDIS_URL, log)
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
   const jobs = await startJobs({
     database,
     redis: queueRedis.redis,
     store: createArtifactStore(config.ARTIFACT_STORE),
     nodes,
-    settle: (reservationId) =>
-      settleRefund({ database, limiter }, reservationId, undelivered('INTERNAL_UNAVAILABLE', 0)),
+    counters,
+    settlement: createSettlement({ database, reservations: createReservationWriter(database), counters, log }),
     buildConcurrency: config.BUILD_CONCURRENCY,
     log,
   })
@@ -42,7 +43,7 @@ await startOrExplain('The job worker cannot start', async () => {
     clearInterval(heartbeat)
     await jobs.close()
     for (const node of nodes) node.close()
-    limiter.close()
+    counters.close()
     queueRedis.close()
     await database.end()
   })

@@ -5,12 +5,14 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Database } from '#core/db/pool.ts'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
-import type { JobPayload } from '#core/queues/ledger-queue.ts'
+import type { JobPayload, LedgerJobPayload } from '#core/queues/ledger-queue.ts'
+import type { Counters } from '#core/limits/counters.ts'
+import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from './activate/pipeline.ts'
 import { abandonBuild, processBuild } from './build/process.ts'
-import { createLedgerAppender } from './ledger/append.ts'
+import { processLedgerJob } from './ledger/append.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue } from './maintenance/requeue.ts'
 import { sweep } from './maintenance/sweep.ts'
@@ -23,8 +25,8 @@ export interface JobsDeps {
   readonly redis: Redis
   readonly store: ArtifactStore
   readonly nodes: readonly SearchNodeClient[]
-  /** Settles a reservation that delivered nothing. */
-  readonly settle: (reservationId: string) => Promise<'refunded' | 'failed' | 'not-open'>
+  readonly counters: Pick<Counters, 'nowMs'>
+  readonly settlement: Pick<Settlement, 'refundOverdue'>
   readonly buildConcurrency: number
   readonly log: Log
   /** Environment of the build processes; the worker's own if absent. */
@@ -47,14 +49,17 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     activate: openQueue('activate', deps.redis, deps.log),
     maintenance: openQueue('maintenance', deps.redis, deps.log),
   }
-  const appender = createLedgerAppender(deps.database)
   const build: Processor<JobPayload, string> = (job, token) =>
     processBuild({ ...deps, stopping: stopping.signal }, job, token)
   const workers = [
-    startWorker(deps, 'build', build, { concurrency: deps.buildConcurrency }),
-    startWorker(deps, 'activate', (job) => activate(deps, job.data.id, stopping.signal), { concurrency: 4 }),
-    startWorker(deps, 'ledger', (job) => appender.append(job.data.id), { concurrency: BOUNDS.ledgerConcurrency }),
-    startWorker(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), {
+    startWorker<JobPayload, string>(deps, 'build', build, { concurrency: deps.buildConcurrency }),
+    startWorker<JobPayload, string>(deps, 'activate', (job) => activate(deps, job.data.id, stopping.signal), {
+      concurrency: 4,
+    }),
+    startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
+      concurrency: BOUNDS.ledgerConcurrency,
+    }),
+    startWorker<JobPayload, void>(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), {
       concurrency: Object.keys(SCHEDULE).length,
     }),
   ]
@@ -75,13 +80,13 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   }
 }
 
-function startWorker<R>(
+function startWorker<P, R>(
   deps: JobsDeps,
   name: QueueName,
-  processor: Processor<JobPayload, R>,
+  processor: Processor<P, R>,
   options: Partial<WorkerOptions>,
-): Worker<JobPayload, R> {
-  const worker = new Worker<JobPayload, R>(name, processor, {
+): Worker<P, R> {
+  const worker = new Worker<P, R>(name, processor, {
     connection: deps.redis,
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
@@ -92,7 +97,7 @@ function startWorker<R>(
     ...options,
   })
   worker.on('error', (error) => deps.log.warn('worker', { queue: name }, error))
-  worker.on('failed', (job: Job<JobPayload> | undefined, error) =>
+  worker.on('failed', (job: Job<P> | undefined, error) =>
     deps.log.warn('job failed', { queue: name, job_id: job?.id, attempts: job?.attemptsMade }, error),
   )
   return worker

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 
 const exposureRow = z.object({
@@ -47,12 +48,6 @@ const SHOW = `
   limit $3`
 
 const INSERT = 'insert into exposure_releases (id, organization_id, knowledge_base_id) values ($1, $2, $3)'
-/**
- * Counters of the old epoch are never read again. The next request rebuilds them from the reservations, without what
- * was released. An organization without an epoch has no counters.
- */
-const BUMP_EPOCH = 'update limit_epochs set epoch = epoch + 1 where organization_id = $1'
-
 export async function showExposure(
   database: Queryable,
   organizationId: string | null,
@@ -62,7 +57,7 @@ export async function showExposure(
   return z.array(exposureRow).parse((await database.query(SHOW, [organizationId, knowledgeBaseId, limit])).rows)
 }
 
-/** Runs inside a transaction. What was served before it no longer counts. */
+/** Runs inside a transaction. What was served before it no longer counts; the next request has it counted anew. */
 export async function insertExposureRelease(
   client: Queryable,
   id: string,
@@ -70,5 +65,5 @@ export async function insertExposureRelease(
   knowledgeBaseId: string,
 ): Promise<void> {
   await client.query(INSERT, [id, organizationId, knowledgeBaseId])
-  await client.query(BUMP_EPOCH, [organizationId])
+  await endEpoch(client, organizationId)
 }

@@ -1,23 +1,33 @@
+import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-/**
- * Copies finished reservations into the ledger. The ledger's key is the reservation, so a repeated or concurrent append
- * adds nothing. The state is read from the reservation, never from the job.
- */
-const APPEND = `
-insert into ledger (reservation_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-  knowledge_base_id, version_id, profile_id,
-  trace_id, fingerprint, fingerprint_epoch, admitted_at, finished_at, state, charged, outcome)
-select id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id, version_id,
-  profile_id,
-  trace_id, fingerprint, fingerprint_epoch, admitted_at, finished_at, state, state in ('delivered', 'failed'),
-    coalesce(outcome, '{}')
-from reservations
-where id = any($1::uuid[]) and state <> 'open'
-on conflict (reservation_id) do nothing`
+/** The function of the schema copies reservations that are settled and have no entry; see migration 0004. */
+const APPEND = 'select append_ledger($1::uuid[]) as appended'
 
-/** @returns the number of new entries. */
+/** A repeated or concurrent append adds nothing. @returns the number of new entries. */
 export async function appendLedgerEntries(database: Queryable, reservationIds: readonly string[]): Promise<number> {
-  const { rowCount } = await database.query({ name: 'append-ledger', text: APPEND, values: [reservationIds] })
-  return rowCount ?? 0
+  const { rows } = await database.query({ name: 'append-ledger', text: APPEND, values: [reservationIds] })
+  return z.object({ appended: z.number() }).parse(rows[0]).appended
+}
+
+/**
+ * Settled reservations without an entry, added to the outbox at least `$1` ms ago. A row from the future, after the
+ * clock was set back, is due as well.
+ */
+const DUE = `
+  select reservation_id as id from ledger_outbox
+  where added_at not between clock_timestamp() - make_interval(secs => $1::float8 / 1000) and clock_timestamp()
+  limit $2`
+
+/** Reservations whose ledger job was lost. */
+export async function ledgerEntriesDue(
+  database: Queryable,
+  olderThanMs: number,
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await database.query(DUE, [olderThanMs, limit])
+  return z
+    .array(z.object({ id: z.uuid() }))
+    .parse(rows)
+    .map((row) => row.id)
 }

@@ -2,55 +2,74 @@ import { z } from 'zod'
 import { inTransaction } from './pool.ts'
 import type { Database, Queryable } from './pool.ts'
 
+/** Which counters in Redis are valid: the epoch in their names, and the Redis process they were written to. */
 export interface LimitEpoch {
-  readonly epoch: number
+  /** A random UUID; no epoch is used twice, not even after a restore. */
+  readonly id: string
   readonly redisRunId: string
 }
 
 const row = z
-  .object({ epoch: z.coerce.number(), redis_run_id: z.string() })
-  .transform(({ epoch, redis_run_id }): LimitEpoch => ({ epoch, redisRunId: redis_run_id }))
+  .object({ epoch: z.uuid(), redis_run_id: z.string() })
+  .transform(({ epoch, redis_run_id }): LimitEpoch => ({ id: epoch, redisRunId: redis_run_id }))
 
-/** One row per organization: which counters in Redis are valid, and which Redis process they were written to. */
+/** One row per organization. */
 const READ_EPOCH = 'select epoch, redis_run_id from limit_epochs where organization_id = $1'
 
-/** Excludes the shared lock of every reservation. While it is held, no reservation under an older epoch can commit. */
+/** @returns undefined for an organization without counters. */
+export async function readEpoch(database: Queryable, organizationId: string): Promise<LimitEpoch | undefined> {
+  const { rows } = await database.query({ name: 'read-limit-epoch', text: READ_EPOCH, values: [organizationId] })
+  return rows.length === 0 ? undefined : row.parse(rows[0])
+}
+
+/** Excludes the shared lock of every reservation, so none is being written under the old epoch when it ends. */
 const LOCK_EPOCH = 'select pg_advisory_xact_lock(hashtextextended($1::text, 0))'
 
-const RAISE_EPOCH = `
-  insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, 2, $2)
-  on conflict (organization_id) do update set epoch = limit_epochs.epoch + 1, redis_run_id = excluded.redis_run_id
+const MOVE_EPOCH = `
+  insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, gen_random_uuid(), $2)
+  on conflict (organization_id) do update set epoch = excluded.epoch, redis_run_id = excluded.redis_run_id
   returning epoch, redis_run_id`
 
-/** Counters under the old epoch are never read again. The next admission of the organization rebuilds them. */
-const ABANDON_EPOCH = 'update limit_epochs set epoch = epoch + 1 where organization_id = $1'
-
-export async function abandonEpoch(database: Queryable, organizationId: string): Promise<void> {
-  await database.query(ABANDON_EPOCH, [organizationId])
-}
-
-export async function readEpoch(database: Queryable, organizationId: string): Promise<LimitEpoch> {
-  const { rows } = await database.query(READ_EPOCH, [organizationId])
-  return rows.length === 0 ? { epoch: 0, redisRunId: '' } : row.parse(rows[0])
-}
-
-/**
- * Moves an organization to a new epoch while none of its reservations can be written. `install` fills the new counters
- * before the epoch is visible; if it fails, nothing changes. If `stillValid` returns true, the current epoch is kept.
- */
-export async function raiseEpoch(
-  database: Database,
-  organizationId: string,
-  redisRunId: string,
-  stillValid: (current: LimitEpoch) => Promise<boolean>,
-  install: (client: Queryable, epoch: number) => Promise<void>,
-): Promise<LimitEpoch> {
+/** Begins a new epoch. Afterwards no reservation under an earlier one can be written. */
+export async function moveEpoch(database: Database, organizationId: string, redisRunId: string): Promise<LimitEpoch> {
   return inTransaction(database, async (client) => {
     await client.query(LOCK_EPOCH, [organizationId])
-    const current = await readEpoch(client, organizationId)
-    if (current.epoch > 0 && current.redisRunId === redisRunId && (await stillValid(current))) return current
-    const raised = row.parse((await client.query(RAISE_EPOCH, [organizationId, redisRunId])).rows[0])
-    await install(client, raised.epoch)
-    return raised
+    return row.parse((await client.query(MOVE_EPOCH, [organizationId, redisRunId])).rows[0])
   })
+}
+
+/** Counters under the old epoch are never read again. The next admission of the organization rebuilds them. */
+const END_EPOCH = 'update limit_epochs set epoch = gen_random_uuid() where organization_id = $1'
+
+/** An organization without an epoch has no counters. */
+export async function endEpoch(database: Queryable, organizationId: string): Promise<void> {
+  await database.query(END_EPOCH, [organizationId])
+}
+
+/** One rebuild of an organization's counters at a time, over all gateways; held by a connection until `unlock`. */
+const TRY_LOCK_REBUILD = "select pg_try_advisory_lock(hashtextextended('rebuild:' || $1::text, 0)) as locked"
+const UNLOCK_REBUILD = "select pg_advisory_unlock(hashtextextended('rebuild:' || $1::text, 0))"
+
+/** Runs `work` alone for the organization. @returns undefined where another gateway rebuilds its counters. */
+export async function aloneForRebuild<T>(
+  database: Database,
+  organizationId: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  const client = await database.connect()
+  let broken: Error | undefined
+  const onError = (error: Error): void => void (broken = error)
+  client.on('error', onError)
+  try {
+    const { rows } = await client.query(TRY_LOCK_REBUILD, [organizationId])
+    if (!z.object({ locked: z.boolean() }).parse(rows[0]).locked) return undefined
+    try {
+      return await work()
+    } finally {
+      await client.query(UNLOCK_REBUILD, [organizationId]).catch((error: Error) => (broken = error))
+    }
+  } finally {
+    client.off('error', onError)
+    client.release(broken)
+  }
 }

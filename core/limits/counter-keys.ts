@@ -1,48 +1,52 @@
 /**
- * Names of the limit counters in Redis. The organization is the hash tag, so one script may access all of them on a
- * cluster. The epoch is part of every counter's name, so counters of an earlier epoch are never read again and expire
- * by themselves.
+ * Names of the limit counters in Redis; `settle.lua` builds the same names. The organization is the hash tag. The epoch
+ * is part of every counter's name, so counters of an earlier epoch are never read again and expire by themselves.
  */
 export interface LimitScope {
   readonly organizationId: string
-  readonly epoch: number
   readonly entitlementId: string
   readonly knowledgeBaseId: string
   readonly clientId: string
   readonly environment: string
 }
 
-export interface LimitKeys {
-  readonly ready: string
+/** Hash: `epoch` in force and the exposure `window` that was counted, in ms; absent while counters are rebuilt. */
+export function epochKey(organizationId: string): string {
+  return `${tag(organizationId)}:epoch`
+}
+
+export function tag(organizationId: string): string {
+  return `{${organizationId}}`
+}
+
+/** Sorted set: every leased request of the organization, hard deadline. */
+export function deadlinesKey(organizationId: string, epoch: string): string {
+  return `${tag(organizationId)}:${epoch}:deadlines`
+}
+
+/** Counters of one entitlement. */
+export interface EntitlementKeys {
+  /** Sorted set: request id, instant of admission. */
   readonly minute: string
+  /** Sorted set: request id, hard deadline. A request is in it from its charge to its settlement. */
   readonly leases: string
+  /** Hash: requests by UTC day and month. */
   readonly counts: string
-  readonly exposure: string
-  readonly flags: string
-  readonly documentPrefix: string
-  charge(requestId: string): string
-  idempotency(digest: Buffer): string
+  /** Number of Idempotency-Keys of refused requests that were looked up in Postgres within the minute. */
+  readonly lookups: string
 }
 
-/** Key of the epoch whose counters are complete; absent while they are being rebuilt. */
-export function readyKey(organizationId: string): string {
-  return `{${organizationId}}:ready`
+export function entitlementKeys(organizationId: string, epoch: string, entitlementId: string): EntitlementKeys {
+  const root = `${tag(organizationId)}:${epoch}:entitlement:${entitlementId}`
+  return { minute: `${root}:minute`, leases: `${root}:leases`, counts: `${root}:counts`, lookups: `${root}:lookups` }
 }
 
-export function limitKeys(scope: LimitScope): LimitKeys {
-  const root = `{${scope.organizationId}}:${scope.epoch}`
-  const entitlement = `${root}:entitlement:${scope.entitlementId}`
-  const exposure = `${root}:exposure:${scope.knowledgeBaseId}`
-  return {
-    ready: readyKey(scope.organizationId),
-    minute: `${entitlement}:minute`,
-    leases: `${entitlement}:leases`,
-    counts: `${entitlement}:counts`,
-    exposure,
-    flags: `${exposure}:flags`,
-    documentPrefix: `${exposure}:document:`,
-    charge: (requestId) => `${entitlement}:charge:${requestId}`,
-    idempotency: (digest) =>
-      `${root}:idempotency:${scope.clientId}:${scope.environment}:${digest.toString('base64url')}`,
-  }
+/** Prefix of the exposure of an organization to a knowledge base; `exposure.lua` lists the keys under it. */
+export function exposureKey(organizationId: string, epoch: string, knowledgeBaseId: string): string {
+  return `${tag(organizationId)}:${epoch}:exposure:${knowledgeBaseId}`
+}
+
+/** The part of the key's name after the epoch: the request that is being admitted under an Idempotency-Key. */
+export function heldKeySuffix(scope: LimitScope, digest: Buffer): string {
+  return `key:${scope.clientId}:${scope.environment}:${digest.toString('base64url')}`
 }

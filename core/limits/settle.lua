@@ -1,31 +1,38 @@
--- Ends the lease of a request and adds the passages it served to the exposure of its organization.
--- Does nothing if the epoch is not in force: reply 0. The request must then be settled under the epoch in force.
--- KEYS: ready, leases, exposure, flags
--- ARGV: request id, epoch, exposure window ms, document share, document floor, run mark, document key prefix,
---       then for each passage: chunk id, document id, revision id, ordinal, passages of the document
-local ready, leases, exposure, flags = unpack(KEYS)
-local window_ms, document_share, document_floor = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local run_mark, prefix = tonumber(ARGV[6]), ARGV[7]
-if redis.call('GET', ready) ~= ARGV[2] then return 0 end
-redis.call('ZREM', leases, ARGV[1])
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+-- Ends a charged request in the epoch in force. The lease is the proof of the charge: without it nothing changes.
+--   deliver   the request stays charged, and what it served counts as exposure
+--   fail      the request stays charged
+--   refund    day, month and the Idempotency-Key are free again, the minute slot never
+--   undo      everything is as before the charge
+-- KEYS: epoch
+-- ARGV: hash tag, request id, mode, entitlement id, knowledge base id, lease ms, suffix of the held key or '', then for
+--       each passage: chunk id, document id, revision id, ordinal, passages of the document
+-- Reply: {whether an epoch is in force, day used, month used, minute used}
+local in_force = redis.call('HMGET', KEYS[1], 'epoch', 'window')
+if not in_force[1] then return { 0, 0, 0, 0 } end
+local request, mode = ARGV[2], ARGV[3]
+local root = ARGV[1] .. ':' .. in_force[1]
+local entitlement = root .. ':entitlement:' .. ARGV[4]
+local minute, leases, counts = entitlement .. ':minute', entitlement .. ':leases', entitlement .. ':counts'
+local deadline = tonumber(redis.call('ZSCORE', leases, request) or 0)
 
-for i = 8, #ARGV, 5 do
-  local document, revision = prefix .. ARGV[i + 1], ARGV[i + 2]
-  local ordinal, total = tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
-  redis.call('ZADD', exposure, now, ARGV[i])
-  redis.call('ZADD', document, now, revision .. ':' .. ordinal)
-  redis.call('PEXPIRE', document, window_ms)
-  local run = 1
-  local down, up = ordinal - 1, ordinal + 1
-  while run < run_mark and redis.call('ZSCORE', document, revision .. ':' .. down) do run, down = run + 1, down - 1 end
-  while run < run_mark and redis.call('ZSCORE', document, revision .. ':' .. up) do run, up = run + 1, up + 1 end
-  local mark = math.max(math.floor(document_share * total), document_floor)
-  if run >= run_mark or redis.call('ZCARD', document) >= mark then
-    redis.call('HSET', flags, ARGV[i + 1], total)
-    redis.call('PEXPIRE', flags, window_ms)
+if deadline > 0 then
+  local admitted = deadline - tonumber(ARGV[6])
+  redis.call('ZREM', leases, request)
+  redis.call('ZREM', root .. ':deadlines', request)
+  if mode == 'refund' or mode == 'undo' then
+    local day_field, month_field = periods_of(admitted)
+    redis.call('HINCRBY', counts, day_field, -1)
+    redis.call('HINCRBY', counts, month_field, -1)
+    if mode == 'undo' then redis.call('ZREM', minute, request) end
+    local held = root .. ':' .. ARGV[7]
+    if ARGV[7] ~= '' and redis.call('GET', held) == request then redis.call('DEL', held) end
+  elseif mode == 'deliver' and #ARGV > 7 then
+    local exposure, kept = root .. ':exposure:' .. ARGV[5], tonumber(in_force[2])
+    for i = 8, #ARGV, 5 do
+      expose(exposure, admitted, kept, ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4])
+    end
+    keep_exposure(exposure, kept)
   end
 end
-if #ARGV >= 8 then redis.call('PEXPIRE', exposure, window_ms) end
-return 1
+local used = redis.call('HMGET', counts, periods_of(now_ms()))
+return { 1, tonumber(used[1] or 0), tonumber(used[2] or 0), redis.call('ZCARD', minute) }

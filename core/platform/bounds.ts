@@ -1,3 +1,5 @@
+import { LIMIT_BOUNDS } from './limit-bounds.ts'
+
 /**
  * Every bound of the service, with its unit and bound at the end of its name. Relations between them are asserted when
  * the module loads. These are constants of the code; `core/domain/quota-plan.ts` holds what a plan may set.
@@ -129,22 +131,7 @@ export const BOUNDS = {
   failureWindowMs: 60_000,
   failureAddressesMax: 10_000,
 
-  // Admission and limit counters.
-  admissionAttemptsMax: 4,
-  /** Pause after the first attempt; the pause after the nth is n times as long. */
-  admissionPauseMs: 25,
-  /** Waits for a request that holds the Idempotency-Key and is not recorded yet: 25, 50 and 75 ms. */
-  idempotencyWaitsMax: 3,
-  /** Organizations whose epoch a gateway caches. */
-  epochsRememberedMax: 10_000,
-  /** Commands of one round trip while counters are rebuilt. */
-  rebuildBatchCommands: 1_000,
-  /** Longer than any month, so that no count of the current month expires. */
-  countsKeptDays: 40,
-  // Counters of one request outlive its window or deadline a little; `admit.lua` has the same times.
-  minuteWindowKeptMs: 61_000,
-  chargeKeptMs: 600_000,
-  leasesKeptBeyondDeadlineMs: 1_000,
+  ...LIMIT_BOUNDS,
 
   // Search node.
   searchLimitMax: 200,
@@ -187,12 +174,10 @@ export const BOUNDS = {
   ledgerBatchMax: 200,
   ledgerCollectMs: 20,
   ledgerWaitingMax: 10_000,
-  ledgerAppendCollectMs: 10,
-  ledgerConcurrency: 200,
+  /** Jobs of several entries that one worker appends at once. */
+  ledgerConcurrency: 4,
   /** Age at which a finished reservation without an entry has lost its job. */
   ledgerJobLostAfterMs: 10_000,
-  /** Delay of the watermark; longer than any transaction that finishes a reservation. */
-  ledgerWatermarkTrailMs: 60_000,
   /** Passages embedded and written as one durable step of a build. */
   vectorFileRows: 512,
   embedBatchTimeoutMs: 60_000,
@@ -281,7 +266,13 @@ assertLess('migrationTableLockTimeoutMs', 'databaseStatementTimeoutMs')
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
-assertLess('hardDeadlineMs', 'chargeKeptMs')
+assertLess('databaseQueryTimeoutMs', 'idempotencyHoldMs')
+assertLess('idempotencyHoldMs', 'idempotencyWaitMs')
+assertLess('idempotencyWaitMs', 'requestDeadlineMs')
+assertLess('rebuildWaitMs', 'requestDeadlineMs')
+assertLess('rebuildStatementTimeoutMs', 'rebuildTimeoutMs')
+assertLess('databaseQueryTimeoutMs', 'recordTimeoutMs')
+assertLess('recordTimeoutMs', 'requestDeadlineMs')
 assertLess('searchTimeoutMs', 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')
@@ -290,9 +281,9 @@ assertLess('requestDeadlineMs', 'hardDeadlineMs')
 assertLess('admissionPauseMs', 'requestDeadlineMs')
 assertLess('refusingMinMs', 'hardDeadlineMs')
 assertLess('lastRepliesMs', 'gatewayCloseTimeoutMs')
+assertLess('settlementsEndMs', 'gatewayCloseTimeoutMs')
 assertLess('dependencyConnectEveryMs', 'dependencyCheckEveryMs')
 assertLess('accessListenRetryMs', 'accessCacheMs')
-assertLess('transactionIdleMs', 'ledgerWatermarkTrailMs')
 assertLess('prepareTimeoutMs', 'activationTimeoutMs')
 assertLess('grpcReconnectFirstMs', 'grpcReconnectMaxMs')
 assertLess('grpcKeepaliveTimeoutMs', 'grpcKeepaliveEveryMs')

@@ -12,6 +12,11 @@ export interface JobPayload {
   readonly id: string
 }
 
+/** The only content of a ledger job: ids of reservations. */
+export interface LedgerJobPayload {
+  readonly ids: readonly string[]
+}
+
 export const LEDGER_JOB_OPTIONS = {
   attempts: BOUNDS.jobAttemptsMax,
   backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
@@ -33,7 +38,7 @@ export interface LedgerQueue {
 }
 
 /**
- * Collects ids briefly and adds them with one round trip. While Redis is unavailable, they are dropped with one warning
+ * Collects ids briefly and adds them as one job. While Redis is unavailable, they are dropped with one warning
  * per batch.
  */
 export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
@@ -48,7 +53,7 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
       const batch = waiting.slice(0, BOUNDS.ledgerBatchMax)
       waiting = waiting.slice(BOUNDS.ledgerBatchMax)
       await link.add(batch).catch((error: unknown) => {
-        log.warn('ledger jobs dropped; the sweeper will append the entries', { jobs: batch.length + dropped }, error)
+        log.warn('ledger job dropped; the sweeper will append the entries', { entries: batch.length + dropped }, error)
         dropped = 0
       })
     }
@@ -83,7 +88,7 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
  */
 function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Promise<void>; close(): Promise<void> } {
   const primary = openPrimary(redisUrl, { name: 'ledger queue', log, whileAway: 'fail' })
-  const queue = new Queue<JobPayload>(LEDGER_QUEUE, {
+  const queue = new Queue<LedgerJobPayload>(LEDGER_QUEUE, {
     connection: primary.redis,
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
@@ -95,7 +100,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
   return {
     async add(ids) {
       if (primary.runId() === undefined) throw new Error(primary.fault())
-      const added = queue.addBulk(ids.map((id) => ({ name: 'append', data: { id }, opts: { jobId: id } })))
+      const added = queue.add('append', { ids })
       const inTime = new AbortController()
       const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() =>
         Promise.reject(new Error('Redis took too long')),

@@ -1,12 +1,12 @@
 import { toServiceError } from '#core/platform/errors.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
-import { settleRefund, undelivered } from '#core/limits/refund.ts'
-import { recordAbandoned } from '#core/db/reservations.ts'
+import { undelivered } from '#core/limits/settlement.ts'
+import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import { admit } from './admit.ts'
-import type { AdmitDeps } from './admit.ts'
+import type { AdmitDeps, Admitted } from './admit.ts'
 import { authenticate } from './authenticate.ts'
 import type { AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
@@ -18,7 +18,6 @@ import type { Exchange } from './exchange.ts'
 import { narrow } from './narrow.ts'
 import { parse } from './parse.ts'
 import { pin } from './pin.ts'
-import type { PinnedRequest } from './pin.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply } from './reply.ts'
 import type { PublicIds, Reply, Windows } from './reply.ts'
@@ -30,6 +29,7 @@ export interface PipelineDeps extends AuthenticateDeps, AdmitDeps {
   readonly embedderOf: EmbedderOf
   readonly rerankerOf: RerankerOf
   readonly searchTier: SearchTier
+  readonly settlement: Settlement
   readonly ledger: LedgerQueue
   readonly log: Log
 }
@@ -56,13 +56,14 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
     const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
     if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
-    return await settling(deps, exchange, ids, admission.windows, async () => {
+    return await settling(deps, exchange, ids, admission, async (paid) => {
       const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned))
+      paid.tokens = query.tokens
       const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
       const evidence = await stage('rerank', () => rerank(deps.rerankerOf, exchange, pinned, found))
       const abstention = await stage('decide', () => decide(pinned, evidence))
       const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
-      await stage('record', () => record(deps, exchange, pinned, admission, query, abstention, bounded))
+      await stage('record', () => record(deps.settlement, exchange, pinned, admission, query, abstention, bounded))
       const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
       return { reply, error: undefined, decision: abstention.decision }
     })
@@ -76,6 +77,12 @@ function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefin
   return { reply: errorReply(ids, error, windows), error, decision: undefined }
 }
 
+/** What an admitted request has used of the provider so far. */
+interface Paid {
+  /** As reported by the provider; null while it reported none. */
+  tokens: number | null
+}
+
 /**
  * Runs the work of an admitted request. In every outcome its reservation is settled and its ledger entry requested; the
  * sweeper repairs a settlement that fails.
@@ -84,31 +91,25 @@ async function settling(
   deps: PipelineDeps,
   exchange: Exchange,
   ids: PublicIds,
-  windows: Windows,
-  work: () => Promise<Finished>,
+  { charge, windows }: Admitted,
+  work: (paid: Paid) => Promise<Finished>,
 ): Promise<Finished> {
-  const { pinned } = windows
+  const paid: Paid = { tokens: null }
   try {
-    return await work()
+    return await work(paid)
   } catch (thrown) {
     const error = toServiceError(thrown)
+    const { settlement } = deps
     try {
-      await (exchange.callerGone()
-        ? abandon(deps, exchange, pinned)
-        : settleRefund(deps, exchange.requestId, undelivered(error.code, pinned.topK)))
+      if (!charge.settled && exchange.callerGone())
+        await settlement.abandon(charge, undelivered(null, windows.pinned.topK, paid.tokens))
+      else if (!charge.settled)
+        await settlement.refund(charge, undelivered(error.code, windows.pinned.topK, paid.tokens))
     } catch (failure) {
-      deps.epochs.invalidate(pinned.organizationId)
       deps.log.warn('settlement is left to the sweeper', { request_id: exchange.requestId }, failure)
     }
     return refusal(ids, error, windows)
   } finally {
     deps.ledger.settled(exchange.requestId)
   }
-}
-
-/** A caller that disconnected stays charged; the lease ends with the work. */
-async function abandon(deps: PipelineDeps, exchange: Exchange, pinned: PinnedRequest): Promise<void> {
-  await recordAbandoned(deps.database, exchange.requestId, undelivered(null, pinned.topK))
-  const epoch = await deps.epochs.current(pinned.organizationId)
-  await deps.epochs.settle({ ...pinned, epoch }, exchange.requestId, pinned.limits, [])
 }

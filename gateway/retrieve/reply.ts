@@ -1,4 +1,4 @@
-import type { AdmissionDecision } from '#core/limits/limiter.ts'
+import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 
@@ -18,7 +18,7 @@ export interface PublicIds {
 /** Usage of the rate-limit windows and the plan with their limits; known once admission was evaluated. */
 export interface Windows {
   readonly pinned: PinnedRequest
-  readonly decision: AdmissionDecision
+  readonly decision: ChargeDecision
 }
 
 function commonHeaders(ids: PublicIds, body: Buffer, windows: Windows | undefined): Record<string, string> {

@@ -1,14 +1,16 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { appendLedgerEntries } from '#core/db/ledger.ts'
+import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
 import type { Database } from '#core/db/pool.ts'
-import { findOpenPastDeadline } from '#core/db/reservations.ts'
-import { moveWatermark, reservationsWithoutEntry } from '#core/db/sweep.ts'
+import { findOverdue } from '#core/db/reservations.ts'
+import type { Counters } from '#core/limits/counters.ts'
+import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 
 export interface SweepDeps {
   readonly database: Database
-  /** Settles a reservation that delivered nothing. */
-  readonly settle: (reservationId: string) => Promise<'refunded' | 'failed' | 'not-open'>
+  readonly settlement: Pick<Settlement, 'refundOverdue'>
+  /** Deadlines are judged by the clock of Redis. */
+  readonly counters: Pick<Counters, 'nowMs'>
   readonly log: Log
 }
 
@@ -18,25 +20,29 @@ export interface Swept {
 }
 
 /**
- * Settles overdue reservations and appends missing ledger entries, one bounded batch at a time. Every step may be
- * repeated or run concurrently: only an open reservation is settled, and an entry exists once.
+ * Settles overdue reservations and appends ledger entries whose job was lost, in bounded batches until none is due or
+ * the next sweep begins. Every step may be repeated or run concurrently: only an open reservation is settled, and an
+ * entry exists once.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
+  const endsAtMs = performance.now() + BOUNDS.sweepEveryMs
   const settled = await settleOverdue(deps)
-  const lost = await reservationsWithoutEntry(deps.database, BOUNDS.ledgerJobLostAfterMs, BOUNDS.sweepBatchMax)
-  const due = [...settled, ...lost]
-  const appended = due.length === 0 ? 0 : await appendLedgerEntries(deps.database, due)
-  if (lost.length < BOUNDS.sweepBatchMax) await moveWatermark(deps.database, BOUNDS.ledgerWatermarkTrailMs)
-  if (due.length > 0) deps.log.info('swept', { settled: settled.length, appended })
+  let appended = settled.length === 0 ? 0 : await appendLedgerEntries(deps.database, settled)
+  for (;;) {
+    const lost = await ledgerEntriesDue(deps.database, BOUNDS.ledgerJobLostAfterMs, BOUNDS.sweepBatchMax)
+    if (lost.length > 0) appended += await appendLedgerEntries(deps.database, lost)
+    if (lost.length < BOUNDS.sweepBatchMax || performance.now() > endsAtMs) break
+  }
+  if (settled.length + appended > 0) deps.log.info('swept', { settled: settled.length, appended })
   return { settled: settled.length, appended }
 }
 
 /** A reservation that cannot be settled now stays open for the next sweep and does not block the others. */
-async function settleOverdue({ database, settle, log }: SweepDeps): Promise<readonly string[]> {
+async function settleOverdue({ database, settlement, counters, log }: SweepDeps): Promise<readonly string[]> {
   const settled: string[] = []
-  for (const id of await findOpenPastDeadline(database, BOUNDS.sweepBatchMax)) {
+  for (const id of await findOverdue(database, await counters.nowMs(), null, BOUNDS.sweepBatchMax)) {
     try {
-      if ((await settle(id)) !== 'not-open') settled.push(id)
+      if ((await settlement.refundOverdue(id)) !== 'gone') settled.push(id)
     } catch (error) {
       log.warn('reservation could not be settled', { request_id: id }, error)
     }

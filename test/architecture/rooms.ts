@@ -25,7 +25,7 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/reranking': ['core/platform', 'core/domain'],
   'core/embedding': ['core/platform', 'core/index'],
   'core/db': ['core/platform', 'core/index', 'core/domain', 'core/credentials'],
-  'core/limits': ['core/platform', 'core/redis', 'core/domain', 'core/db'],
+  'core/limits': ['core/platform', 'core/domain', 'core/db', 'core/redis'],
 }
 
 /** What ranking may import from the index: the splitting of texts into words, the passage record, the token hash. */

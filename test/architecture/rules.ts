@@ -128,7 +128,7 @@ export const RULES: readonly Rule[] = [
         text: 'const RECORD = `\n  insert into ledger (request_id)\n  values ($1)`',
       },
       { path: 'jobs/ledger/append.ts', text: "await pool.query('select request_id from reservations')" },
-      { path: 'core/limits/epochs.ts', text: "const NEXT = 'UPDATE limit_epochs SET epoch = epoch + 1'" },
+      { path: 'core/limits/epochs.ts', text: "const NEXT = 'UPDATE limit_epochs SET epoch = $1'" },
       { path: 'gateway/access-cache.ts', text: "client.query('listen access_changed')" },
     ],
   },

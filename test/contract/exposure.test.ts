@@ -3,6 +3,7 @@ import { releaseExposure } from '#jobs/cli/operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { age, loseCounters } from '#test/support/contract/counters.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
@@ -125,27 +126,14 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
   test('it survives the loss of the counters: what was served is counted from the reservations', async () => {
     const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    await service.owner.query(
-      `update limit_epochs set epoch = epoch + 1
-       where organization_id = (select id from organizations where name = $1)`,
-      [caller.organization],
-    )
+    await loseCounters(caller)
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
 
   test('the window moves: passages served longer ago than it no longer count', async () => {
     const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
     await askUntilRefused(caller)
-    await service.owner.query(
-      "update reservations set admitted_at = admitted_at - interval '31 days', finished_at = " +
-        "finished_at - interval '31 days' where entitlement_id = $1",
-      [caller.entitlementId],
-    )
-    await service.owner.query(
-      `update limit_epochs set epoch = epoch + 1
-       where organization_id = (select id from organizations where name = $1)`,
-      [caller.organization],
-    )
+    await age(caller, '31 days')
     await expectEventually(async () => (await caller.ask()).status, 200)
   })
 })

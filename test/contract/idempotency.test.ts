@@ -1,27 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import { afterAll, describe, expect, test } from 'vitest'
 import { idempotencyDigests } from '#core/credentials/fingerprint.ts'
-import { limitKeys } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
+import { openCounters } from '#core/limits/counters.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import { createLog } from '#core/platform/log.ts'
 import { rotateKey } from '#jobs/cli/operator/actions/api-keys.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
 import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { age, loseCounters } from '#test/support/contract/counters.ts'
 import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
-import { expectEventually } from '#test/support/until.ts'
+import { expectEventually, until } from '#test/support/until.ts'
 
 const under = (
   key: string | readonly string[],
 ): { readonly headers: { readonly 'idempotency-key': string | readonly string[] } } => ({
   headers: { 'idempotency-key': key },
 })
-const redis = new Redis(service.settings.redisUrl, { lazyConnect: true })
-afterAll(() => redis.quit())
+const counters = openCounters(service.settings.redisUrl, createLog('test', 'silent'))
+afterAll(() => counters.close())
 const ALREADY = [409, 'REQUEST_ALREADY_PROCESSED']
 
 describe('Idempotency-Key: 16 to 128 characters of visible ASCII', () => {
@@ -95,11 +97,7 @@ describe('Idempotency-Key: already received', () => {
     const caller = await createCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
-    await service.owner.query(
-      `update limit_epochs set epoch = epoch + 1
-       where organization_id = (select id from organizations where name = $1)`,
-      [caller.organization],
-    )
+    await loseCounters(caller)
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
@@ -107,16 +105,7 @@ describe('Idempotency-Key: already received', () => {
     const caller = await createCaller()
     const key = randomUUID()
     await caller.ask({}, under(key))
-    await service.owner.query(
-      "update reservations set admitted_at = admitted_at - interval '30 days', finished_at = " +
-        "finished_at - interval '30 days' where entitlement_id = $1",
-      [caller.entitlementId],
-    )
-    await service.owner.query(
-      `update limit_epochs set epoch = epoch + 1
-       where organization_id = (select id from organizations where name = $1)`,
-      [caller.organization],
-    )
+    await age(caller, '30 days')
     expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
@@ -153,12 +142,11 @@ describe('Idempotency-Key: already received', () => {
   })
 })
 
-/** As another request holds a key: charged in Redis, not yet reserved in Postgres. @returns how to give it back. */
-async function holdKey(caller: Caller, key: string, requestId: string): Promise<() => Promise<unknown>> {
-  const { rows } = await service.owner.query<LimitScope>(
+/** As a gateway that ends between the charge in Redis and the reservation in Postgres. @returns how to undo it. */
+async function chargeOnly(caller: Caller, key: string): Promise<() => Promise<unknown>> {
+  const { rows } = await service.owner.query<LimitScope & { epoch: string }>(
     `select r.organization_id as "organizationId", e.epoch, r.entitlement_id as "entitlementId",
-       r.knowledge_base_id as "knowledgeBaseId",
-       r.client_id as "clientId", r.environment
+       r.knowledge_base_id as "knowledgeBaseId", r.client_id as "clientId", r.environment
      from reservations r join limit_epochs e using (organization_id) where r.entitlement_id = $1`,
     [caller.entitlementId],
   )
@@ -166,9 +154,16 @@ async function holdKey(caller: Caller, key: string, requestId: string): Promise<
   if (scope === undefined) throw new Error('the caller has not asked yet')
   const secrets = parseServiceSecrets(service.settings.secrets.SERVICE_SECRET)
   const [digest] = idempotencyDigests(secrets, scope.clientId, scope.environment, key)
-  const name = limitKeys(scope).idempotency(digest)
-  await redis.set(name, requestId, 'PX', 10_000)
-  return () => redis.del(name)
+  const requestId = randomUUID()
+  await counters.usable()
+  const charged = await counters.admit(scope, scope.epoch, {
+    requestId,
+    limits: planLimitsSchema.parse({}),
+    corpusPassages: 1,
+    idempotencyDigest: digest,
+  })
+  expect(charged.status).toBe('admitted')
+  return () => counters.settle(scope, { requestId, ending: 'undo', idempotencyDigest: digest, served: [] })
 }
 
 describe('Idempotency-Key: received means admitted and not refunded', () => {
@@ -176,21 +171,30 @@ describe('Idempotency-Key: received means admitted and not refunded', () => {
     const caller = await createCaller()
     await caller.ask()
     const key = randomUUID()
-    const giveBack = await holdKey(caller, key, randomUUID())
+    const giveBack = await chargeOnly(caller, key)
     const waiting = caller.ask({}, under(key))
     await sleep(40)
     await giveBack()
     expect((await waiting).status).toBe(200)
   })
 
-  test('a request that holds the key and never gets on record is named in the end', async () => {
-    const caller = await createCaller()
+  test('a gateway that ends after the charge and before the reservation leaves no 409 and no charge', async () => {
+    const caller = await createCaller({ limits: { requests_per_day: 3 } })
     await caller.ask()
-    const [key, holder] = [randomUUID(), randomUUID()]
-    await holdKey(caller, key, holder)
-    const refused = await caller.ask({}, under(key))
-    expect(outcomeOf(refused)).toEqual(ALREADY)
-    expect(refused.error().error.original_request_id).toBe(`req_${holder}`)
+    const key = randomUUID()
+    await chargeOnly(caller, key)
+    const served = await until('the key is free', async () => {
+      const answer = await caller.ask({}, under(key))
+      expect(answer.status).not.toBe(409)
+      return answer.status === 200 && answer
+    })
+    expect(windowsOf(served).day.remaining).toBe(0)
+    const again = await until('the charge is gone', async () => {
+      const answer = await caller.ask()
+      return answer.status === 200 && answer
+    })
+    expect(windowsOf(again).day.remaining).toBe(0)
+    expect(outcomeOf(await caller.ask())).toEqual([429, 'QUOTA_EXHAUSTED'])
   })
 
   test('in progress it is a 409; after a failure that delivered nothing it is free again', async () => {

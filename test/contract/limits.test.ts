@@ -10,6 +10,7 @@ import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { age, loseCounters } from '#test/support/contract/counters.ts'
 import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 import { expectEventually } from '#test/support/until.ts'
@@ -21,24 +22,6 @@ const QUOTA_EXHAUSTED = [429, 'QUOTA_EXHAUSTED']
 /** @throws when one of them is refused. */
 async function asked(caller: Caller, times: number): Promise<void> {
   for (let n = 0; n < times; n++) (await caller.ask()).retrieved()
-}
-
-/** Has the counters of a caller's organization counted anew from its reservations, as after a loss of Redis. */
-async function recount(caller: Caller): Promise<void> {
-  await service.owner.query(
-    'update limit_epochs set epoch = epoch + 1 where organization_id = (select id from organizations where name = $1)',
-    [caller.organization],
-  )
-}
-
-/** Moves a caller's past requests further back in time. */
-async function age(caller: Caller, interval: string): Promise<void> {
-  await service.owner.query(
-    'update reservations set admitted_at = admitted_at - $2::interval, finished_at = finished_at - ' +
-      '$2::interval where entitlement_id = $1',
-    [caller.entitlementId, interval],
-  )
-  await recount(caller)
 }
 
 describe('Limits: the default plan is the beta plan of the specification', () => {
@@ -96,12 +79,7 @@ describe('Limits: rate', () => {
   test('any sliding 60 s: one slot opens when its own request is a minute old, the others stay taken', async () => {
     const caller = await createCaller({ limits: { requests_per_minute: 2 } })
     await asked(caller, 2)
-    await service.owner.query(
-      "update reservations set admitted_at = admitted_at - interval '59 seconds' where id = (select " +
-        'id from reservations where entitlement_id = $1 order by admitted_at limit 1)',
-      [caller.entitlementId],
-    )
-    await recount(caller)
+    await age(caller, '59 seconds', 'first')
     await expectEventually(async () => (await caller.ask()).status, 200)
     expect(outcomeOf(await caller.ask())).toEqual(RATE_LIMITED)
   })
@@ -227,7 +205,7 @@ describe('Limits: what counts together', () => {
   test('counters that were lost are rebuilt from the reservations before anything is admitted', async () => {
     const caller = await createCaller({ limits: { requests_per_day: 3, requests_per_month: 5 } })
     await asked(caller, 2)
-    await recount(caller)
+    await loseCounters(caller)
     const windows = windowsOf(await caller.ask())
     expect([windows.day.remaining, windows.month.remaining]).toEqual([0, 2])
     expect(outcomeOf(await caller.ask())).toEqual(QUOTA_EXHAUSTED)

@@ -4,6 +4,7 @@ import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
 import type { ProviderBehaviour } from '#test/support/provider.ts'
 import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { loseCounters } from '#test/support/contract/counters.ts'
 import { createCaller, providerTokens, providerUrl, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 
@@ -123,11 +124,7 @@ describe('Limits: a 503 after admission is refunded', () => {
   test('the refund stands when the counters are counted anew', async () => {
     const one = await createCaller({ ...ofMixed, limits: { requests_per_minute: 10, requests_per_day: 10 } })
     await one.ask(treated('status-400'))
-    await service.owner.query(
-      `update limit_epochs set epoch = epoch + 1
-       where organization_id = (select id from organizations where name = $1)`,
-      [one.organization],
-    )
+    await loseCounters(one)
     const { minute, day } = windowsOf(await one.ask())
     expect([minute.remaining, day.remaining]).toEqual([8, 9])
   })

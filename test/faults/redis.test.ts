@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { openLimiter } from '#core/limits/limiter.ts'
+import { openCounters } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
@@ -248,7 +248,7 @@ test.each(['cut', 'stall'] as const)(
         caller.ask({}, { baseUrl: gateway.baseUrl, headers })
       expect((await send()).status).toBe(200)
       const headers = { 'idempotency-key': `faults-${randomUUID()}` }
-      const tripped = proxy.trip(fault, ':idempotency:', 'delivery')
+      const tripped = proxy.trip(fault, ':key:', 'delivery')
       expect((await send(headers)).error().error).toMatchObject({ code: 'INTERNAL_UNAVAILABLE', retryable: true })
       await tripped.seen
       proxy.set('pass')
@@ -269,20 +269,20 @@ test('a Redis that may evict counters decides no limit, until it may not any mor
     withRedis(async (client) => void (await client.config('SET', 'maxmemory-policy', name)))
   await policy('allkeys-lru')
   const said: string[] = []
-  const limiter = openLimiter(
+  const counters = openCounters(
     redis.url,
     createLog('test', 'warn', (line) => said.push(line)),
   )
   try {
     await until('it is refused', async () => said.length > 0)
-    expect([said[0]?.includes('set \\"maxmemory-policy noeviction\\"'), limiter.runId()]).toEqual([true, undefined])
+    expect([said[0]?.includes('set \\"maxmemory-policy noeviction\\"'), counters.runId()]).toEqual([true, undefined])
     await policy('noeviction')
-    await until('it is taken', async () => limiter.runId() !== undefined)
+    await until('it is taken', async () => counters.runId() !== undefined)
     const caller = await service.createCaller()
     await until('the gateway takes it too', async () => (await caller.ask()).status === 200)
   } finally {
     await policy('noeviction')
-    limiter.close()
+    counters.close()
   }
 })
 

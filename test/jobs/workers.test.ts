@@ -55,7 +55,8 @@ async function start(searchNode = harness.searchNode): Promise<Jobs> {
     redis: queueRedis.redis,
     store: harness.store,
     nodes: openSearchNodeClients([searchNode], plaintext),
-    settle: async () => 'not-open',
+    counters: { nowMs: async () => Date.now() },
+    settlement: { refundOverdue: async () => 'gone' },
     buildConcurrency: 1,
     log: silent,
     environment: harness.environment,
@@ -155,7 +156,7 @@ describe('the job worker', () => {
     const jobs = openQueue('ledger', queueRedis.redis, silent)
     await until('the ledger queue is connected', async () => {
       queue.settled(ids[0] ?? '')
-      return (await jobs.getJob(ids[0] ?? '')) !== undefined
+      return (await jobs.getWaitingCount()) > 0
     })
     for (const id of ids) queue.settled(id)
     await start()

@@ -24,6 +24,8 @@ api_keys
   operator insert client_id, digest, environment, expires_at, id, pepper, prefix, scopes
   operator select client_id, created_at, environment, expires_at, id, pepper, prefix, revoked_at, scopes
   operator update expires_at, revoked_at
+append_ledger()
+  jobs execute
 audit
   jobs insert action, actor, detail, subject
   operator insert action, actor, detail, subject
@@ -73,20 +75,16 @@ knowledge_bases
   operator insert id, slug, title
   operator select
 ledger
-  jobs insert admitted_at, api_key_id, charged, client_id, entitlement_id, environment, fingerprint,
-    fingerprint_epoch, finished_at, knowledge_base_id, organization_id, outcome, plan_id, profile_id,
-    reservation_id, state, trace_id, version_id
-  jobs select reservation_id
   operator select
-ledger_watermark
+ledger_outbox
+  gateway select
+  gateway update added_at
   jobs select
-  jobs update complete_until
+  jobs update added_at
 limit_epochs
   gateway insert
   gateway select
   gateway update
-  jobs select
-  jobs update epoch
   operator select epoch, organization_id
   operator update epoch
 organizations
@@ -106,16 +104,17 @@ projections
   jobs insert embedding, id, manifest_digest, version_id
   jobs select
   operator select
+reserve_requests()
+  gateway execute
 reservations
   gateway insert admitted_at, api_key_id, client_id, deadline_at, entitlement_id, environment, fingerprint,
     fingerprint_epoch, id, idempotency_digest, in_force_on, knowledge_base_id, organization_id, plan_id, profile_id,
     trace_id, version_id
   gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id,
-    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, served, state
+    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, reserved_at, served, state
   gateway update finished_at, outcome, served, state
-  jobs select admitted_at, api_key_id, client_id, deadline_at, entitlement_id, environment, fingerprint,
-    fingerprint_epoch, finished_at, id, idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id,
-    profile_id, state, trace_id, version_id
+  jobs select admitted_at, client_id, deadline_at, entitlement_id, environment, id, idempotency_digest,
+    knowledge_base_id, organization_id, plan_id, state
   jobs update finished_at, outcome, state
   operator select admitted_at, finished_at, knowledge_base_id, organization_id, served, state
 retrieval_profiles

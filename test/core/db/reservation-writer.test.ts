@@ -1,19 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { moveEpoch } from '#core/db/limit-epochs.ts'
+import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
-import type { NewReservation, Outcome } from '#core/db/reservations.ts'
-import { undelivered } from '#core/limits/refund.ts'
+import type { Delivered, NewReservation } from '#core/db/reservations.ts'
+import { undelivered } from '#core/limits/settlement.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 
 /** More than go into one statement, so that several run side by side. */
 const MANY = BOUNDS.reservationBatchMax * 3
-const EPOCH = 7
+const EPOCH = { id: randomUUID(), redisRunId: 'a-redis' }
+/** Enough for every statement of a test. */
+const WITHIN_MS = 60_000
 const silent = createLog('test', 'silent')
 
 let database: TestDatabase
@@ -31,7 +35,11 @@ beforeAll(async () => {
 beforeEach(async () => {
   organizationId = randomUUID()
   await owner.query('insert into organizations (id, name) values ($1, $2)', [organizationId, organizationId])
-  await owner.query('insert into limit_epochs (organization_id, epoch) values ($1, $2)', [organizationId, EPOCH])
+  await owner.query('insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, $2, $3)', [
+    organizationId,
+    EPOCH.id,
+    EPOCH.redisRunId,
+  ])
 })
 afterAll(async () => {
   await Promise.all([owner.end(), service.end()])
@@ -55,7 +63,7 @@ function reservationWith(fields: Partial<NewReservation> = {}): NewReservation {
     traceId: id,
     organizationId,
     environment: 'live',
-    idempotencyDigest: null,
+    idempotencyDigests: [],
     fingerprint: randomBytes(32),
     fingerprintEpoch: 3,
     ...ids,
@@ -64,13 +72,18 @@ function reservationWith(fields: Partial<NewReservation> = {}): NewReservation {
   }
 }
 
-function outcomeOf(id: string): Outcome {
-  return { ...undelivered(null, 5), decision: 'answer', chunk_ids: [id] }
+function deliveredWith(id: string, chunk: string, withinMs = WITHIN_MS): Delivered {
+  return {
+    id,
+    outcome: { ...undelivered(null, 5, null), decision: 'answer', chunk_ids: [chunk] },
+    served: [],
+    withinMs,
+  }
 }
 
 test('inserts every reservation as it was given, however many are under way together', async () => {
   const reservations = Array.from({ length: MANY }, (_, n) =>
-    reservationWith(n % 2 === 0 ? {} : { idempotencyDigest: randomBytes(32) }),
+    reservationWith(n % 2 === 0 ? {} : { idempotencyDigests: [randomBytes(32)] }),
   )
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   expect(new Set(inserted.map(({ status }) => status))).toEqual(new Set(['inserted']))
@@ -83,7 +96,7 @@ test('inserts every reservation as it was given, however many are under way toge
   const wanted = reservations.map((r) => ({
     id: r.id,
     client_id: r.clientId,
-    idempotency_digest: r.idempotencyDigest,
+    idempotency_digest: r.idempotencyDigests[0] ?? null,
     fingerprint: r.fingerprint,
     fingerprint_epoch: 3,
     admitted_ms: r.admittedAtMs,
@@ -94,7 +107,7 @@ test('inserts every reservation as it was given, however many are under way toge
 })
 
 test('admits one of many requests with the same idempotency key and names it to the others', async () => {
-  const same = { clientId: randomUUID(), idempotencyDigest: randomBytes(32) }
+  const same = { clientId: randomUUID(), idempotencyDigests: [randomBytes(32)] }
   const reservations = Array.from({ length: MANY }, () => reservationWith(same))
   const inserted = await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   const first = reservations.find((_, n) => inserted[n]?.status === 'inserted')
@@ -110,18 +123,23 @@ test(
   async () => {
     const rebuilding = randomUUID()
     await owner.query('insert into organizations (id, name) values ($1, $2)', [rebuilding, rebuilding])
-    await owner.query('insert into limit_epochs (organization_id, epoch) values ($1, $2)', [rebuilding, EPOCH])
+    await owner.query('insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, $2, $3)', [
+      rebuilding,
+      EPOCH.id,
+      EPOCH.redisRunId,
+    ])
     const client = await owner.connect()
     try {
       await client.query('begin')
       await client.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [rebuilding])
       const outcomes = await Promise.all([
         writer.insert(reservationWith(), EPOCH),
-        writer.insert(reservationWith(), EPOCH - 1),
+        writer.insert(reservationWith(), { ...EPOCH, id: randomUUID() }),
+        writer.insert(reservationWith(), { ...EPOCH, redisRunId: 'another-redis' }),
         writer.insert(reservationWith({ organizationId: rebuilding }), EPOCH),
         writer.insert(reservationWith(), EPOCH),
       ])
-      expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'inserted'])
+      expect(outcomes.map(({ status }) => status)).toEqual(['inserted', 'epoch', 'epoch', 'epoch', 'inserted'])
     } finally {
       await client.query('rollback')
       client.release()
@@ -134,13 +152,15 @@ test('records every outcome once, only on its own open reservation; the same out
   await Promise.all(reservations.map((reservation) => writer.insert(reservation, EPOCH)))
   const ids = reservations.map(({ id }) => id)
   const [refunded = ''] = ids
-  await owner.query(`update reservations set state = 'refunded', finished_at = now() where id = $1`, [refunded])
+  await owner.query(`update reservations set state = 'refunded', finished_at = now(), outcome = '{}' where id = $1`, [
+    refunded,
+  ])
   const recordAll = (): Promise<readonly boolean[]> =>
-    Promise.all(ids.map((id) => writer.recordDelivered(id, outcomeOf(id), [])))
+    Promise.all(ids.map((id) => writer.recordDelivered(deliveredWith(id, id))))
   const wanted = ids.map((id) => id !== refunded)
   expect(await recordAll()).toEqual(wanted)
   expect(await recordAll()).toEqual(wanted)
-  expect(await Promise.all(ids.map((id) => writer.recordDelivered(id, outcomeOf('another'), [])))).toEqual(
+  expect(await Promise.all(ids.map((id) => writer.recordDelivered(deliveredWith(id, 'another'))))).toEqual(
     ids.map(() => false),
   )
   const { rows } = await owner.query(
@@ -149,4 +169,60 @@ test('records every outcome once, only on its own open reservation; the same out
     [organizationId],
   )
   expect(rows).toEqual([{ delivered: MANY - 1 }])
+})
+
+test('an outcome that arrives after its time is not recorded, alone or together with others', async () => {
+  const [late, ...inTime] = Array.from({ length: 3 }, () => reservationWith())
+  await Promise.all([late, ...inTime].map((one) => writer.insert(one ?? reservationWith(), EPOCH)))
+  expect(await writer.recordDelivered(deliveredWith(late?.id ?? '', 'late', 0))).toBe(false)
+  const ids = [late?.id ?? '', ...inTime.map(({ id }) => id)]
+  const recorded = await Promise.all(
+    ids.map((id, n) => writer.recordDelivered(deliveredWith(id, 'x', n === 0 ? 0 : WITHIN_MS))),
+  )
+  expect(recorded).toEqual([false, true, true])
+})
+
+test('a key used under either of two service secrets conflicts, whichever order a gateway has them in', async () => {
+  const clientId = randomUUID()
+  const [first, second] = [randomBytes(32), randomBytes(32)]
+  const orders = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? [first, second] : [second, first]))
+  // Each writer commits its own batches, as gateways do.
+  const writers = [writer, createReservationWriter(service)]
+  const inserted = await Promise.all(
+    orders.map((idempotencyDigests, n) => {
+      return (writers[n % 2] ?? writer).insert(reservationWith({ clientId, idempotencyDigests }), EPOCH)
+    }),
+  )
+  expect(inserted.filter(({ status }) => status === 'inserted')).toHaveLength(1)
+  expect(inserted.filter(({ status }) => status === 'conflict')).toHaveLength(39)
+})
+
+test('no reservation is written under an epoch that was moved before its lock was granted', async () => {
+  const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  let epoch: LimitEpoch = EPOCH
+  const stop = new AbortController()
+  const writing = Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (!stop.signal.aborted) {
+        await writer.insert(reservationWith(), epoch)
+        await pause()
+      }
+    }),
+  )
+  const slipped: number[] = []
+  for (let raise = 0; raise < 60; raise++) {
+    const moved = await moveEpoch(service, organizationId, 'a-redis')
+    const count = async (): Promise<number> =>
+      (await owner.query('select from reservations where organization_id = $1', [organizationId])).rowCount ?? 0
+    const before = await count()
+    // Whatever is under way names the old epoch.
+    for (let turn = 0; turn < 20; turn++) await pause()
+    await owner.query('select pg_sleep(0.005)')
+    slipped.push((await count()) - before)
+    epoch = moved
+    await owner.query('select pg_sleep(0.005)')
+  }
+  stop.abort()
+  await writing
+  expect(slipped).toEqual(slipped.map(() => 0))
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '#core/platform/errors.ts'
-import type { AdmissionDecision } from '#core/limits/limiter.ts'
+import type { ChargeDecision } from '#core/limits/counters.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { errorReply } from '#gateway/retrieve/reply.ts'
@@ -8,8 +8,8 @@ import type { Windows } from '#gateway/retrieve/reply.ts'
 
 const ids = { requestId: 'req_1', traceId: 'ret_1' }
 
-function windowsAt(iso: string, given: Partial<AdmissionDecision> = {}): Windows {
-  const decision: AdmissionDecision = {
+function windowsAt(iso: string, given: Partial<ChargeDecision> = {}): Windows {
+  const decision: ChargeDecision = {
     status: 'admitted',
     nowMs: Date.parse(iso),
     dayUsed: 1,
@@ -17,7 +17,7 @@ function windowsAt(iso: string, given: Partial<AdmissionDecision> = {}): Windows
     minuteUsed: 3,
     retryAfterMs: 0,
     rateInForce: 10,
-    originalRequestId: '',
+    mayLookUp: false,
     ...given,
   }
   return { pinned: { limits: planLimitsSchema.parse({}) } as unknown as PinnedRequest, decision }

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
-import { createLedgerAppender } from '#jobs/ledger/append.ts'
+import { processLedgerJob } from '#jobs/ledger/append.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -25,29 +25,29 @@ afterAll(async () => {
   await test_.drop()
 })
 beforeEach(async () => {
-  await owner.query('truncate ledger, reservations')
+  await owner.query('truncate ledger, ledger_outbox, reservations')
 })
 
 describe('the ledger', () => {
   test('holds one entry for each finished reservation, however often and concurrently it is appended', async () => {
     const ids = await insertReservations(owner, 300)
-    const [one, other] = [createLedgerAppender(service), createLedgerAppender(service)]
-    await Promise.all([...ids, ...ids, ...ids].map((id, at) => (at % 2 === 0 ? one : other).append(id)))
-    await Promise.all(ids.map((id) => one.append(id)))
+    const jobs = [ids.slice(0, 150), ids.slice(100, 300), ids.slice(50, 250).toReversed(), ids.slice(0, 200)]
+    await Promise.all(jobs.map((job) => processLedgerJob(service, { ids: job })))
+    // What another job held at that moment is left to it, or to the sweeper.
+    for (const job of jobs) await processLedgerJob(service, { ids: job })
     expect(await ledgerIds(owner)).toEqual(ids.toSorted())
   })
 
   test('gets no entry for a reservation that is still open or does not exist', async () => {
     const [open = ''] = await insertReservations(owner, 1, { state: 'open' })
-    const appender = createLedgerAppender(service)
-    await Promise.all([appender.append(open), appender.append('00000000-0000-4000-8000-000000000000')])
+    await processLedgerJob(service, { ids: [open, '00000000-0000-4000-8000-000000000000'] })
     expect(await ledgerIds(owner)).toEqual([])
   })
 
   test('charges what was delivered or failed, and not what was refunded', async () => {
     for (const state of ['delivered', 'failed', 'refunded'] as const) {
       const [id = ''] = await insertReservations(owner, 1, { state })
-      await createLedgerAppender(service).append(id)
+      await processLedgerJob(service, { ids: [id] })
     }
     const { rows } = await owner.query<{ state: string; charged: boolean }>(
       'select state, charged from ledger order by state',
@@ -59,22 +59,32 @@ describe('the ledger', () => {
     ])
   })
 
-  test('tells every job of a batch that failed, and takes the next batch', async () => {
-    const broken = { query: () => Promise.reject(new Error('the database is away')) }
-    const appender = createLedgerAppender(broken)
-    const results = await Promise.allSettled(
-      Array.from({ length: BOUNDS.ledgerBatchMax + 5 }, (_, n) => appender.append(String(n))),
-    )
-    expect(new Set(results.map((result) => result.status))).toEqual(new Set(['rejected']))
-    await sleep(0)
-    await expect(appender.append('next')).rejects.toThrow('the database is away')
+  test.each([
+    ['more than ids', { ids: [], query: 'what' }],
+    ['no ids', {}],
+    ['something else than ids', { ids: ['one'] }],
+    ['too many ids', { ids: Array.from({ length: BOUNDS.ledgerBatchMax + 1 }, () => randomUUID()) }],
+  ])('a job that carries %s is refused', async (_, payload) => {
+    await expect(processLedgerJob(service, payload)).rejects.toThrow()
+  })
+
+  test('no role writes an entry but as a copy of a settled reservation', async () => {
+    const [id = ''] = await insertReservations(owner, 1)
+    await expect(
+      service.query(
+        'insert into ledger select id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, ' +
+          'knowledge_base_id, version_id, profile_id, trace_id, fingerprint, fingerprint_epoch, admitted_at, ' +
+          "finished_at, state, false, '{}' from reservations where id = $1",
+        [id],
+      ),
+    ).rejects.toThrow('permission denied')
   })
 })
 
 describe('the rights of the services', () => {
   test.each(['ledger', 'audit'])('allow no update, no deletion and no truncation of %s', async (table) => {
     const [id = ''] = await insertReservations(owner, 1)
-    await createLedgerAppender(service).append(id)
+    await processLedgerJob(service, { ids: [id] })
     await service.query("insert into audit (actor, action, subject) values ('test', 'test.act', 'test:1')")
     const column = table === 'ledger' ? 'environment' : 'actor'
     await expect(service.query(`update ${table} set ${column} = 'other'`)).rejects.toThrow('permission denied')

@@ -25,28 +25,24 @@ afterAll(async () => {
   await test_.drop()
 })
 beforeEach(async () => {
-  await owner.query("truncate ledger, reservations; update ledger_watermark set complete_until = '-infinity'")
+  await owner.query('truncate ledger, ledger_outbox, reservations')
 })
 
 /** Settles as the real one does in Postgres, and counts how often it was the one to do it. */
 function sweepDeps(): { readonly deps: SweepDeps; readonly settled: string[] } {
   const settled: string[] = []
-  const settle = async (id: string): Promise<'refunded' | 'not-open'> => {
+  const refundOverdue = async (id: string): Promise<'refunded' | 'gone'> => {
     const { rowCount } = await service.query(
       "update reservations set state = 'refunded', finished_at = clock_timestamp(), outcome = '{}' " +
         "where id = $1 and state = 'open'",
       [id],
     )
-    if (rowCount !== 1) return 'not-open'
+    if (rowCount !== 1) return 'gone'
     settled.push(id)
     return 'refunded'
   }
-  return { deps: { database: service, settle, log }, settled }
-}
-
-async function watermark(): Promise<Date | number> {
-  const { rows } = await owner.query<{ complete_until: Date | number }>('select complete_until from ledger_watermark')
-  return rows[0]?.complete_until ?? 0
+  const counters = { nowMs: async () => Date.now() }
+  return { deps: { database: service, settlement: { refundOverdue }, counters, log }, settled }
 }
 
 describe('the sweeper', () => {
@@ -79,17 +75,17 @@ describe('the sweeper', () => {
     const [stuck = ''] = await insertReservations(owner, 1, { state: 'open', deadlineAgoMs: 5_000 })
     await insertReservations(owner, 1, { state: 'open', deadlineAgoMs: 1_000 })
     const { deps } = sweepDeps()
-    const settle: SweepDeps['settle'] = (id) =>
-      id === stuck ? Promise.reject(new Error('the limit store is away')) : deps.settle(id)
-    expect(await sweep({ ...deps, settle })).toMatchObject({ settled: 1 })
+    const refundOverdue: SweepDeps['settlement']['refundOverdue'] = (id) =>
+      id === stuck ? Promise.reject(new Error('the limit store is away')) : deps.settlement.refundOverdue(id)
+    expect(await sweep({ ...deps, settlement: { refundOverdue } })).toMatchObject({ settled: 1 })
     expect(await sweep(deps)).toMatchObject({ settled: 1 })
   })
 
   test('leaves every admitted request with exactly one entry in the end', async () => {
     await insertReservations(owner, 30, { finishedAgoMs: BOUNDS.ledgerJobLostAfterMs * 3 })
-    const open = await insertReservations(owner, 10, { state: 'open', deadlineAgoMs: 1_000 })
+    await insertReservations(owner, 10, { state: 'open', deadlineAgoMs: 1_000 })
     await sweep(sweepDeps().deps)
-    await owner.query("update reservations set finished_at = now() - interval '1 minute' where id = any($1)", [open])
+    await owner.query("update ledger_outbox set added_at = now() - interval '1 minute'")
     await sweep(sweepDeps().deps)
     const { rows } = await owner.query<{ reservations: number; entries: number }>(
       'select (select count(*)::int from reservations) as reservations, (select count(*)::int from ledger) as entries',
@@ -98,20 +94,35 @@ describe('the sweeper', () => {
   })
 })
 
-describe('the watermark', () => {
-  test('never passes a finished reservation that has no entry', async () => {
-    await insertReservations(owner, BOUNDS.sweepBatchMax + 1, { finishedAgoMs: BOUNDS.ledgerWatermarkTrailMs * 2 })
-    await sweep(sweepDeps().deps)
-    expect(await watermark()).toBe(Number.NEGATIVE_INFINITY)
-    expect(await sweep(sweepDeps().deps)).toMatchObject({ appended: 1 })
-    expect(await watermark()).toBeInstanceOf(Date)
-    expect((await ledgerIds(owner)).length).toBe(BOUNDS.sweepBatchMax + 1)
+describe('the outbox', () => {
+  test('is emptied batch by batch, whatever lies between its rows', async () => {
+    const ids = await insertReservations(owner, BOUNDS.sweepBatchMax * 2 + 1, {
+      finishedAgoMs: BOUNDS.ledgerJobLostAfterMs * 2,
+    })
+    expect(await sweep(sweepDeps().deps)).toMatchObject({ appended: ids.length })
+    expect((await owner.query('select from ledger_outbox')).rowCount).toBe(0)
   })
 
-  test('trails by more than a transaction can last, so one that commits late is still found', async () => {
+  test('a clock of Postgres that jumps, ahead or back, loses no entry', async () => {
+    const ahead = await insertReservations(owner, 2, { finishedAgoMs: -3_600_000 })
+    const back = await insertReservations(owner, 2, { finishedAgoMs: 3_600_000 })
     await sweep(sweepDeps().deps)
-    const late = await insertReservations(owner, 1, { finishedAgoMs: BOUNDS.ledgerWatermarkTrailMs - 5_000 })
-    expect(await sweep(sweepDeps().deps)).toMatchObject({ appended: 1 })
-    expect(await ledgerIds(owner)).toEqual(late)
+    expect(await ledgerIds(owner)).toEqual([...ahead, ...back].toSorted())
+  })
+
+  test('a settlement that commits long after its statement is still found', async () => {
+    const [late = ''] = await insertReservations(owner, 1, { state: 'open', deadlineAgoMs: -20_000 })
+    const client = await owner.connect()
+    await client.query('begin')
+    await client.query(
+      "update reservations set state = 'failed', finished_at = now() - interval '1 hour', outcome = '{}' where id = $1",
+      [late],
+    )
+    await sweep(sweepDeps().deps)
+    await client.query('commit')
+    client.release()
+    await owner.query("update ledger_outbox set added_at = now() - interval '1 hour'")
+    await sweep(sweepDeps().deps)
+    expect(await ledgerIds(owner)).toEqual([late])
   })
 })

@@ -10,13 +10,16 @@ export interface TestReservation {
 
 const INSERT = `
 insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-  knowledge_base_id, version_id, profile_id,
-  fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on, state, finished_at, outcome)
+  knowledge_base_id, version_id, profile_id, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on)
 select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $2, $3, 1,
-  now() - make_interval(secs => ($5 + 20000) / 1000.0), now() - make_interval(secs => $5 / 1000.0), current_date, $4,
-  case when $4 = 'open' then null else now() - make_interval(secs => $6 / 1000.0) end,
-    case when $4 = 'open' then null else '{"result_count": 5}'::jsonb end
+  now() - make_interval(secs => ($4 + 20000) / 1000.0), now() - make_interval(secs => $4 / 1000.0), current_date
 from unnest($1::uuid[]) as ids (id)`
+const SETTLE = `
+update reservations set state = $2, finished_at = now() - make_interval(secs => $3 / 1000.0),
+  outcome = '{"result_count": 5}', served = case when $2 = 'delivered' then '[]'::jsonb end
+where id = any($1)`
+const AGE_OUTBOX =
+  'update ledger_outbox set added_at = now() - make_interval(secs => $2 / 1000.0) where reservation_id = any($1)'
 
 /** Reservations as a gateway leaves them, `count` alike. @returns their ids. */
 export async function insertReservations(
@@ -25,7 +28,11 @@ export async function insertReservations(
   { state = 'delivered', deadlineAgoMs = 0, finishedAgoMs = 0 }: TestReservation = {},
 ): Promise<readonly string[]> {
   const ids = Array.from({ length: count }, () => randomUUID())
-  await database.query(INSERT, [ids, randomUUID(), randomBytes(32), state, deadlineAgoMs, finishedAgoMs])
+  await database.query(INSERT, [ids, randomUUID(), randomBytes(32), deadlineAgoMs])
+  if (state !== 'open') {
+    await database.query(SETTLE, [ids, state, finishedAgoMs])
+    await database.query(AGE_OUTBOX, [ids, finishedAgoMs])
+  }
   return ids
 }
 

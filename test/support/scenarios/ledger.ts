@@ -37,14 +37,16 @@ export async function settledLedgerRows(owner: Database, entitlementId: string):
   })
 }
 
-/** Resolves once Redis holds the ledger job of each of these requests. */
+/** Resolves once ledger jobs in Redis name each of these requests. */
 export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answer[]): Promise<void> {
-  const jobs = answers.map(
-    (answer) => `${QUEUE_PREFIX}:${LEDGER_QUEUE}:${answer.retrieved().request_id.slice('req_'.length)}`,
-  )
+  const ids = answers.map((answer) => answer.retrieved().request_id.slice('req_'.length))
   const redis = new Redis(redisUrl)
   try {
-    await until('the ledger jobs are queued', async () => (await redis.exists(...jobs)) === jobs.length)
+    await until('the ledger jobs are queued', async () => {
+      const keys = await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:[0-9]*`)
+      const payloads = await Promise.all(keys.map((key) => redis.hget(key, 'data')))
+      return ids.every((id) => payloads.some((payload) => payload?.includes(id)))
+    })
   } finally {
     redis.disconnect()
   }

@@ -53,8 +53,8 @@ export async function exposureOf(
 }
 
 /**
- * Records the operator's decision that passages served so far no longer count. It takes effect with the organization's
- * next request.
+ * Records the operator's decision that passages served so far no longer count. It takes effect
+ * within 5 s.
  */
 export async function releaseExposure(
   operator: Operator,

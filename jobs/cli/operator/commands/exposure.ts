@@ -48,7 +48,7 @@ export function addExposure(program: Command): void {
     usage: 'release <organization>',
     summary: 'decide that what was served so far no longer counts',
     flags: { '--knowledge-base <slug>': 'slug or UUID', '--note <text>': 'why; kept in the audit trail' },
-    notes: `${ABOUT}\nThe counters are rebuilt with the next request; rate, day and month are not touched.`,
+    notes: `${ABOUT}\nThe counters are rebuilt within 5 s, with the next request; rate, day and month are not touched.`,
     examples: ['exposure release "Harbour Bank" --knowledge-base hsfa-rules --note "agreed bulk review, ticket 118"'],
     input: { organization: text, knowledgeBase: text, note: text },
     variables: {},

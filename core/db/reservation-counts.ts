@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
+import { inTransaction } from './pool.ts'
+import type { Database, Queryable } from './pool.ts'
+
+/**
+ * What the limit counters of an organization are rebuilt from. Every period is named by `admitted_at`, which is the
+ * clock of Redis; no query reads another clock.
+ */
+
+/** The entitlement that a counter belongs to. */
+interface Holder {
+  readonly entitlementId: string
+  readonly clientId: string
+  readonly environment: string
+  readonly knowledgeBaseId: string
+}
+
+const holderFields = {
+  entitlement_id: z.string(),
+  client_id: z.string(),
+  environment: z.string(),
+  knowledge_base_id: z.string(),
+}
+
+function holderOf(row: {
+  entitlement_id: string
+  client_id: string
+  environment: string
+  knowledge_base_id: string
+}): Holder {
+  return {
+    entitlementId: row.entitlement_id,
+    clientId: row.client_id,
+    environment: row.environment,
+    knowledgeBaseId: row.knowledge_base_id,
+  }
+}
+
+/** Charged requests of one entitlement, admitted on one UTC day. */
+export interface DayCount extends Holder {
+  /** Days since 1970-01-01. */
+  readonly day: number
+  /** Year times 12, plus the month from 1. */
+  readonly month: number
+  readonly requests: number
+}
+
+/** Charged requests by UTC day from the start of the month before `$2`. Refunded requests do not count. */
+const COUNT_BY_DAY = `
+  select entitlement_id, client_id, environment, knowledge_base_id,
+    floor(extract(epoch from admitted_at) / 86400)::int as day,
+    (extract(year from admitted_at at time zone 'utc') * 12
+      + extract(month from admitted_at at time zone 'utc'))::int as month,
+    count(*)::int as requests
+  from reservations
+  where organization_id = $1 and state <> 'refunded'
+    and admitted_at >= (date_trunc('month', to_timestamp($2::float8 / 1000) at time zone 'utc')
+      - interval '1 month') at time zone 'utc'
+  group by 1, 2, 3, 4, 5, 6`
+
+const dayRow = z.object({ ...holderFields, day: z.int(), month: z.int(), requests: z.int() })
+
+export async function countByDay(
+  database: Queryable,
+  organizationId: string,
+  redisNowMs: number,
+): Promise<readonly DayCount[]> {
+  const { rows } = await database.query(COUNT_BY_DAY, [organizationId, redisNowMs])
+  return z
+    .array(dayRow)
+    .parse(rows)
+    .map(({ day, month, requests, ...row }) => ({ ...holderOf(row), day, month, requests }))
+}
+
+export interface AdmittedRequest extends Holder {
+  readonly id: string
+  readonly admittedAtMs: number
+  readonly deadlineAtMs: number
+  readonly open: boolean
+}
+
+/**
+ * Admissions of the minute before `$2`, and everything still open. Refunded ones are included, because a minute slot is
+ * never returned.
+ */
+const RECENT_OR_OPEN = `
+  select id, entitlement_id, client_id, environment, knowledge_base_id, state = 'open' as open,
+    extract(epoch from admitted_at)::float8 * 1000 as admitted_ms,
+    extract(epoch from deadline_at)::float8 * 1000 as deadline_ms
+  from reservations
+  where id in (
+    select id from reservations
+    where organization_id = $1 and admitted_at > to_timestamp($2::float8 / 1000) - interval '60 seconds'
+    union
+    select id from reservations where organization_id = $1 and state = 'open'
+  )`
+
+const admittedRow = z.object({
+  ...holderFields,
+  id: z.string(),
+  admitted_ms: z.number(),
+  deadline_ms: z.number(),
+  open: z.boolean(),
+})
+
+export async function readRecentOrOpen(
+  database: Queryable,
+  organizationId: string,
+  redisNowMs: number,
+): Promise<readonly AdmittedRequest[]> {
+  const { rows } = await database.query(RECENT_OR_OPEN, [organizationId, redisNowMs])
+  return z
+    .array(admittedRow)
+    .parse(rows)
+    .map(({ id, open, admitted_ms, deadline_ms, ...row }) => ({
+      ...holderOf(row),
+      id,
+      open,
+      admittedAtMs: Math.round(admitted_ms),
+      deadlineAtMs: Math.round(deadline_ms),
+    }))
+}
+
+/** The longest exposure window among the plans that the organization's entitlements have now. */
+const LONGEST_WINDOW = `
+  select coalesce(max((p.limits -> 'exposure' ->> 'window_days')::int), 0) as days
+  from entitlements as e join clients as c on c.id = e.client_id join plans as p on p.id = e.plan_id
+  where c.organization_id = $1`
+
+export async function longestExposureWindowDays(database: Queryable, organizationId: string): Promise<number> {
+  const { rows } = await database.query(LONGEST_WINDOW, [organizationId])
+  return z.object({ days: z.int() }).parse(rows[0]).days
+}
+
+/** A distinct passage and when it was last served. */
+export interface LastServed extends ServedPassage {
+  readonly knowledgeBaseId: string
+  /** When the request that served it last was admitted. */
+  readonly atMs: number
+}
+
+/**
+ * Distinct passages served to an organization since an instant, except those that an operator has released. Aggregated
+ * in Postgres, so the rows are as many as the passages and not as the requests. The total is the one served last.
+ */
+const DECLARE_SERVED = `
+  declare served no scroll cursor for
+  select knowledge_base_id, chunk, document, revision, ordinal, (last_served)[1] as at_ms, (last_served)[2] as total
+  from (
+    select r.knowledge_base_id, p.chunk, p.document, p.revision, p.ordinal,
+      max(array[(extract(epoch from r.admitted_at) * 1000)::bigint, p.total]) as last_served
+    from reservations as r
+    left join lateral (select max(released_at) as at from exposure_releases as e
+      where e.organization_id = r.organization_id and e.knowledge_base_id = r.knowledge_base_id) as released on true
+    cross join lateral jsonb_to_recordset(r.served)
+      as p (chunk text, document text, revision text, ordinal int, total bigint)
+    where r.organization_id = $1 and r.state = 'delivered' and r.admitted_at > to_timestamp($2::float8 / 1000)
+      and (released.at is null or r.finished_at > released.at)
+    group by 1, 2, 3, 4, 5
+  ) as distinct_passages`
+const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
+const FETCH = `fetch ${BOUNDS.rebuildBatchPassages} from served`
+
+const servedRow = z
+  .object({
+    knowledge_base_id: z.string(),
+    chunk: z.string(),
+    document: z.string(),
+    revision: z.string(),
+    ordinal: z.number(),
+    at_ms: z.coerce.number(),
+    total: z.coerce.number(),
+  })
+  .transform(({ knowledge_base_id, at_ms, ...passage }): LastServed => ({
+    ...passage,
+    knowledgeBaseId: knowledge_base_id,
+    atMs: at_ms,
+  }))
+
+/** Calls `take` with one bounded batch at a time. */
+export async function readServedSince(
+  database: Database,
+  organizationId: string,
+  sinceMs: number,
+  take: (passages: readonly LastServed[]) => Promise<void>,
+): Promise<void> {
+  await inTransaction(database, async (client) => {
+    await client.query(WHOLE_RESULT)
+    await client.query(DECLARE_SERVED, [organizationId, sinceMs])
+    for (;;) {
+      const { rows } = await client.query(FETCH)
+      if (rows.length === 0) return
+      await take(z.array(servedRow).parse(rows))
+    }
+  })
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '#core/db/pool.ts'
+import type { LimitEpoch } from '#core/db/limit-epochs.ts'
+import type { ReservationWriter } from '#core/db/reservation-writer.ts'
+import { findByIdempotency } from '#core/db/reservations.ts'
+import type { NewReservation } from '#core/db/reservations.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { ChargeDecision, Counters, Usage } from './counters.ts'
+import type { LimitEpochs } from './epochs.ts'
+import type { Charge, Settlement } from './settlement.ts'
+
+export interface AdmissionDeps {
+  readonly database: Database
+  readonly reservations: Pick<ReservationWriter, 'insert'>
+  readonly counters: Pick<Counters, 'admit'>
+  readonly epochs: LimitEpochs
+  readonly settlement: Pick<Settlement, 'undo'>
+}
+
+/** A request before its admission; what the clock of Redis decides is added by it. */
+export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | 'fingerprint' | 'fingerprintEpoch'> & {
+  readonly limits: PlanLimits
+  readonly corpusPassages: number
+  /** Computed only for a charged request. */
+  readonly fingerprint: () => Pick<NewReservation, 'fingerprint' | 'fingerprintEpoch'>
+}
+
+/** Why a request is refused; `conflict`: a request on record has the Idempotency-Key. */
+export type Refusal =
+  | { readonly reason: 'quota' | 'exposure' | 'rate' | 'concurrency' }
+  | { readonly reason: 'conflict'; readonly originalRequestId: string }
+
+export type Admission =
+  | { readonly status: 'admitted'; readonly charge: Charge; readonly decision: ChargeDecision }
+  | { readonly status: 'refused'; readonly refusal: Refusal; readonly decision: ChargeDecision }
+
+/** Counts the time until `work` is done as waiting for a party. */
+export type Waiting = <T>(party: 'redis' | 'postgres', work: Promise<T>) => Promise<T>
+
+/**
+ * Charges all limits or none in Redis, then reserves in Postgres. Whatever fails in between is undone; where that fails
+ * too, the lease goes overdue and the counters are rebuilt. A conflict is only ever a request that Postgres holds.
+ * @throws where the limits cannot be decided.
+ */
+export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Waiting): Promise<Admission> {
+  const { organizationId, limits } = candidate
+  const windowDays = limits.exposure.window_days
+  const mayWaitUntilMs = performance.now() + BOUNDS.idempotencyWaitMs
+  for (let [attempt, waits] = [1, 1]; attempt <= BOUNDS.admissionAttemptsMax;) {
+    const epoch = await wait('postgres', deps.epochs.current(organizationId, windowDays))
+    const askedAtMs = performance.now()
+    const decision = await charge(deps, candidate, epoch, wait)
+    switch (decision.status) {
+      case 'admitted': {
+        const admission = await reserve(deps, candidate, epoch, decision, wait)
+        if (admission !== 'epoch') return admission
+        await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays }))
+        await sleep(BOUNDS.admissionPauseMs * attempt++)
+        break
+      }
+      case 'stale':
+      case 'overdue':
+        await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays }))
+        attempt++
+        break
+      case 'held': {
+        const original = await originalOf(deps, candidate, wait)
+        if (original !== undefined) return conflict(original, decision)
+        if (askedAtMs > mayWaitUntilMs) throw new Error('another request is being admitted under the same key')
+        await sleep(Math.min(BOUNDS.admissionPauseMs * waits++, BOUNDS.idempotencyPauseMaxMs))
+        break
+      }
+      default: {
+        const original = decision.mayLookUp ? await originalOf(deps, candidate, wait) : undefined
+        if (original !== undefined) return conflict(original, decision)
+        return { status: 'refused', refusal: { reason: decision.status }, decision }
+      }
+    }
+  }
+  throw new Error('the epoch of the limit counters changed at every attempt')
+}
+
+function conflict(originalRequestId: string, decision: ChargeDecision): Admission {
+  return { status: 'refused', refusal: { reason: 'conflict', originalRequestId }, decision }
+}
+
+async function originalOf(
+  { database }: AdmissionDeps,
+  { clientId, environment, idempotencyDigests }: Candidate,
+  wait: Waiting,
+): Promise<string | undefined> {
+  if (idempotencyDigests.length === 0) return undefined
+  return wait('postgres', findByIdempotency(database, clientId, environment, idempotencyDigests))
+}
+
+/** If the reply of Redis is lost, the charge is undone in case it was made. */
+async function charge(
+  deps: AdmissionDeps,
+  candidate: Candidate,
+  epoch: LimitEpoch,
+  wait: Waiting,
+): Promise<ChargeDecision> {
+  const [idempotencyDigest] = candidate.idempotencyDigests
+  const { id: requestId, limits, corpusPassages } = candidate
+  try {
+    return await wait(
+      'redis',
+      deps.counters.admit(candidate, epoch.id, { requestId, limits, corpusPassages, idempotencyDigest }),
+    )
+  } catch (error) {
+    await undo(deps, candidate, wait)
+    throw error
+  }
+}
+
+/** @returns "epoch" if the epoch changed meanwhile; the charge is undone then. */
+async function reserve(
+  deps: AdmissionDeps,
+  candidate: Candidate,
+  epoch: LimitEpoch,
+  decision: ChargeDecision,
+  wait: Waiting,
+): Promise<Admission | 'epoch'> {
+  try {
+    const reservation = {
+      ...candidate,
+      ...candidate.fingerprint(),
+      admittedAtMs: decision.nowMs,
+      deadlineAtMs: decision.nowMs + BOUNDS.hardDeadlineMs,
+    }
+    const inserted = await wait('postgres', deps.reservations.insert(reservation, epoch))
+    if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
+    const usage = await undo(deps, candidate, wait)
+    return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.originalRequestId, { ...decision, ...usage })
+  } catch (error) {
+    await undo(deps, candidate, wait)
+    throw error
+  }
+}
+
+function chargeOf(candidate: Candidate): Charge {
+  const { organizationId, entitlementId, knowledgeBaseId, clientId, environment } = candidate
+  return {
+    scope: { organizationId, entitlementId, knowledgeBaseId, clientId, environment },
+    requestId: candidate.id,
+    idempotencyDigest: candidate.idempotencyDigests[0],
+    reservedAtMs: performance.now(),
+    settled: false,
+  }
+}
+
+async function undo({ settlement }: AdmissionDeps, candidate: Candidate, wait: Waiting): Promise<Usage | undefined> {
+  return wait('redis', settlement.undo(chargeOf(candidate)))
+}

@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+import { DAY_MS } from '#core/platform/time.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { deadlinesKey, entitlementKeys, epochKey, exposureKey, heldKeySuffix, tag } from './counter-keys.ts'
+import type { LimitScope } from './counter-keys.ts'
+import { openPrimary } from '#core/redis/primary.ts'
+import type { Usability } from '#core/redis/usability.ts'
+import { createInstaller } from './install.ts'
+import type { Installer } from './install.ts'
+
+const part = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+const CLOCK = part('./clock.lua')
+const SHARED = part('./calendar.lua') + part('./exposure.lua')
+const ADMIT = SHARED + part('./admit.lua')
+const SETTLE = SHARED + part('./settle.lua')
+const INSTALL = SHARED + part('./install.lua')
+
+const TIGHTENED_RATE_DIVISOR = 5
+
+/**
+ * admitted: charged. stale: the epoch is not in force. overdue: a settlement never arrived, so the counters are
+ * uncertain. held: another request is being admitted under the Idempotency-Key. The others: refused, nothing charged.
+ */
+const STATUSES = ['admitted', 'stale', 'overdue', 'held', 'quota', 'exposure', 'rate', 'concurrency'] as const
+export type ChargeStatus = (typeof STATUSES)[number]
+
+/** Usage of the windows, in requests. */
+export interface Usage {
+  readonly dayUsed: number
+  readonly monthUsed: number
+  readonly minuteUsed: number
+}
+
+/** Decision of the script, and the usage after it. */
+export interface ChargeDecision extends Usage {
+  readonly status: ChargeStatus
+  /** Clock of Redis, ms since 1970-01-01. All windows use this clock. */
+  readonly nowMs: number
+  readonly retryAfterMs: number
+  /** Requests per minute in force: the plan's, or the tightened rate past the soft exposure mark. */
+  readonly rateInForce: number
+  /** Whether the Idempotency-Key of this refused request may be looked up in Postgres. */
+  readonly mayLookUp: boolean
+}
+
+export interface ChargeRequest {
+  readonly requestId: string
+  readonly limits: PlanLimits
+  readonly corpusPassages: number
+  readonly idempotencyDigest: Buffer | undefined
+}
+
+/** How a charged request ends; `settle.lua` says what each gives back. */
+export type Ending = 'deliver' | 'fail' | 'refund' | 'undo'
+
+export interface Settled {
+  readonly requestId: string
+  readonly ending: Ending
+  readonly idempotencyDigest: Buffer | undefined
+  readonly served: readonly ServedPassage[]
+}
+
+/** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
+export interface Counters extends Usability {
+  nowMs(): Promise<number>
+  /** @param epoch that Postgres says is in force. */
+  admit(scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision>
+  /**
+   * Ends a charged request in the epoch in force. A repetition changes nothing.
+   * @returns undefined, without any effect, while no epoch is in force.
+   */
+  settle(scope: LimitScope, settled: Settled): Promise<Usage | undefined>
+  /** The epoch in force; undefined while there is none. */
+  inForce(organizationId: string): Promise<string | undefined>
+  /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
+  retire(organizationId: string): Promise<void>
+  /** Writes counters of an epoch that is not in force yet. */
+  readonly installer: Installer
+  ping(): Promise<void>
+  close(): void
+}
+
+/**
+ * Connects. Until the connection is ready, commands fail and do not wait.
+ * @param clock Lua text that defines `now_ms`. Tests move the clock with it.
+ */
+export function openCounters(url: string, log: Log, clock: string = CLOCK): Counters {
+  const primary = openPrimary(url, {
+    name: 'limits',
+    log,
+    whileAway: 'fail',
+    scripts: {
+      readClock: { lua: `${clock}\nreturn now_ms()` },
+      admitRequest: { lua: clock + ADMIT },
+      settleRequest: { lua: clock + SETTLE },
+      installPassages: { lua: INSTALL },
+    },
+  })
+  const { redis } = primary
+  return {
+    ...primary,
+    nowMs: async () => z.number().parse(await run(redis, 'readClock', [], [])),
+    admit: (scope, epoch, request) => admit(redis, scope, epoch, request),
+    settle: (scope, settled) => settle(redis, scope, settled),
+    inForce: async (organizationId) => (await redis.hget(epochKey(organizationId), 'epoch')) ?? undefined,
+    retire: async (organizationId) => {
+      await redis.del(epochKey(organizationId))
+    },
+    installer: createInstaller(redis, (args) => run(redis, 'installPassages', [], args)),
+    ping: async () => {
+      await redis.ping()
+    },
+  }
+}
+
+type Scripted = Record<string, (numberOfKeys: number, ...rest: (string | number)[]) => Promise<unknown>>
+
+async function run(
+  redis: Redis,
+  name: string,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  const call = (redis as unknown as Scripted)[name]
+  if (call === undefined) throw new Error(`script ${name} is not defined`)
+  return call.call(redis, keys.length, ...keys, ...args)
+}
+
+const admitReply = z.tuple([
+  z.enum(STATUSES),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+])
+
+async function admit(redis: Redis, scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision> {
+  const { organizationId, entitlementId, knowledgeBaseId } = scope
+  const { limits, corpusPassages, idempotencyDigest } = request
+  const { exposure } = limits
+  const keys = entitlementKeys(organizationId, epoch, entitlementId)
+  const mark = (share: number): number => Math.max(Math.floor(share * corpusPassages), exposure.floors.corpus)
+  const reply = await run(
+    redis,
+    'admitRequest',
+    [
+      epochKey(organizationId),
+      deadlinesKey(organizationId, epoch),
+      keys.minute,
+      keys.leases,
+      keys.counts,
+      keys.lookups,
+      exposureKey(organizationId, epoch, knowledgeBaseId),
+      ...(idempotencyDigest === undefined
+        ? []
+        : [`${tag(organizationId)}:${epoch}:${heldKeySuffix(scope, idempotencyDigest)}`]),
+    ],
+    [
+      request.requestId,
+      epoch,
+      limits.requests_per_minute,
+      Math.max(1, Math.floor(limits.requests_per_minute / TIGHTENED_RATE_DIVISOR)),
+      limits.concurrency,
+      limits.requests_per_day,
+      limits.requests_per_month,
+      BOUNDS.hardDeadlineMs,
+      exposure.window_days * DAY_MS,
+      mark(exposure.soft_share),
+      mark(exposure.hard_share),
+      exposure.document_share,
+      exposure.floors.document,
+      Math.max(exposure.run, exposure.floors.run),
+      BOUNDS.idempotencyHoldMs,
+    ],
+  )
+  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp] = admitReply.parse(reply)
+  return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp: mayLookUp === 1 }
+}
+
+const settleReply = z.tuple([z.number(), z.number(), z.number(), z.number()])
+
+async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
+  const reply = await run(
+    redis,
+    'settleRequest',
+    [epochKey(scope.organizationId)],
+    [
+      tag(scope.organizationId),
+      settled.requestId,
+      settled.ending,
+      scope.entitlementId,
+      scope.knowledgeBaseId,
+      BOUNDS.hardDeadlineMs,
+      settled.idempotencyDigest === undefined ? '' : heldKeySuffix(scope, settled.idempotencyDigest),
+      ...settled.served.flatMap((passage) => [
+        passage.chunk,
+        passage.document,
+        passage.revision,
+        passage.ordinal,
+        passage.total,
+      ]),
+    ],
+  )
+  const [inForce, dayUsed, monthUsed, minuteUsed] = settleReply.parse(reply)
+  return inForce === 1 ? { dayUsed, monthUsed, minuteUsed } : undefined
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { aloneForRebuild, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
+import type { LimitEpoch } from '#core/db/limit-epochs.ts'
+import type { Database } from '#core/db/pool.ts'
+import {
+  countByDay,
+  longestExposureWindowDays,
+  readRecentOrOpen,
+  readServedSince,
+} from '#core/db/reservation-counts.ts'
+import { findOverdue } from '#core/db/reservations.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+import { DAY_MS } from '#core/platform/time.ts'
+import type { Counters } from './counters.ts'
+import type { Settlement } from './settlement.ts'
+
+export interface RebuildDeps {
+  /** Connections of its own with a long statement time-out: two for each rebuild that runs. */
+  readonly database: Database
+  readonly counters: Counters
+  readonly settlement: Pick<Settlement, 'refundOverdue'>
+  readonly log: Log
+}
+
+/** What was found wrong, so that a fault that another gateway has repaired is not repaired again. */
+export interface Fault {
+  /** The epoch under which the fault was seen; undefined where there was none. */
+  readonly epoch: LimitEpoch | undefined
+  /** Exposure window that must be counted at least. */
+  readonly windowDays: number
+}
+
+/**
+ * Counts the limits of an organization anew from its reservations, under a new epoch:
+ *
+ * 1. The old epoch goes out of force in Redis: nothing is admitted or settled there.
+ * 2. Overdue reservations are settled.
+ * 3. Postgres gets the new epoch. From here on no reservation under an older one can be written.
+ * 4. Everything is counted and written to Redis under the new epoch.
+ * 5. The new epoch comes into force.
+ *
+ * One gateway at a time does this for an organization; others wait for its result. If it dies, another begins anew.
+ * @throws where Redis or Postgres fails, or after `rebuildTimeoutMs`.
+ */
+export async function rebuildCounters(deps: RebuildDeps, organizationId: string, fault: Fault): Promise<LimitEpoch> {
+  const endsAtMs = performance.now() + BOUNDS.rebuildTimeoutMs
+  while (performance.now() < endsAtMs) {
+    const epoch = await aloneForRebuild(deps.database, organizationId, async () => {
+      const runId = deps.counters.runId()
+      if (runId === undefined) throw new Error('the limit store is not connected')
+      return (await repaired(deps, organizationId, fault, runId)) ?? countAnew(deps, organizationId, fault, runId)
+    })
+    if (epoch !== undefined) return epoch
+    await sleep(BOUNDS.rebuildPollMs)
+  }
+  throw new Error('another gateway rebuilds the limit counters')
+}
+
+/** @returns the epoch of another rebuild since the fault was seen. */
+async function repaired(
+  { database, counters }: RebuildDeps,
+  organizationId: string,
+  fault: Fault,
+  runId: string,
+): Promise<LimitEpoch | undefined> {
+  const current = await readEpoch(database, organizationId)
+  if (current === undefined || current.id === fault.epoch?.id || current.redisRunId !== runId) return undefined
+  return (await counters.inForce(organizationId)) === current.id ? current : undefined
+}
+
+async function countAnew(
+  { database, counters, settlement, log }: RebuildDeps,
+  organizationId: string,
+  fault: Fault,
+  runId: string,
+): Promise<LimitEpoch> {
+  const beganMs = performance.now()
+  await counters.retire(organizationId)
+  const nowMs = await counters.nowMs()
+  for (const id of await findOverdue(database, nowMs, organizationId, BOUNDS.rebuildOverdueMax))
+    await settlement.refundOverdue(id)
+  const epoch = await moveEpoch(database, organizationId, runId)
+  const { installer } = counters
+  await installer.requests(
+    organizationId,
+    epoch.id,
+    await countByDay(database, organizationId, nowMs),
+    await readRecentOrOpen(database, organizationId, nowMs),
+  )
+  const windowDays = Math.max(fault.windowDays, await longestExposureWindowDays(database, organizationId))
+  const windowMs = windowDays * DAY_MS
+  let passages = 0
+  await readServedSince(database, organizationId, nowMs - windowMs, async (batch) => {
+    passages += batch.length
+    await installer.passages(organizationId, epoch.id, windowMs, batch)
+  })
+  await installer.enforce(organizationId, epoch.id, windowMs)
+  log.info('limit counters rebuilt', {
+    organization_id: organizationId,
+    epoch: epoch.id,
+    passages,
+    ms: Math.round(performance.now() - beganMs),
+  })
+  return epoch
+}

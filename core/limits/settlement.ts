@@ -1,0 +1,216 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { ReservationWriter } from '#core/db/reservation-writer.ts'
+import { recordAbandoned, refundReservation } from '#core/db/reservations.ts'
+import type { Outcome } from '#core/db/reservations.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+import type { LimitScope } from './counter-keys.ts'
+import type { Counters, Settled, Usage } from './counters.ts'
+
+/** A charged and reserved request, until it is settled. */
+export interface Charge {
+  readonly scope: LimitScope
+  readonly requestId: string
+  /** Under the service secret that is used for what is written. */
+  readonly idempotencyDigest: Buffer | undefined
+  /** When this process learnt that the reservation is committed; monotonic, ms. */
+  readonly reservedAtMs: number
+  /** Set once Postgres has the outcome, or the refusal was decided without it. */
+  settled: boolean
+}
+
+export type RefundState = 'refunded' | 'failed' | 'delivered' | 'gone'
+
+/**
+ * The ends of an admitted request. Postgres decides each, then the counters follow. If the counters cannot follow, the
+ * lease stays in Redis past its deadline, and the next admission has them rebuilt.
+ */
+export interface Settlement {
+  /**
+   * Records what is about to be delivered, ends the lease and counts the exposure.
+   * @param leftMs until the caller is refused in any case.
+   * @returns false if the request was settled otherwise; it is then charged nothing more.
+   * @throws if Postgres does not answer in time. The outcome is then refunded as soon as Postgres answers.
+   */
+  deliver(charge: Charge, outcome: Outcome, served: readonly ServedPassage[], leftMs: number): Promise<boolean>
+  /** Refunds a request whose caller is refused. Past the daily cap of refunds it stays charged: "failed". */
+  refund(charge: Charge, outcome: Outcome): Promise<RefundState>
+  /** The caller disconnected: the request stays charged. */
+  abandon(charge: Charge, outcome: Outcome): Promise<void>
+  /** Takes the whole charge back. @returns the usage then; undefined where the counters cannot follow now. */
+  undo(charge: Pick<Charge, 'scope' | 'requestId' | 'idempotencyDigest'>): Promise<Usage | undefined>
+  /** Refunds an open reservation whose gateway did not settle it. */
+  refundOverdue(requestId: string): Promise<RefundState>
+  /** Resolves when no settlement is being repeated, or after `timeoutMs`. */
+  idle(timeoutMs: number): Promise<void>
+}
+
+export interface SettlementDeps {
+  readonly database: Database
+  readonly reservations: Pick<ReservationWriter, 'recordDelivered'>
+  readonly counters: Pick<Counters, 'settle'>
+  readonly log: Log
+}
+
+export function createSettlement({ database, reservations, counters, log }: SettlementDeps): Settlement {
+  const repeating = new Set<Promise<void>>()
+
+  /** Repeats `attempt` until it returns true; gives up after `forMs`, or at once while too many repeat. */
+  function repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): void {
+    if (repeating.size >= BOUNDS.settlementsRepeatedMax) return
+    const endsAtMs = performance.now() + forMs
+    const task = (async () => {
+      while (performance.now() < endsAtMs) {
+        await sleep(BOUNDS.settlementRetryMs, undefined, { ref: false })
+        if (await attempt().catch(() => false)) return
+      }
+      log.warn(`${what} given up`, { request_id: requestId })
+    })().finally(() => repeating.delete(task))
+    repeating.add(task)
+  }
+
+  async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
+    const usage = await counters.settle(scope, settled).catch(() => undefined)
+    if (usage === undefined)
+      repeat('settlement of the counters', settled.requestId, BOUNDS.hardDeadlineMs, async () => {
+        return (await counters.settle(scope, settled)) !== undefined
+      })
+    return usage
+  }
+
+  async function refund(requestId: string, outcome: Outcome, evenIfDelivered: boolean): Promise<RefundState> {
+    const settled = await inTransaction(database, (client) =>
+      refundReservation(client, requestId, outcome, evenIfDelivered),
+    )
+    if (settled === undefined || settled.state === 'open') return 'gone'
+    const { state, idempotencyDigest, ...scope } = settled
+    if (state !== 'delivered')
+      await settleCounters(scope, {
+        requestId,
+        ending: state === 'refunded' ? 'refund' : 'fail',
+        idempotencyDigest,
+        served: [],
+      })
+    return state
+  }
+
+  const deps = { reservations, refund, repeat, settleCounters, log }
+  return {
+    deliver: (charge, outcome, served, leftMs) => deliver(deps, charge, outcome, served, leftMs),
+    refund: async (charge, outcome) => {
+      const state = await refund(charge.requestId, outcome, false)
+      charge.settled = true
+      return state
+    },
+    abandon: async (charge, outcome) => {
+      await recordAbandoned(database, charge.requestId, outcome)
+      charge.settled = true
+      await settleCounters(charge.scope, { ...charge, ending: 'fail', served: [] })
+    },
+    undo: (charge) => settleCounters(charge.scope, { ...charge, ending: 'undo', served: [] }),
+    refundOverdue: (requestId) => refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null), false),
+    idle: async (timeoutMs) => {
+      await Promise.race([Promise.allSettled(repeating), sleep(timeoutMs, undefined, { ref: false })])
+    },
+  }
+}
+
+interface DeliverDeps {
+  readonly reservations: Pick<ReservationWriter, 'recordDelivered'>
+  readonly refund: (requestId: string, outcome: Outcome, evenIfDelivered: boolean) => Promise<RefundState>
+  readonly repeat: (what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>) => void
+  readonly settleCounters: (scope: LimitScope, settled: Settled) => Promise<Usage | undefined>
+  readonly log: Log
+}
+
+async function deliver(
+  deps: DeliverDeps,
+  charge: Charge,
+  outcome: Outcome,
+  served: readonly ServedPassage[],
+  leftMs: number,
+): Promise<boolean> {
+  const endsAtMs = performance.now() + Math.min(leftMs, BOUNDS.recordTimeoutMs)
+  const withinMs = endsAtMs - charge.reservedAtMs
+  const delivered = { id: charge.requestId, outcome, served, withinMs }
+  const recorded = await recordUntil(deps, charge, outcome, endsAtMs, () =>
+    deps.reservations.recordDelivered(delivered),
+  )
+  charge.settled = true
+  if (recorded) await deps.settleCounters(charge.scope, { ...charge, ending: 'deliver', served })
+  return recorded
+}
+
+/**
+ * Records, and records again if the first attempt fails: a statement that arrives late fails, but its answer may have
+ * been lost after it succeeded. If both attempts fail, a refund is tried until Postgres says what is true. A caller who
+ * is refused before that is refunded as soon as Postgres answers, even if the outcome was recorded meanwhile.
+ */
+async function recordUntil(
+  { refund, repeat, log }: DeliverDeps,
+  charge: Charge,
+  outcome: Outcome,
+  endsAtMs: number,
+  record: () => Promise<boolean>,
+): Promise<boolean> {
+  const undeliveredOutcome = undelivered('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
+  const attempts = [
+    record,
+    record,
+    async () => (await refund(charge.requestId, undeliveredOutcome, false)) === 'delivered',
+  ]
+  let last: unknown
+  for (let attempt = 0; ; attempt++) {
+    const leftMs = endsAtMs - performance.now()
+    const next = attempts[Math.min(attempt, attempts.length - 1)]
+    if (leftMs <= 0 || next === undefined) break
+    try {
+      return await within(leftMs, next())
+    } catch (error) {
+      last = error
+    }
+    if (attempt >= attempts.length - 1) await sleep(BOUNDS.settlementRetryMs)
+  }
+  charge.settled = true
+  repeat('refund of an uncertain outcome', charge.requestId, BOUNDS.uncertainRefundMs, async () => {
+    const state = await refund(charge.requestId, undeliveredOutcome, true)
+    if (state === 'delivered')
+      log.error('request charged though its caller was refused', { request_id: charge.requestId })
+    return true
+  })
+  throw last
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const answered = new AbortController()
+  const tooLate = sleep(ms, undefined, { signal: answered.signal }).then(() => {
+    throw new Error('Postgres did not answer in time')
+  })
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    answered.abort()
+    tooLate.catch(() => undefined)
+    work.catch(() => undefined)
+  }
+}
+
+/** Returns the outcome of a request that ended without a chargeable reply. */
+export function undelivered(errorCode: string | null, topK: number, tokens: number | null): Outcome {
+  return {
+    decision: null,
+    error_code: errorCode,
+    result_count: 0,
+    response_bytes: 0,
+    query_embedding_tokens: tokens,
+    signal: null,
+    threshold: null,
+    observed_value: null,
+    top_k: topK,
+    chunk_ids: [],
+    reply_sha256: null,
+  }
+}

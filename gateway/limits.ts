@@ -1,0 +1,49 @@
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { createReservationWriter } from '#core/db/reservation-writer.ts'
+import type { AdmissionDeps } from '#core/limits/admission.ts'
+import { openCounters } from '#core/limits/counters.ts'
+import type { Counters } from '#core/limits/counters.ts'
+import { createLimitEpochs } from '#core/limits/epochs.ts'
+import { createSettlement } from '#core/limits/settlement.ts'
+import type { Settlement } from '#core/limits/settlement.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Log } from '#core/platform/log.ts'
+
+/** What a gateway admits and settles requests with; see `core/limits/README.md`. */
+export interface GatewayLimits extends AdmissionDeps {
+  readonly counters: Counters
+  readonly settlement: Settlement
+  /** Waits a while for settlements that are being repeated. */
+  close(): Promise<void>
+}
+
+export function openGatewayLimits(deps: {
+  readonly database: Database
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  readonly log: Log
+}): GatewayLimits {
+  const { database, log } = deps
+  const rebuilds = openDatabase(
+    deps.databaseUrl,
+    log,
+    BOUNDS.rebuildDatabaseConnectionsMax,
+    BOUNDS.rebuildStatementTimeoutMs,
+  )
+  const counters = openCounters(deps.redisUrl, log)
+  const reservations = createReservationWriter(database)
+  const settlement = createSettlement({ database, reservations, counters, log })
+  return {
+    database,
+    reservations,
+    counters,
+    settlement,
+    epochs: createLimitEpochs({ database: rebuilds, reads: database, counters, settlement, log }),
+    close: async () => {
+      await settlement.idle(BOUNDS.settlementsEndMs)
+      counters.close()
+      await rebuilds.end()
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { exposureKey } from '#core/limits/counter-keys.ts'
+import { EPOCH, MANY, ask, createScope, passages, plan, redis, serve } from '#test/support/limits/counters.ts'
+
+describe('extraction exposure', () => {
+  test('past the soft mark the rate is reduced, past the hard mark it is 0; both count distinct passages', async () => {
+    const scope = await createScope()
+    const limits = plan({
+      requests_per_minute: 10,
+      exposure: { soft_share: 0.1, hard_share: 0.2, floors: { corpus: 1, document: 1_000, run: 1_000 }, run: 1_000 },
+    })
+    const corpus = { corpusPassages: 100 }
+    await serve(scope, limits, passages('a', 0, 9))
+    await serve(scope, limits, passages('a', 0, 9))
+    expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'admitted', rateInForce: 10 })
+    await serve(scope, limits, passages('b', 0, 1))
+    expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'admitted', rateInForce: 2 })
+    expect(await ask(scope, limits, corpus)).toMatchObject({ status: 'rate' })
+    await serve(scope, limits, passages('c', 0, 10))
+    expect((await ask(scope, limits, corpus)).status).toBe('exposure')
+  })
+
+  test('the floor wins over a smaller share', async () => {
+    const scope = await createScope()
+    const limits = plan({ exposure: { soft_share: 0.01, hard_share: 0.01 } })
+    await serve(scope, limits, passages('a', 0, 30))
+    expect(await ask(scope, limits, { corpusPassages: 100 })).toMatchObject({ status: 'admitted', rateInForce: 1_000 })
+  })
+
+  test('it is shared by all entitlements of an organization to the knowledge base', async () => {
+    const scope = await createScope()
+    const limits = plan({ exposure: { floors: { corpus: 5 }, soft_share: 0.0001, hard_share: 0.0001 } })
+    await serve(scope, limits, passages('a', 0, 5))
+    expect(
+      (await ask({ ...scope, entitlementId: randomUUID(), clientId: randomUUID() }, limits, { corpusPassages: 10 }))
+        .status,
+    ).toBe('exposure')
+    expect((await ask({ ...scope, knowledgeBaseId: randomUUID() }, limits, { corpusPassages: 10 })).status).toBe(
+      'admitted',
+    )
+  })
+
+  test('the share of one document stops it, until the window moves', async () => {
+    const scope = await createScope()
+    const limits = plan({ exposure: { document_share: 0.5, floors: { document: 2 } } })
+    await serve(scope, limits, [
+      ...passages('a', 0, 1, 20),
+      ...passages('a', 2, 1, 20),
+      ...passages('a', 4, 1, 20),
+      ...passages('a', 6, 1, 20),
+    ])
+    expect((await ask(scope, limits)).status).toBe('admitted')
+    for (let ordinal = 8; ordinal < 20; ordinal += 2) await serve(scope, limits, passages('a', ordinal, 1, 20))
+    expect((await ask(scope, limits)).status).toBe('exposure')
+    const document = `${exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)}:document:a`
+    for (const member of await redis.zrange(document, '0', '0'))
+      await redis.zadd(document, String(Date.now() - 31 * 86_400_000), member)
+    expect((await ask(scope, limits)).status).toBe('admitted')
+  })
+
+  test('a run of neighbours stops it, wherever the run is closed', async () => {
+    const scope = await createScope()
+    const limits = plan({ exposure: { run: 5, floors: { run: 5 } } })
+    await serve(scope, limits, [...passages('a', 10, 2), ...passages('a', 13, 2)])
+    expect((await ask(scope, limits)).status).toBe('admitted')
+    await serve(scope, limits, passages('a', 12, 1))
+    expect((await ask(scope, limits)).status).toBe('exposure')
+  })
+})
+
+test('each plan counts its own window: a shorter one forgets nothing that a longer one counts', async () => {
+  const scope = await createScope()
+  const marks = { floors: { corpus: 5, document: MANY, run: MANY }, soft_share: 0.000_1, hard_share: 0.000_1 }
+  const month = plan({ exposure: { ...marks, window_days: 30 } })
+  const day = plan({ exposure: { ...marks, window_days: 1 } })
+  const corpus = { corpusPassages: 10 }
+  await serve(scope, month, passages('a', 0, 5))
+  expect((await ask(scope, day, corpus)).status).toBe('exposure')
+  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  for (const chunk of await redis.zrange(root, '0', '-1'))
+    await redis.zadd(root, String(Date.now() - 2 * 86_400_000), chunk)
+  expect((await ask({ ...scope, entitlementId: randomUUID() }, day, corpus)).status).toBe('admitted')
+  expect((await ask(scope, month, corpus)).status).toBe('exposure')
+  expect((await ask(scope, plan({ exposure: { ...marks, window_days: 31 } }), corpus)).status).toBe('stale')
+})
+
+test('a document that reaches the mark of one plan stops its clients, not those of a laxer plan', async () => {
+  const scope = await createScope()
+  const strict = plan({ exposure: { document_share: 0.000_1, floors: { document: 3 } } })
+  const lax = plan({ exposure: { document_share: 0.000_1, floors: { document: 4 } } })
+  await serve(scope, lax, [...passages('a', 0, 1), ...passages('a', 5, 1), ...passages('a', 9, 1)])
+  expect([(await ask(scope, lax)).status, (await ask(scope, strict)).status]).toEqual(['admitted', 'exposure'])
+})

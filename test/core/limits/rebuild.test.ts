@@ -1,0 +1,221 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listenForAccessChanges } from '#core/db/access.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { admit } from '#core/limits/admission.ts'
+import type { Admission } from '#core/limits/admission.ts'
+import { rebuildCounters } from '#core/limits/rebuild.ts'
+import { undelivered } from '#core/limits/settlement.ts'
+import { createLog } from '#core/platform/log.ts'
+import { expectEventually } from '#test/support/until.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { createOrganization, openServers } from '#test/model/servers.ts'
+import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
+
+const DAY_MS = 86_400_000
+
+let database: TestDatabase
+let servers: Servers
+beforeAll(async () => {
+  database = await openTestDatabase()
+  servers = await openServers({ ownerUrl: database.ownerUrl, gatewayUrl: database.gatewayUrl })
+})
+afterAll(async () => {
+  await servers?.close()
+  await database?.drop()
+})
+
+const gateway = (index = 0): Servers['gateways'][number] => {
+  const found = servers.gateways[index]
+  if (found === undefined) throw new Error(`there is no gateway ${index}`)
+  return found
+}
+
+function ask(
+  { scope, planId, limits }: ModelEntitlement,
+  more: { readonly limits?: PlanLimits; readonly key?: string; readonly gateway?: number } = {},
+): Promise<Admission> {
+  const id = randomUUID()
+  const candidate = {
+    ...scope,
+    id,
+    traceId: id,
+    apiKeyId: id,
+    planId,
+    versionId: id,
+    profileId: id,
+    inForceOn: '2026-01-01',
+    limits: more.limits ?? limits,
+    corpusPassages: 10,
+    idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],
+    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1 }),
+  }
+  return admit(gateway(more.gateway), candidate, (_, work) => work)
+}
+
+/** Admits and delivers passages `from` to `from + count - 1` of one document. */
+async function serve(held: ModelEntitlement, limits: PlanLimits, from: number, count: number): Promise<void> {
+  const admission = await ask(held, { limits })
+  if (admission.status !== 'admitted') throw new Error('the request is refused')
+  const served = Array.from({ length: count }, (_, n) => ({
+    chunk: `c${from + n}`,
+    document: `d${from + n}`,
+    revision: 'r',
+    ordinal: 0,
+    total: 1,
+  }))
+  await gateway().settlement.deliver(admission.charge, undelivered(null, 5, null), served, 5_000)
+}
+
+function reasonOf(admission: Admission): string {
+  return admission.status === 'admitted' ? 'admitted' : admission.refusal.reason
+}
+
+async function rebuild({ scope: { organizationId } }: ModelEntitlement): Promise<void> {
+  const { epochs } = gateway()
+  await epochs.repair(organizationId, { epoch: await epochs.current(organizationId, 1), windowDays: 1 })
+}
+
+async function entitlement(): Promise<ModelEntitlement> {
+  await servers.setClock(0)
+  const [held] = await createOrganization(servers.owner)
+  if (held === undefined) throw new Error('there is no entitlement')
+  return held
+}
+
+const UNLIMITED = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100 })
+const exposure = (window_days: number): object => ({
+  exposure: { window_days, soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3 } },
+})
+const MONTH = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100, ...exposure(30) })
+const DAY = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100, ...exposure(1) })
+
+describe('a rebuild', () => {
+  test('counts exposure in the window of each plan, whichever plan the passages were served under', async () => {
+    const held = await entitlement()
+    await serve(held, DAY, 0, 3)
+    await servers.setClock(20 * DAY_MS)
+    await rebuild(held)
+    expect(reasonOf(await ask(held, { limits: DAY }))).toBe('admitted')
+    expect(reasonOf(await ask(held, { limits: MONTH }))).toBe('exposure')
+    await rebuild(held)
+    expect(reasonOf(await ask(held, { limits: MONTH }))).toBe('exposure')
+  })
+
+  test.each([
+    ['midnight', Date.UTC(2031, 5, 14, 23, 59, 58), { requests_per_day: 3 }],
+    ['the end of a month', Date.UTC(2031, 5, 30, 23, 59, 58), { requests_per_day: 3, requests_per_month: 3 }],
+  ])('that crosses %s books nothing into the new period', async (_, instantMs, allowances) => {
+    const held = await entitlement()
+    const limits = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100, ...allowances })
+    const offsetMs = instantMs - Date.now()
+    await servers.setClock(offsetMs)
+    for (let n = 0; n < 3; n++) await serve(held, limits, n, 1)
+    expect(reasonOf(await ask(held, { limits }))).toBe('quota')
+    const { counters, settlement } = gateway()
+    const installer = {
+      ...counters.installer,
+      requests: async (...given: Parameters<typeof counters.installer.requests>): Promise<void> => {
+        await servers.setClock(offsetMs + 5_000)
+        await counters.installer.requests(...given)
+      },
+    }
+    const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4)
+    try {
+      const fault = { epoch: await gateway().epochs.current(held.scope.organizationId, 1), windowDays: 1 }
+      const deps = { database: rebuilds, counters: { ...counters, installer }, settlement }
+      await rebuildCounters({ ...deps, log: createLog('test', 'silent') }, held.scope.organizationId, fault)
+    } finally {
+      await rebuilds.end()
+    }
+    const admission = await ask(held, { limits })
+    expect([reasonOf(admission), admission.decision.dayUsed]).toEqual(['admitted', 1])
+  })
+
+  test('reaches no access cache: a change of epochs sends no notification', async () => {
+    const held = await entitlement()
+    const client = new Client({ connectionString: database.gatewayUrl })
+    await client.connect()
+    const heard: string[] = []
+    client.on('notification', ({ channel }) => heard.push(channel))
+    await listenForAccessChanges(client)
+    await ask(held)
+    await rebuild(held)
+    // A statement on the same connection is answered after every notification that was sent before it.
+    await servers.owner.query('update organizations set active = active where id = $1', [held.scope.organizationId])
+    await client.query('select 1')
+    await expectEventually(() => heard, ['access_changed'])
+    await client.end()
+  })
+
+  test('of two gateways at once is done by one of them, and both use its epoch', async () => {
+    const held = await entitlement()
+    await ask(held, { limits: UNLIMITED })
+    const { organizationId } = held.scope
+    const epoch = await gateway().epochs.current(organizationId, 1)
+    const epochs = await Promise.all(
+      [0, 1].map((index) => gateway(index).epochs.repair(organizationId, { epoch, windowDays: 1 })),
+    )
+    expect(epochs[1]).toEqual(epochs[0])
+    expect(epochs[0]?.id).not.toBe(epoch.id)
+  })
+})
+
+describe('counters that cannot be trusted are counted anew', () => {
+  test('after a process that ended between the refund in Postgres and in Redis, by any other', async () => {
+    const held = await entitlement()
+    const limits = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 5, requests_per_day: 2 })
+    const admission = await ask(held, { limits })
+    if (admission.status !== 'admitted') throw new Error('the request is refused')
+    await servers.owner.query(
+      "update reservations set state = 'refunded', finished_at = now(), outcome = '{}' where id = $1",
+      [admission.charge.requestId],
+    )
+    await ask(held, { limits })
+    expect(reasonOf(await ask(held, { limits, gateway: 1 }))).toBe('quota')
+    await servers.setClock(25_000)
+    const again = await ask(held, { limits, gateway: 1 })
+    expect([reasonOf(again), again.decision.dayUsed]).toEqual(['admitted', 1])
+  })
+
+  test('after a restore of Postgres: no epoch that Redis knows is given out a second time', async () => {
+    const held = await entitlement()
+    const { organizationId } = held.scope
+    await ask(held, { limits: UNLIMITED })
+    const { rows } = await servers.owner.query<{ epoch: string; redis_run_id: string }>(
+      'select epoch, redis_run_id from limit_epochs where organization_id = $1',
+      [organizationId],
+    )
+    const [restored] = rows
+    const seen = new Set([restored?.epoch])
+    for (let round = 0; round < 3; round++) {
+      await rebuild(held)
+      const { id } = await gateway().epochs.current(organizationId, 1)
+      expect(seen.has(id)).toBe(false)
+      seen.add(id)
+      await servers.owner.query('update limit_epochs set epoch = $2, redis_run_id = $3 where organization_id = $1', [
+        organizationId,
+        restored?.epoch,
+        restored?.redis_run_id,
+      ])
+      expect(reasonOf(await ask(held, { limits: UNLIMITED }))).toBe('admitted')
+    }
+  })
+
+  test('an idempotency key conflicts only with a request that Postgres holds', async () => {
+    const held = await entitlement()
+    const { counters, epochs } = gateway()
+    const { organizationId } = held.scope
+    const key = randomUUID()
+    const idempotencyDigest = createHash('sha256').update(key).digest()
+    const epoch = await epochs.current(organizationId, 30)
+    const charge = { requestId: randomUUID(), limits: UNLIMITED, corpusPassages: 10, idempotencyDigest }
+    expect((await counters.admit(held.scope, epoch.id, charge)).status).toBe('admitted')
+    expect(reasonOf(await ask(held, { limits: UNLIMITED, key }))).toBe('admitted')
+    expect(reasonOf(await ask(held, { limits: UNLIMITED, key }))).toBe('conflict')
+  })
+})

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, expect } from 'vitest'
+import { entitlementKeys, epochKey } from '#core/limits/counter-keys.ts'
+import type { EntitlementKeys, LimitScope } from '#core/limits/counter-keys.ts'
+import { openCounters } from '#core/limits/counters.ts'
+import type { ChargeDecision, Ending } from '#core/limits/counters.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
+import { createLog } from '#core/platform/log.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { openTestRedis } from '#test/support/redis.ts'
+
+/** The counters over a Redis of the importing test file. */
+const server = await openTestRedis()
+export const redis = new Redis(server.url)
+export const counters = openCounters(server.url, createLog('test', 'silent'))
+await counters.usable()
+afterAll(async () => {
+  counters.close()
+  redis.disconnect()
+  await server.release()
+})
+
+/** In force for every scope. */
+export const EPOCH = randomUUID()
+export const WINDOW_MS = 30 * 86_400_000
+
+export async function createScope(): Promise<LimitScope> {
+  const scope = {
+    organizationId: randomUUID(),
+    entitlementId: randomUUID(),
+    knowledgeBaseId: randomUUID(),
+    clientId: randomUUID(),
+    environment: 'live',
+  }
+  await redis.hset(epochKey(scope.organizationId), { epoch: EPOCH, window: WINDOW_MS })
+  return scope
+}
+export function keysOf(scope: LimitScope): EntitlementKeys {
+  return entitlementKeys(scope.organizationId, EPOCH, scope.entitlementId)
+}
+export function plan(limits: object = {}): PlanLimits {
+  return planLimitsSchema.parse({ requests_per_minute: 1_000, concurrency: 1_000, ...limits })
+}
+export function ask(
+  scope: LimitScope,
+  limits: PlanLimits,
+  more: { requestId?: string; digest?: Buffer; corpusPassages?: number; epoch?: string } = {},
+): Promise<ChargeDecision> {
+  return counters.admit(scope, more.epoch ?? EPOCH, {
+    requestId: more.requestId ?? randomUUID(),
+    limits,
+    corpusPassages: more.corpusPassages ?? 100_000,
+    idempotencyDigest: more.digest,
+  })
+}
+export function end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown> {
+  return counters.settle(scope, { requestId, ending, idempotencyDigest: digest, served: [] })
+}
+/** Charges a request of another entitlement of the same organization and delivers these passages. */
+export async function serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
+  const other = { ...scope, entitlementId: randomUUID() }
+  const requestId = randomUUID()
+  const unlimited = plan({ exposure: { ...limits.exposure, ...UNLIMITED_EXPOSURE } })
+  expect((await ask(other, unlimited, { requestId })).status).toBe('admitted')
+  await counters.settle(other, { requestId, ending: 'deliver', idempotencyDigest: undefined, served })
+}
+/** A mark that is never reached. */
+export const MANY = 1_000_000
+const UNLIMITED_EXPOSURE = {
+  run: MANY,
+  soft_share: 1,
+  hard_share: 1,
+  floors: { corpus: MANY, document: MANY, run: MANY },
+}
+export function passages(document: string, from: number, count: number, total = 1_000): ServedPassage[] {
+  return Array.from({ length: count }, (_, index) => ({
+    chunk: `${document}-${from + index}`,
+    document,
+    revision: `r-${document}`,
+    ordinal: from + index,
+    total,
+  }))
+}
