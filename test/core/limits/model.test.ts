@@ -1,0 +1,28 @@
+import { randomInt } from 'node:crypto'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { runModel } from '#test/model/run.ts'
+import { openServers } from '#test/model/servers.ts'
+import type { Servers } from '#test/model/servers.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+
+const SEQUENCES = 40
+
+let database: TestDatabase
+let servers: Servers
+beforeAll(async () => {
+  database = await openTestDatabase()
+  servers = await openServers({ ownerUrl: database.ownerUrl, gatewayUrl: database.gatewayUrl })
+})
+afterAll(async () => {
+  await servers?.close()
+  await database?.drop()
+})
+
+test('counters, reservations and ledger agree after any sequence of requests and faults', async () => {
+  const seed = inject('fastCheck').seed ?? randomInt(2 ** 31)
+  const { sequences, violation } = await runModel(servers, { seed, sequences: SEQUENCES })
+  process.stdout.write(`model: ${sequences} sequences with seed ${seed}\n`)
+  expect(violation).toBeNull()
+  expect(sequences).toBe(SEQUENCES)
+})

@@ -1,0 +1,82 @@
+import type { Database } from '#core/db/pool.ts'
+import { createReservationWriter } from '#core/db/reservation-writer.ts'
+import type { ReservationWriter } from '#core/db/reservation-writer.ts'
+import type { AdmissionDeps } from '#core/limits/admission.ts'
+import { openCounters } from '#core/limits/counters.ts'
+import type { Counters } from '#core/limits/counters.ts'
+import { createLimitEpochs } from '#core/limits/epochs.ts'
+import { createSettlement } from '#core/limits/settlement.ts'
+import type { Settlement } from '#core/limits/settlement.ts'
+import type { Log } from '#core/platform/log.ts'
+import { until } from '#test/support/until.ts'
+
+/** The limits of one gateway process. */
+export interface ModelGateway extends AdmissionDeps {
+  readonly reservations: ReservationWriter
+  readonly counters: Counters
+  readonly settlement: Settlement
+  /** Uses another Redis from now on, as after a failover. */
+  connect(redisUrl: string): Promise<void>
+  /** Resolves when Redis can be used again. */
+  usable(): Promise<void>
+  close(): void
+}
+
+/** The clock of Redis, moved by what the key `model:clock` holds. */
+export const CLOCK_KEY = 'model:clock'
+const MOVED_CLOCK = `
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    + tonumber(redis.call('GET', '${CLOCK_KEY}') or 0)
+end
+`
+
+export async function openModelGateway(deps: {
+  readonly database: Database
+  readonly rebuilds: Database
+  readonly redisUrl: string
+  readonly log: Log
+}): Promise<ModelGateway> {
+  const { database, rebuilds, log } = deps
+  let current = openCounters(deps.redisUrl, log, MOVED_CLOCK)
+  const counters: Counters = {
+    runId: () => current.runId(),
+    fault: () => current.fault(),
+    wasUsable: () => current.wasUsable(),
+    firstAttempt: () => current.firstAttempt(),
+    usable: () => current.usable(),
+    nowMs: () => current.nowMs(),
+    admit: (scope, epoch, request) => current.admit(scope, epoch, request),
+    settle: (scope, settled) => current.settle(scope, settled),
+    inForce: (organizationId) => current.inForce(organizationId),
+    retire: (organizationId) => current.retire(organizationId),
+    installer: {
+      requests: (...given) => current.installer.requests(...given),
+      passages: (...given) => current.installer.passages(...given),
+      enforce: (...given) => current.installer.enforce(...given),
+    },
+    ping: () => current.ping(),
+    close: () => current.close(),
+  }
+  const reservations = createReservationWriter(database)
+  const settlement = createSettlement({ database, reservations, counters, log })
+  const epochs = createLimitEpochs({ database: rebuilds, reads: database, counters, settlement, log })
+  const usable = (): Promise<void> =>
+    until('Redis can be used', async () => current.runId() !== undefined).then(() => undefined)
+  await usable()
+  return {
+    database,
+    reservations,
+    counters,
+    settlement,
+    epochs,
+    usable,
+    connect: async (redisUrl) => {
+      current.close()
+      current = openCounters(redisUrl, log, MOVED_CLOCK)
+      await usable()
+    },
+    close: () => current.close(),
+  }
+}

@@ -1,0 +1,118 @@
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+
+/**
+ * The limits as the contract states them, computed from the reservations of an organization with plain loops. Nothing
+ * here is shared with the code that it checks.
+ */
+
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+
+export interface KnownRequest {
+  readonly id: string
+  readonly entitlementId: string
+  readonly admittedAtMs: number
+  readonly deadlineAtMs: number
+  readonly state: 'open' | 'delivered' | 'refunded' | 'failed'
+  /** Chunks as `<document>-<ordinal>`, without those that an operator released. */
+  readonly served: readonly string[]
+}
+
+/**
+ * What a fault left uncertain until its deadline. A `charge` is in Redis only; a `settlement` is in Postgres only, so
+ * that Redis still holds the lease and, after a refund, the charge, or lacks the exposure.
+ */
+export interface Doubt {
+  readonly kind: 'charge' | 'settlement'
+  readonly id: string
+  readonly entitlementId: string
+  readonly admittedAtMs: number
+  readonly deadlineAtMs: number
+}
+
+export type Predicted = 'quota' | 'exposure' | 'rate' | 'concurrency' | 'admitted'
+
+export interface Corpus {
+  readonly passages: number
+  /** Passages of each document. */
+  readonly documentPassages: number
+}
+
+/**
+ * What admission answers at an instant, if every doubt counts as little (`lenient`) or as much (`strict`) as it can.
+ * Where nothing is in doubt, both are the same.
+ */
+export function predict(
+  nowMs: number,
+  entitlementId: string,
+  limits: PlanLimits,
+  requests: readonly KnownRequest[],
+  doubts: readonly Doubt[],
+  corpus: Corpus,
+): { readonly lenient: Predicted; readonly strict: Predicted } {
+  const settled = withoutOverdue(requests, limits, nowMs)
+  const live = doubts.filter((doubt) => doubt.deadlineAtMs >= nowMs)
+  const decide = (counted: readonly Doubt[], hidden: ReadonlySet<string>): Predicted => {
+    const own = settled.filter((request) => request.entitlementId === entitlementId)
+    const extra = counted.filter((doubt) => doubt.entitlementId === entitlementId)
+    const charges = [
+      ...own.filter(({ state }) => state !== 'refunded'),
+      ...extra.filter(({ id }) => own.find((request) => request.id === id)?.state !== 'delivered'),
+    ].map(({ admittedAtMs }) => admittedAtMs)
+    const dayUsed = charges.filter((at) => dayOf(at) === dayOf(nowMs)).length
+    const monthUsed = charges.filter((at) => monthOf(at) === monthOf(nowMs)).length
+    if (monthUsed >= limits.requests_per_month || dayUsed >= limits.requests_per_day) return 'quota'
+    const since = nowMs - limits.exposure.window_days * DAY_MS
+    const served = settled
+      .filter(({ id, state, admittedAtMs }) => state === 'delivered' && admittedAtMs > since && !hidden.has(id))
+      .flatMap((request) => request.served)
+    if (isExposed(new Set(served), limits, corpus)) return 'exposure'
+    const slots = [...own, ...extra.filter(({ kind }) => kind === 'charge')]
+    if (slots.filter(({ admittedAtMs }) => admittedAtMs > nowMs - MINUTE_MS).length >= limits.requests_per_minute)
+      return 'rate'
+    const leases = [...own.filter(({ state }) => state === 'open'), ...extra]
+    return leases.length >= limits.concurrency ? 'concurrency' : 'admitted'
+  }
+  const everyDelivery = new Set(live.filter(({ kind }) => kind === 'settlement').map(({ id }) => id))
+  return { lenient: decide([], everyDelivery), strict: decide(live, new Set()) }
+}
+
+/** Reservations past their deadline are refunded before anything is decided, up to the daily cap. */
+function withoutOverdue(
+  requests: readonly KnownRequest[],
+  { requests_per_day: cap }: PlanLimits,
+  nowMs: number,
+): readonly KnownRequest[] {
+  const refunds = new Map<string, number>()
+  const keyOf = (request: KnownRequest): string => `${request.entitlementId} ${dayOf(request.admittedAtMs)}`
+  for (const request of requests)
+    if (request.state === 'refunded') refunds.set(keyOf(request), (refunds.get(keyOf(request)) ?? 0) + 1)
+  return requests.map((request): KnownRequest => {
+    if (request.state !== 'open' || request.deadlineAtMs > nowMs) return request
+    const before = refunds.get(keyOf(request)) ?? 0
+    refunds.set(keyOf(request), before + 1)
+    return { ...request, state: before < cap ? 'refunded' : 'failed' }
+  })
+}
+
+function isExposed(served: ReadonlySet<string>, { exposure }: PlanLimits, corpus: Corpus): boolean {
+  if (served.size >= Math.max(Math.floor(exposure.hard_share * corpus.passages), exposure.floors.corpus)) return true
+  const documentMark = Math.max(Math.floor(exposure.document_share * corpus.documentPassages), exposure.floors.document)
+  const byDocument = Map.groupBy(served, (chunk) => chunk.slice(0, chunk.lastIndexOf('-')))
+  return [...byDocument.values()].some((chunks) => {
+    const ordinals = new Set(chunks.map((chunk) => Number(chunk.slice(chunk.lastIndexOf('-') + 1))))
+    const run = Math.max(exposure.run, exposure.floors.run)
+    const hasRun = [...ordinals].some((first) => {
+      return Array.from({ length: run }, (_, step) => first + step).every((ordinal) => ordinals.has(ordinal))
+    })
+    return chunks.length >= documentMark || hasRun
+  })
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+function monthOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 7)
+}

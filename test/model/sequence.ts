@@ -1,0 +1,257 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
+import { admit } from '#core/limits/admission.ts'
+import type { Admission, Candidate } from '#core/limits/admission.ts'
+import { undelivered } from '#core/limits/settlement.ts'
+import type { Charge } from '#core/limits/settlement.ts'
+import { createLog } from '#core/platform/log.ts'
+import { sweep } from '#jobs/maintenance/sweep.ts'
+import { check, checkCaps, checkCounters, checkLedger, holderOf, isOpen, known } from './checks.ts'
+import type { ModelGateway } from './gateway.ts'
+import { predict } from './oracle.ts'
+import type { Doubt } from './oracle.ts'
+import { createOrganization, withRedis } from './servers.ts'
+import type { ModelEntitlement, Servers } from './servers.ts'
+
+const LEASE_MS = 20_000
+const DOCUMENTS = 3
+const DOCUMENT_PASSAGES = 10
+const CORPUS = { passages: DOCUMENTS * DOCUMENT_PASSAGES, documentPassages: DOCUMENT_PASSAGES }
+
+/** A request that a gateway holds and will settle. */
+export interface InFlight {
+  readonly gateway: number
+  readonly charge: Charge
+}
+
+/** One organization, what its requests did, and what is checked after every step. */
+export interface Sequence {
+  readonly inFlight: InFlight[]
+  admit(gateway: number, entitlement: number, key: number | undefined): Promise<void>
+  /** Several at once on both gateways, with the same key or none. Only the caps are checked. */
+  burst(count: number, entitlement: number, key: number | undefined): Promise<void>
+  deliver(request: InFlight, passages: readonly number[]): Promise<void>
+  fail(request: InFlight): Promise<void>
+  hangUp(request: InFlight): Promise<void>
+  /** The gateway ends at a step of a request. */
+  crashAfterCharge(gateway: number, entitlement: number, key: number | undefined): Promise<void>
+  crashBeforeSettlement(request: InFlight): void
+  crashAfterRecord(request: InFlight, passages: readonly number[]): Promise<void>
+  crashAfterRefund(request: InFlight): Promise<void>
+  loseRedis(): Promise<void>
+  restartRedis(): Promise<void>
+  failOver(): Promise<void>
+  pass(ms: number): Promise<void>
+  toNextDay(): Promise<void>
+  toNextMonth(): Promise<void>
+  rebuild(gateway: number): Promise<void>
+  sweep(): Promise<void>
+  /** Lets every deadline pass, settles everything, and compares counters, reservations and ledger. */
+  finish(): Promise<void>
+}
+
+export async function startSequence(servers: Servers): Promise<Sequence> {
+  const entitlements = await createOrganization(servers.owner)
+  const organizationId = entitlements[0]?.scope.organizationId ?? ''
+  const doubts: Doubt[] = []
+  const inFlight: InFlight[] = []
+  let offsetMs = 0
+  await servers.setClock(0)
+
+  const gatewayOf = (index: number): ModelGateway => at(servers.gateways, index)
+  const now = (): Promise<number> => gatewayOf(0).counters.nowMs()
+  const take = (request: InFlight): void => void inFlight.splice(inFlight.indexOf(request), 1)
+  async function setClock(ms: number): Promise<void> {
+    offsetMs = ms
+    await servers.setClock(ms)
+  }
+  async function doubt(kind: Doubt['kind'], id: string): Promise<void> {
+    const request = (await known(servers, organizationId)).find((one) => one.id === id)
+    if (request !== undefined) doubts.push({ ...request, kind })
+  }
+
+  async function admitChecked(gateway: number, entitlement: number, key: number | undefined): Promise<void> {
+    const held = at(entitlements, entitlement)
+    const candidate = candidateOf(held, key)
+    const before = await known(servers, organizationId)
+    const admission = await admit(gatewayOf(gateway), candidate, (_, work) => work)
+    if (admission.status === 'admitted') inFlight.push({ gateway, charge: admission.charge })
+    const { nowMs } = admission.decision
+    const original = await holderOf(servers, candidate)
+    if (isConflict(admission)) {
+      check(original === admission.refusal.originalRequestId, 'a conflict names a request that Postgres holds')
+      return
+    }
+    if (admission.status === 'refused')
+      check(original === undefined || !admission.decision.mayLookUp, 'a request on record wins over a limit')
+    const { lenient, strict } = predict(nowMs, held.scope.entitlementId, held.limits, before, doubts, CORPUS)
+    const said = admission.status === 'admitted' ? 'admitted' : admission.refusal.reason
+    check(said === lenient || said === strict, `predicted ${lenient} to ${strict}, but it was ${said}`)
+  }
+
+  return {
+    inFlight,
+    admit: admitChecked,
+    async burst(count, entitlement, key) {
+      const held = at(entitlements, entitlement)
+      const results = await Promise.all(
+        Array.from({ length: count }, async (_, index) => {
+          const gateway = index % servers.gateways.length
+          return { gateway, admission: await admit(gatewayOf(gateway), candidateOf(held, key), (__, work) => work) }
+        }),
+      )
+      for (const { gateway, admission } of results)
+        if (admission.status === 'admitted') inFlight.push({ gateway, charge: admission.charge })
+      const admitted = results.filter(({ admission }) => admission.status === 'admitted').length
+      if (key !== undefined) check(admitted <= 1, 'one of several requests with the same key is admitted')
+      await checkCaps(servers, entitlements, organizationId, await now())
+    },
+    async deliver(request, passages) {
+      take(request)
+      const outcome = { ...undelivered(null, 5, 3), decision: 'answer' as const }
+      const { settlement } = gatewayOf(request.gateway)
+      const overdue = !(await isOpen(servers, request.charge.requestId))
+      const delivered = await settlement.deliver(request.charge, outcome, servedOf(passages), 5_000)
+      check(delivered !== overdue, 'an open request is delivered, and no other')
+    },
+    async fail(request) {
+      take(request)
+      await gatewayOf(request.gateway).settlement.refund(request.charge, undelivered('RETRIEVAL_UNAVAILABLE', 5, 3))
+    },
+    async hangUp(request) {
+      take(request)
+      await gatewayOf(request.gateway).settlement.abandon(request.charge, undelivered(null, 5, 3))
+    },
+    async crashAfterCharge(gateway, entitlement, key) {
+      const held = at(entitlements, entitlement)
+      const { epochs, counters } = gatewayOf(gateway)
+      const epoch = await epochs.current(organizationId, held.limits.exposure.window_days)
+      const requestId = randomUUID()
+      const idempotencyDigest = candidateOf(held, key).idempotencyDigests[0]
+      const request = { requestId, limits: held.limits, corpusPassages: CORPUS.passages, idempotencyDigest }
+      const { status, nowMs } = await counters.admit(held.scope, epoch.id, request)
+      const { entitlementId } = held.scope
+      if (status === 'admitted')
+        doubts.push({
+          kind: 'charge',
+          id: requestId,
+          entitlementId,
+          admittedAtMs: nowMs,
+          deadlineAtMs: nowMs + LEASE_MS,
+        })
+    },
+    crashBeforeSettlement: take,
+    async crashAfterRecord(request, passages) {
+      take(request)
+      const { reservations } = gatewayOf(request.gateway)
+      await doubt('settlement', request.charge.requestId)
+      const outcome = { ...undelivered(null, 5, 3), decision: 'answer' as const }
+      const id = request.charge.requestId
+      await reservations.recordDelivered({ id, outcome, served: servedOf(passages), withinMs: 60_000 })
+    },
+    async crashAfterRefund(request) {
+      take(request)
+      await doubt('settlement', request.charge.requestId)
+      await servers.owner.query(
+        `update reservations set state = 'refunded', finished_at = clock_timestamp(), outcome = '{}'
+         where id = $1 and state = 'open'`,
+        [request.charge.requestId],
+      )
+    },
+    async loseRedis() {
+      await withRedis(servers.primary().url, (client) => client.flushall())
+      await setClock(offsetMs)
+    },
+    async restartRedis() {
+      await servers.primary().kill()
+      const refused = await admit(gatewayOf(0), candidateOf(at(entitlements, 0), undefined), (_, work) => work).then(
+        () => false,
+        () => true,
+      )
+      check(refused, 'nothing is admitted while Redis is away')
+      await servers.primary().restart()
+      await setClock(offsetMs)
+      await Promise.all(servers.gateways.map((gateway) => gateway.usable()))
+    },
+    async failOver() {
+      await servers.failOver()
+      await setClock(offsetMs)
+    },
+    pass: (ms) => setClock(offsetMs + ms),
+    async toNextDay() {
+      const date = new Date(await now())
+      await setClock(offsetMs + Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1) - +date)
+    },
+    async toNextMonth() {
+      const date = new Date(await now())
+      await setClock(offsetMs + Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) - +date)
+    },
+    async rebuild(gateway) {
+      const { epochs } = gatewayOf(gateway)
+      const epoch = await epochs.current(organizationId, 1)
+      await epochs.repair(organizationId, { epoch, windowDays: 1 })
+    },
+    sweep: () => sweepAll(servers),
+    async finish() {
+      await setClock(offsetMs + LEASE_MS * 2)
+      await sweepAll(servers)
+      for (const [index] of entitlements.entries()) await admitChecked(index, index, undefined)
+      for (const request of inFlight.splice(0))
+        await gatewayOf(request.gateway).settlement.refund(request.charge, undelivered('INTERNAL_UNAVAILABLE', 5, 3))
+      await sweepAll(servers)
+      await checkLedger(servers, organizationId)
+      for (const held of entitlements) await checkCounters(servers, held, await now())
+    },
+  }
+}
+
+function at<T>(list: readonly T[], index: number): T {
+  const found = list[index % list.length]
+  if (found === undefined) throw new Error('the list is empty')
+  return found
+}
+
+function isConflict(admission: Admission): admission is Extract<Admission, { status: 'refused' }> & {
+  readonly refusal: { readonly reason: 'conflict'; readonly originalRequestId: string }
+} {
+  return admission.status === 'refused' && admission.refusal.reason === 'conflict'
+}
+
+function candidateOf({ scope, planId, limits }: ModelEntitlement, key: number | undefined): Candidate {
+  const id = randomUUID()
+  return {
+    ...scope,
+    id,
+    traceId: id,
+    apiKeyId: id,
+    planId,
+    versionId: id,
+    profileId: id,
+    inForceOn: '2026-01-01',
+    limits,
+    corpusPassages: CORPUS.passages,
+    idempotencyDigests:
+      key === undefined ? [] : [createHash('sha256').update(`${scope.organizationId} ${key}`).digest()],
+    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1 }),
+  }
+}
+
+/** @param passages numbers of passages of the corpus. */
+function servedOf(passages: readonly number[]): readonly ServedPassage[] {
+  return [...new Set(passages)].map((passage) => {
+    const document = `d${Math.floor(passage / DOCUMENT_PASSAGES) % DOCUMENTS}`
+    const ordinal = passage % DOCUMENT_PASSAGES
+    return { chunk: `${document}-${ordinal}`, document, revision: `r-${document}`, ordinal, total: DOCUMENT_PASSAGES }
+  })
+}
+
+async function sweepAll(servers: Servers): Promise<void> {
+  const { settlement, counters } = at(servers.gateways, 0)
+  await sweep({ database: servers.owner, settlement, counters, log: createLog('model', 'silent') })
+  for (;;) {
+    const due = await ledgerEntriesDue(servers.owner, -1, 500)
+    if (due.length === 0) return
+    await appendLedgerEntries(servers.owner, due)
+  }
+}
