@@ -47,6 +47,16 @@ const AS_OWNER = `
   select set_config('role', tableowner, true) from pg_tables
   where schemaname = current_schema and tablename = 'schema_migrations'`
 
+/**
+ * The role of earlier releases. Migration 0003 drops it too, but fails to where another database of the cluster is
+ * migrated at the same moment. Tried again after the commit, the last of them succeeds.
+ */
+const DROP_EARLIER_ROLE = `
+do $$ begin
+  drop role if exists evidence_service;
+exception when others then null;
+end $$`
+
 export interface MigrateOptions {
   readonly folder?: string
   /** Wait for a migration that another process runs. */
@@ -104,6 +114,7 @@ async function applyMissing(
   await createRecordIfAbsent(client, files)
   const missing = files.filter(({ name }) => !before.some((recorded) => recorded.name === name))
   await runRepeatedly(client, toolOptions(client, folder, files), BOUNDS.migrationAttemptsMax)
+  await client.query(DROP_EARLIER_ROLE)
   return { applied: missing.map(({ name }) => name) }
 }
 
