@@ -87,6 +87,7 @@ function insertedRow({ reservation: r, epoch }: Charged): unknown {
     admitted_ms: r.admittedAtMs,
     deadline_ms: r.deadlineAtMs,
     in_force_on: r.inForceOn,
+    filters: { request: r.filters, entitlement: r.entitled },
     epoch: epoch.id,
     redis_run_id: epoch.redisRunId,
   }

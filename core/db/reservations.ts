@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ServedPassage } from '#core/domain/exposure.ts'
+import type { Filters } from '#core/domain/search.ts'
 import type { Queryable } from './pool.ts'
 
 /** Everything that is fixed when a request is admitted; written before any paid work. */
@@ -24,6 +25,9 @@ export interface NewReservation {
   readonly deadlineAtMs: number
   /** UTC day, YYYY-MM-DD. */
   readonly inForceOn: string
+  /** Of the request, and of its entitlement alone. */
+  readonly filters: Filters
+  readonly entitled: Filters
 }
 
 /** Covered by the partial unique index. */
@@ -61,10 +65,21 @@ export interface Outcome {
   readonly reply_sha256: string | null
 }
 
+/** What a replay of a delivered request is compared with, besides its outcome. */
+export interface Replay {
+  /** HMAC-SHA-256 of the query vector under the organization's fingerprint key, hex. */
+  readonly query_vector_digest: string
+  /** SHA-256 of the text of each passage served, hex, in the order of the reply. */
+  readonly passage_sha256: readonly string[]
+  /** Positions in the list of the search, in the order of the re-ranker; null without one. */
+  readonly rerank_order: readonly number[] | null
+}
+
 export interface Delivered {
   readonly id: string
   readonly outcome: Outcome
   readonly served: readonly ServedPassage[]
+  readonly replay: Replay
   /** Time after the reservation during which this outcome may be recorded; a statement that arrives later fails. */
   readonly withinMs: number
 }
@@ -75,7 +90,7 @@ export interface Delivered {
  */
 const RECORD = `
   update reservations set state = 'delivered', finished_at = coalesce(finished_at, clock_timestamp()), outcome = $2,
-    served = $3
+    served = $3, replay = $5
   where id = $1 and ((state = 'delivered' and outcome = $2::jsonb)
     or (state = 'open' and clock_timestamp() < reserved_at + make_interval(secs => $4::float8 / 1000)))
   returning id`
@@ -86,8 +101,8 @@ const RECORD = `
  */
 const RECORD_TOGETHER = `
   update reservations as r set state = 'delivered', finished_at = coalesce(r.finished_at, clock_timestamp()),
-    outcome = d.outcome, served = d.served
-  from jsonb_to_recordset($1::jsonb) as d (id uuid, outcome jsonb, served jsonb, "withinMs" float8)
+    outcome = d.outcome, served = d.served, replay = d.replay
+  from jsonb_to_recordset($1::jsonb) as d (id uuid, outcome jsonb, served jsonb, replay jsonb, "withinMs" float8)
   where r.id = d.id and ((r.state = 'delivered' and r.outcome = d.outcome)
     or (r.state = 'open' and clock_timestamp() < r.reserved_at + make_interval(secs => d."withinMs" / 1000)))
   returning r.id`
@@ -103,7 +118,13 @@ export async function recordDelivered(
       ? await database.query<{ id: string }>({
           name: 'record-delivered',
           text: RECORD,
-          values: [first.id, JSON.stringify(first.outcome), JSON.stringify(first.served), first.withinMs],
+          values: [
+            first.id,
+            JSON.stringify(first.outcome),
+            JSON.stringify(first.served),
+            first.withinMs,
+            JSON.stringify(first.replay),
+          ],
         })
       : await database.query<{ id: string }>(RECORD_TOGETHER, [JSON.stringify(delivered)])
   return new Set(rows.map((row) => row.id))

@@ -3,8 +3,7 @@ import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordAbandoned, refundReservation } from '#core/db/reservations.ts'
-import type { Outcome } from '#core/db/reservations.ts'
-import type { ServedPassage } from '#core/domain/exposure.ts'
+import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { LimitScope } from './counter-keys.ts'
@@ -22,6 +21,9 @@ export interface Charge {
   settled: boolean
 }
 
+/** What is delivered, as Postgres keeps it. */
+export type Delivery = Pick<Delivered, 'outcome' | 'served' | 'replay'>
+
 export type RefundState = 'refunded' | 'failed' | 'delivered' | 'gone'
 
 /**
@@ -35,7 +37,7 @@ export interface Settlement {
    * @returns false if the request was settled otherwise; it is then charged nothing more.
    * @throws if Postgres does not answer in time. The outcome is then refunded as soon as Postgres answers.
    */
-  deliver(charge: Charge, outcome: Outcome, served: readonly ServedPassage[], leftMs: number): Promise<boolean>
+  deliver(charge: Charge, delivery: Delivery, leftMs: number): Promise<boolean>
   /** Refunds a request whose caller is refused. Past the daily cap of refunds it stays charged: "failed". */
   refund(charge: Charge, outcome: Outcome): Promise<RefundState>
   /** The caller disconnected: the request stays charged. */
@@ -99,7 +101,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
 
   const deps = { reservations, refund, repeat, settleCounters, log }
   return {
-    deliver: (charge, outcome, served, leftMs) => deliver(deps, charge, outcome, served, leftMs),
+    deliver: (charge, delivery, leftMs) => deliver(deps, charge, delivery, leftMs),
     refund: async (charge, outcome) => {
       const state = await refund(charge.requestId, outcome, false)
       charge.settled = true
@@ -126,21 +128,15 @@ interface DeliverDeps {
   readonly log: Log
 }
 
-async function deliver(
-  deps: DeliverDeps,
-  charge: Charge,
-  outcome: Outcome,
-  served: readonly ServedPassage[],
-  leftMs: number,
-): Promise<boolean> {
+async function deliver(deps: DeliverDeps, charge: Charge, delivery: Delivery, leftMs: number): Promise<boolean> {
   const endsAtMs = performance.now() + Math.min(leftMs, BOUNDS.recordTimeoutMs)
   const withinMs = endsAtMs - charge.reservedAtMs
-  const delivered = { id: charge.requestId, outcome, served, withinMs }
-  const recorded = await recordUntil(deps, charge, outcome, endsAtMs, () =>
+  const delivered = { ...delivery, id: charge.requestId, withinMs }
+  const recorded = await recordUntil(deps, charge, delivery.outcome, endsAtMs, () =>
     deps.reservations.recordDelivered(delivered),
   )
   charge.settled = true
-  if (recorded) await deps.settleCounters(charge.scope, { ...charge, ending: 'deliver', served })
+  if (recorded) await deps.settleCounters(charge.scope, { ...charge, ending: 'deliver', served: delivery.served })
   return recorded
 }
 

@@ -1,6 +1,4 @@
-import { createSecretKey } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import { idempotencyDigests, queryFingerprint, unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
+import { idempotencyDigests, queryFingerprint } from '#core/credentials/fingerprint.ts'
 import { admit as admitRequest } from '#core/limits/admission.ts'
 import type { AdmissionDeps, Candidate, Refusal } from '#core/limits/admission.ts'
 import type { ChargeDecision } from '#core/limits/counters.ts'
@@ -8,6 +6,7 @@ import type { Charge } from '#core/limits/settlement.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/platform/settings.ts'
 import type { Exchange } from './exchange.ts'
+import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Windows } from './reply.ts'
 
@@ -72,7 +71,10 @@ function candidateOf(
       idempotencyKey === undefined
         ? []
         : idempotencyDigests(deps.serviceSecrets, pinned.clientId, pinned.environment, idempotencyKey),
-    fingerprint: () => fingerprintOf(deps, pinned),
+    fingerprint: () => {
+      const { key, epoch } = fingerprintKeyOf(deps.serviceSecrets, pinned)
+      return { fingerprint: queryFingerprint(key, pinned.query), fingerprintEpoch: epoch }
+    },
   }
 }
 
@@ -89,25 +91,4 @@ function errorOf(refusal: Refusal, { retryAfterMs }: ChargeDecision): ServiceErr
     default:
       return refusal satisfies never
   }
-}
-
-/** Unwrapped keys; each lives as long as the access entry that carries it. */
-const unwrapped = new WeakMap<Buffer, KeyObject>()
-
-/**
- * Computes the query's fingerprint with the organization's key. Without a key nothing can be metered, so nothing is
- * admitted.
- */
-function fingerprintOf(deps: AdmitDeps, pinned: PinnedRequest): ReturnType<Candidate['fingerprint']> {
-  const { fingerprintKey, organizationId } = pinned
-  if (fingerprintKey === undefined)
-    throw new ServiceError('INTERNAL_UNAVAILABLE', {
-      cause: new Error('the organization has no fingerprint key: run "operator fingerprints rotate"'),
-    })
-  const { wrapped, epoch } = fingerprintKey
-  const key =
-    unwrapped.get(wrapped) ??
-    createSecretKey(unwrapFingerprintKey(wrapped, { organizationId, epoch }, deps.serviceSecrets))
-  unwrapped.set(wrapped, key)
-  return { fingerprint: queryFingerprint(key, pinned.query), fingerprintEpoch: epoch }
 }

@@ -63,7 +63,9 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
       const evidence = await stage('rerank', () => rerank(deps.rerankerOf, exchange, pinned, found))
       const abstention = await stage('decide', () => decide(pinned, evidence))
       const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
-      await stage('record', () => record(deps.settlement, exchange, pinned, admission, query, abstention, bounded))
+      await stage('record', () =>
+        record(deps, exchange, pinned, admission, { query, evidence, abstention, reply: bounded }),
+      )
       const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
       return { reply, error: undefined, decision: abstention.decision }
     })

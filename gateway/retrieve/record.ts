@@ -1,13 +1,30 @@
+import { queryVectorDigest } from '#core/credentials/fingerprint.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
+import type { ServiceSecrets } from '#core/platform/settings.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Admitted } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
+import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
+import type { Evidence } from './search.ts'
+
+export interface RecordDeps {
+  readonly settlement: Settlement
+  readonly serviceSecrets: ServiceSecrets
+}
+
+/** What the stages after admission made. */
+export interface Produced {
+  readonly query: EmbeddedQuery
+  readonly evidence: Evidence
+  readonly abstention: Abstention
+  readonly reply: BoundedReply
+}
 
 /**
  * Commits the outcome to the reservation, then ends the lease and counts the exposure. The reply may be sent only after
@@ -16,13 +33,11 @@ import type { Abstention } from './schema.ts'
  * or when Postgres does not answer in time.
  */
 export async function record(
-  settlement: Settlement,
+  deps: RecordDeps,
   exchange: Exchange,
   pinned: PinnedRequest,
-  admission: Admitted,
-  query: EmbeddedQuery,
-  abstention: Abstention,
-  reply: BoundedReply,
+  { charge }: Admitted,
+  { query, evidence, abstention, reply }: Produced,
 ): Promise<void> {
   const served = reply.served.map((passage) => ({
     chunk: passage.chunkId,
@@ -44,10 +59,17 @@ export async function record(
     chunk_ids: served.map((passage) => passage.chunk),
     reply_sha256: sha256(reply.body).toString('hex'),
   }
+  const replay = {
+    query_vector_digest: queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString(
+      'hex',
+    ),
+    passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
+    rerank_order: evidence.rerankOrder ?? null,
+  }
   const leftMs = BOUNDS.requestDeadlineMs - exchange.timings.totalMs()
   const delivered = await exchange.timings.wait(
     'postgres',
-    settlement.deliver(admission.charge, outcome, served, leftMs),
+    deps.settlement.deliver(charge, { outcome, served, replay }, leftMs),
   )
   if (!delivered)
     throw new ServiceError('INTERNAL_UNAVAILABLE', {

@@ -36,7 +36,8 @@ export async function rerank(
             'provider',
             rerankers().score(reranker.model, pinned.query, candidates.map(rerankedText), exchange.signal),
           )
-    return { ...found, passages: reordered(found.passages, scores).slice(0, pinned.topK) }
+    const { passages, order } = reordered(found.passages, scores)
+    return { ...found, passages: passages.slice(0, pinned.topK), rerankOrder: order }
   } catch (cause) {
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }

@@ -8,7 +8,10 @@ import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
 /** The ranked passages, their query performance predictors and the unsupported references of the query. */
-export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'>
+export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
+  /** Positions in the list of the search, if a re-ranker ordered it. */
+  readonly rerankOrder?: readonly number[]
+}
 
 /**
  * Returns the best passages of the pinned projection within the pinned filters, best first; as many as the caller or

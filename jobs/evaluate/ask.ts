@@ -102,7 +102,7 @@ async function reranked(request: SearchQuery, turn: number, context: AskContext)
   const texts = reply.passages.slice(0, parameters.candidates).map(rerankedText)
   const scores =
     texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.text, texts, context.signal)
-  return { ...reply, passages: reordered(reply.passages, scores).slice(0, request.limit) }
+  return { ...reply, passages: reordered(reply.passages, scores).passages.slice(0, request.limit) }
 }
 
 /**

@@ -14,6 +14,7 @@ import type { Doubt } from './oracle.ts'
 import { createOrganization, withRedis } from './servers.ts'
 import type { ModelEntitlement, Servers } from './servers.ts'
 
+import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 const LEASE_MS = 20_000
 const DOCUMENTS = 3
 const DOCUMENT_PASSAGES = 10
@@ -112,7 +113,11 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       const outcome = { ...undelivered(null, 5, 3), decision: 'answer' as const }
       const { settlement } = gatewayOf(request.gateway)
       const overdue = !(await isOpen(servers, request.charge.requestId))
-      const delivered = await settlement.deliver(request.charge, outcome, servedOf(passages), 5_000)
+      const delivered = await settlement.deliver(
+        request.charge,
+        { outcome, served: servedOf(passages), replay: NO_REPLAY },
+        5_000,
+      )
       check(delivered !== overdue, 'an open request is delivered, and no other')
     },
     async fail(request) {
@@ -148,7 +153,13 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       await doubt('settlement', request.charge.requestId)
       const outcome = { ...undelivered(null, 5, 3), decision: 'answer' as const }
       const id = request.charge.requestId
-      await reservations.recordDelivered({ id, outcome, served: servedOf(passages), withinMs: 60_000 })
+      await reservations.recordDelivered({
+        id,
+        outcome,
+        served: servedOf(passages),
+        replay: NO_REPLAY,
+        withinMs: 60_000,
+      })
     },
     async crashAfterRefund(request) {
       take(request)
@@ -229,6 +240,8 @@ function candidateOf({ scope, planId, limits }: ModelEntitlement, key: number | 
     versionId: id,
     profileId: id,
     inForceOn: '2026-01-01',
+    filters: NO_FILTERS,
+    entitled: NO_FILTERS,
     limits,
     corpusPassages: CORPUS.passages,
     idempotencyDigests:

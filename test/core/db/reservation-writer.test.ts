@@ -9,6 +9,7 @@ import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import type { Delivered, NewReservation } from '#core/db/reservations.ts'
 import { undelivered } from '#core/limits/settlement.ts'
+import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -66,6 +67,8 @@ function reservationWith(fields: Partial<NewReservation> = {}): NewReservation {
     idempotencyDigests: [],
     fingerprint: randomBytes(32),
     fingerprintEpoch: 3,
+    filters: NO_FILTERS,
+    entitled: NO_FILTERS,
     ...ids,
     ...times,
     ...fields,
@@ -77,6 +80,7 @@ function deliveredWith(id: string, chunk: string, withinMs = WITHIN_MS): Deliver
     id,
     outcome: { ...undelivered(null, 5, null), decision: 'answer', chunk_ids: [chunk] },
     served: [],
+    replay: NO_REPLAY,
     withinMs,
   }
 }

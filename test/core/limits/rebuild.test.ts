@@ -16,6 +16,7 @@ import type { TestDatabase } from '#test/support/database.ts'
 import { createOrganization, openServers } from '#test/model/servers.ts'
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
 
+import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 const DAY_MS = 86_400_000
 
 let database: TestDatabase
@@ -49,6 +50,8 @@ function ask(
     versionId: id,
     profileId: id,
     inForceOn: '2026-01-01',
+    filters: NO_FILTERS,
+    entitled: NO_FILTERS,
     limits: more.limits ?? limits,
     corpusPassages: 10,
     idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],
@@ -68,7 +71,11 @@ async function serve(held: ModelEntitlement, limits: PlanLimits, from: number, c
     ordinal: 0,
     total: 1,
   }))
-  await gateway().settlement.deliver(admission.charge, undelivered(null, 5, null), served, 5_000)
+  await gateway().settlement.deliver(
+    admission.charge,
+    { outcome: undelivered(null, 5, null), served, replay: NO_REPLAY },
+    5_000,
+  )
 }
 
 function reasonOf(admission: Admission): string {

@@ -11,13 +11,14 @@ function passages(count: number, named: (at: number) => boolean = () => false): 
 }
 
 test('the order is that of the scores, what was not scored stays behind, and scores tell the place alone', () => {
-  const order = reordered(passages(4), [0.1, 7, 3])
+  const { passages: order, order: positions } = reordered(passages(4), [0.1, 7, 3])
+  expect(positions).toEqual([1, 2, 0, 3])
   expect(order.map(({ chunkId }) => chunkId)).toEqual(['chk_1', 'chk_2', 'chk_0', 'chk_3'])
   expect(order.map(({ score }) => score)).toEqual([1, 1 / 2, 1 / 3, 1 / 4])
 })
 
 test('equal scores keep the order of the search', () => {
-  expect(reordered(passages(3), [5, 5, 5]).map(({ chunkId }) => chunkId)).toEqual(['chk_0', 'chk_1', 'chk_2'])
+  expect(reordered(passages(3), [5, 5, 5]).passages.map(({ chunkId }) => chunkId)).toEqual(['chk_0', 'chk_1', 'chk_2'])
 })
 
 test('what the query names stays in front, nothing is lost or doubled, and scores strictly decrease', () => {
@@ -26,7 +27,7 @@ test('what the query names stays in front, nothing is lost or doubled, and score
       fc.array(fc.record({ named: fc.boolean(), score: fc.float({ noNaN: true }) }), { maxLength: 30 }),
       (rows) => {
         const before = passages(rows.length, (at) => rows[at]?.named ?? false)
-        const after = reordered(
+        const { passages: after } = reordered(
           before,
           rows.map(({ score }) => score),
         )
