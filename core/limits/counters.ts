@@ -19,6 +19,7 @@ const SHARED = part('./calendar.lua') + part('./exposure.lua')
 const ADMIT = SHARED + part('./admit.lua')
 const SETTLE = SHARED + part('./settle.lua')
 const INSTALL = SHARED + part('./install.lua')
+const DISCARD = part('./discard.lua')
 
 const TIGHTENED_RATE_DIVISOR = 5
 
@@ -79,6 +80,8 @@ export interface Counters extends Usability {
   inForce(organizationId: string): Promise<string | undefined>
   /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
   retire(organizationId: string): Promise<void>
+  /** Frees the exposure of an epoch that is out of force; its other counters are few and expire. */
+  discard(organizationId: string, epoch: string): Promise<void>
   /** Writes counters of an epoch that is not in force yet. */
   readonly installer: Installer
   ping(): Promise<void>
@@ -99,6 +102,7 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
       admitRequest: { lua: clock + ADMIT },
       settleRequest: { lua: clock + SETTLE },
       installPassages: { lua: INSTALL },
+      discardExposure: { lua: DISCARD },
     },
   })
   const { redis } = primary
@@ -110,6 +114,10 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
     inForce: async (organizationId) => (await redis.hget(epochKey(organizationId), 'epoch')) ?? undefined,
     retire: async (organizationId) => {
       await redis.del(epochKey(organizationId))
+    },
+    discard: async (organizationId, epoch) => {
+      const args = [`${tag(organizationId)}:${epoch}`, BOUNDS.discardDocuments]
+      while ((await run(redis, 'discardExposure', [], args)) === 1) continue
     },
     installer: createInstaller(redis, (args) => run(redis, 'installPassages', [], args)),
     ping: async () => {

@@ -4,6 +4,7 @@
 --   root:totals           hash: document, its passages in the version that served it last
 --   root:documents        sorted set: document, its distinct passages; an upper bound within a shorter window
 --   root:runs             sorted set: document, its longest run of neighbours; an upper bound too
+-- Beside them, '<hash tag>:<epoch>:bases' is the set of knowledge bases of the epoch.
 -- Nothing is removed before the longest window of the organization's plans has passed. Each plan counts its own window.
 
 -- Number of adjacent ordinals around `ordinal` that `document` holds.
@@ -27,6 +28,9 @@ end
 
 local function keep_exposure(root, kept)
   for _, suffix in ipairs({ '', ':totals', ':documents', ':runs' }) do redis.call('PEXPIRE', root .. suffix, kept) end
+  local epoch, base = string.match(root, '^(.*):exposure:([^:]+)$')
+  redis.call('SADD', epoch .. ':bases', base)
+  redis.call('PEXPIRE', epoch .. ':bases', kept)
 end
 
 -- Forgets what was served before the longest window.

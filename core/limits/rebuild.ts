@@ -76,6 +76,7 @@ async function countAnew(
   runId: string,
 ): Promise<LimitEpoch> {
   const beganMs = performance.now()
+  const earlier = await counters.inForce(organizationId)
   await counters.retire(organizationId)
   const nowMs = await counters.nowMs()
   for (const id of await findOverdue(database, nowMs, organizationId, BOUNDS.rebuildOverdueMax))
@@ -96,6 +97,10 @@ async function countAnew(
     await installer.passages(organizationId, epoch.id, windowMs, batch)
   })
   await installer.enforce(organizationId, epoch.id, windowMs)
+  if (earlier !== undefined)
+    counters.discard(organizationId, earlier).catch((error: unknown) => {
+      log.warn('limit counters of an earlier epoch are left to expire', { organization_id: organizationId }, error)
+    })
   log.info('limit counters rebuilt', {
     organization_id: organizationId,
     epoch: epoch.id,

@@ -26,6 +26,8 @@ export const LIMIT_BOUNDS = {
   rebuildPollMs: 50,
   rebuildBatchCommands: 1_000,
   rebuildBatchPassages: 500,
+  /** Documents whose exposure is freed at once after a rebuild. */
+  discardDocuments: 500,
   /** Overdue reservations that one rebuild settles; the sweeper settles the others. */
   rebuildOverdueMax: 1_000,
   // Settlement of an admitted request.

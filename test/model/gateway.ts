@@ -51,6 +51,7 @@ export async function openModelGateway(deps: {
     settle: (scope, settled) => current.settle(scope, settled),
     inForce: (organizationId) => current.inForce(organizationId),
     retire: (organizationId) => current.retire(organizationId),
+    discard: (organizationId, epoch) => current.discard(organizationId, epoch),
     installer: {
       requests: (...given) => current.installer.requests(...given),
       passages: (...given) => current.installer.passages(...given),

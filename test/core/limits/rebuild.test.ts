@@ -13,7 +13,7 @@ import { createLog } from '#core/platform/log.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
-import { createOrganization, openServers } from '#test/model/servers.ts'
+import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
 
 import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
@@ -141,6 +141,20 @@ describe('a rebuild', () => {
     }
     const admission = await ask(held, { limits })
     expect([reasonOf(admission), admission.decision.dayUsed]).toEqual(['admitted', 1])
+  })
+
+  test('leaves no exposure of an earlier epoch behind', async () => {
+    const held = await entitlement()
+    await serve(held, UNLIMITED, 0, 7)
+    const { organizationId } = held.scope
+    const { id: earlier } = await gateway().epochs.current(organizationId, 1)
+    const keysOf = (epoch: string): Promise<string[]> =>
+      withRedis(servers.primary().url, (client) => client.keys(`{${organizationId}}:${epoch}:*expos*`))
+    expect((await keysOf(earlier)).length).toBeGreaterThan(7)
+    await rebuild(held)
+    await expectEventually(() => keysOf(earlier), [])
+    const { id: later } = await gateway().epochs.current(organizationId, 1)
+    expect((await keysOf(later)).length).toBeGreaterThan(7)
   })
 
   test('reaches no access cache: a change of epochs sends no notification', async () => {
