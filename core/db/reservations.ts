@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { Filters } from '#core/domain/search.ts'
+import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 
 /** Everything that is fixed when a request is admitted; written before any paid work. */
@@ -139,13 +140,16 @@ export async function recordAbandoned(database: Queryable, requestId: string, ou
   await database.query(RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
 }
 
-/**
- * Serializes the refunds of one entitlement, so that their daily cap holds exactly. The outbox row is locked too: while
- * it is held, the reservation gets no ledger entry.
- */
+/** Serializes the refunds of one entitlement, so that their daily cap holds exactly. */
 const LOCK_REFUNDS = `
   select pg_advisory_xact_lock(hashtextextended('refunds:' || entitlement_id::text, 0))
   from reservations where id = $1`
+
+/**
+ * Waits for an outcome that is being committed. The statements after it see its outbox row; while that row is locked,
+ * the reservation gets no ledger entry.
+ */
+const LOCK_RESERVATION = 'select state from reservations where id = $1 for no key update'
 const LOCK_OUTBOX = 'select from ledger_outbox where reservation_id = $1 for update'
 
 /**
@@ -197,19 +201,38 @@ export type SettledReservation = z.infer<typeof settledRow>
 
 /**
  * Settles a reservation that delivered nothing, if it is open. Runs inside a transaction.
- * @param evenIfDelivered the caller was refused: an outcome that was recorded late is refunded too, unless the ledger
- * has it.
  * @returns the reservation as it is now; undefined where there is none.
  */
 export async function refundReservation(
   client: Queryable,
   requestId: string,
   outcome: Outcome,
-  evenIfDelivered: boolean,
 ): Promise<SettledReservation | undefined> {
   await client.query(LOCK_REFUNDS, [requestId])
+  await client.query(REFUND, [requestId, JSON.stringify(outcome), false])
+  return readSettled(client, requestId)
+}
+
+/**
+ * Refunds a request whose caller was refused: an outcome that was recorded meanwhile is refunded too, unless the ledger
+ * has it. Counters that were rebuilt meanwhile hold it as delivered, without a lease, so their epoch ends as well.
+ * Runs inside a transaction.
+ */
+export async function refundRefused(
+  client: Queryable,
+  requestId: string,
+  outcome: Outcome,
+): Promise<SettledReservation | undefined> {
+  await client.query(LOCK_REFUNDS, [requestId])
+  const { rows } = await client.query<{ state: string }>(LOCK_RESERVATION, [requestId])
   await client.query(LOCK_OUTBOX, [requestId])
-  await client.query(REFUND, [requestId, JSON.stringify(outcome), evenIfDelivered])
+  await client.query(REFUND, [requestId, JSON.stringify(outcome), true])
+  const settled = await readSettled(client, requestId)
+  if (rows[0]?.state === 'delivered' && settled?.state === 'refunded') await endEpoch(client, settled.organizationId)
+  return settled
+}
+
+async function readSettled(client: Queryable, requestId: string): Promise<SettledReservation | undefined> {
   const { rows } = await client.query(READ_SETTLED, [requestId])
   return rows.length === 0 ? undefined : settledRow.parse(rows[0])
 }

@@ -147,6 +147,7 @@ function chargeOf(candidate: Candidate): Charge {
     idempotencyDigest: candidate.idempotencyDigests[0],
     reservedAtMs: performance.now(),
     settled: false,
+    uncertain: undefined,
   }
 }
 

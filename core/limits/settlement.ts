@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
-import { recordAbandoned, refundReservation } from '#core/db/reservations.ts'
+import { recordAbandoned, refundRefused, refundReservation } from '#core/db/reservations.ts'
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -19,6 +19,8 @@ export interface Charge {
   readonly reservedAtMs: number
   /** Set once Postgres has the outcome, or the refusal was decided without it. */
   settled: boolean
+  /** Set if the caller is refused and Postgres did not say what is true; resolves when it said so, or never will. */
+  uncertain: Promise<void> | undefined
 }
 
 /** What is delivered, as Postgres keeps it. */
@@ -61,8 +63,8 @@ export function createSettlement({ database, reservations, counters, log }: Sett
   const repeating = new Set<Promise<void>>()
 
   /** Repeats `attempt` until it returns true; gives up after `forMs`, or at once while too many repeat. */
-  function repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): void {
-    if (repeating.size >= BOUNDS.settlementsRepeatedMax) return
+  function repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): Promise<void> {
+    if (repeating.size >= BOUNDS.settlementsRepeatedMax) return Promise.resolve()
     const endsAtMs = performance.now() + forMs
     const task = (async () => {
       while (performance.now() < endsAtMs) {
@@ -72,21 +74,20 @@ export function createSettlement({ database, reservations, counters, log }: Sett
       log.warn(`${what} given up`, { request_id: requestId })
     })().finally(() => repeating.delete(task))
     repeating.add(task)
+    return task
   }
 
   async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
     const usage = await counters.settle(scope, settled).catch(() => undefined)
     if (usage === undefined)
-      repeat('settlement of the counters', settled.requestId, BOUNDS.hardDeadlineMs, async () => {
+      void repeat('settlement of the counters', settled.requestId, BOUNDS.hardDeadlineMs, async () => {
         return (await counters.settle(scope, settled)) !== undefined
       })
     return usage
   }
 
-  async function refund(requestId: string, outcome: Outcome, evenIfDelivered: boolean): Promise<RefundState> {
-    const settled = await inTransaction(database, (client) =>
-      refundReservation(client, requestId, outcome, evenIfDelivered),
-    )
+  async function refund(requestId: string, outcome: Outcome, settle = refundReservation): Promise<RefundState> {
+    const settled = await inTransaction(database, (client) => settle(client, requestId, outcome))
     if (settled === undefined || settled.state === 'open') return 'gone'
     const { state, idempotencyDigest, ...scope } = settled
     if (state !== 'delivered')
@@ -103,7 +104,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
   return {
     deliver: (charge, delivery, leftMs) => deliver(deps, charge, delivery, leftMs),
     refund: async (charge, outcome) => {
-      const state = await refund(charge.requestId, outcome, false)
+      const state = await refund(charge.requestId, outcome)
       charge.settled = true
       return state
     },
@@ -113,7 +114,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
       await settleCounters(charge.scope, { ...charge, ending: 'fail', served: [] })
     },
     undo: (charge) => settleCounters(charge.scope, { ...charge, ending: 'undo', served: [] }),
-    refundOverdue: (requestId) => refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null), false),
+    refundOverdue: (requestId) => refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null)),
     idle: async (timeoutMs) => {
       await Promise.race([Promise.allSettled(repeating), sleep(timeoutMs, undefined, { ref: false })])
     },
@@ -122,8 +123,8 @@ export function createSettlement({ database, reservations, counters, log }: Sett
 
 interface DeliverDeps {
   readonly reservations: Pick<ReservationWriter, 'recordDelivered'>
-  readonly refund: (requestId: string, outcome: Outcome, evenIfDelivered: boolean) => Promise<RefundState>
-  readonly repeat: (what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>) => void
+  readonly refund: (requestId: string, outcome: Outcome, settle?: typeof refundRefused) => Promise<RefundState>
+  readonly repeat: (what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>) => Promise<void>
   readonly settleCounters: (scope: LimitScope, settled: Settled) => Promise<Usage | undefined>
   readonly log: Log
 }
@@ -153,11 +154,7 @@ async function recordUntil(
   record: () => Promise<boolean>,
 ): Promise<boolean> {
   const undeliveredOutcome = undelivered('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
-  const attempts = [
-    record,
-    record,
-    async () => (await refund(charge.requestId, undeliveredOutcome, false)) === 'delivered',
-  ]
+  const attempts = [record, record, async () => (await refund(charge.requestId, undeliveredOutcome)) === 'delivered']
   let last: unknown
   for (let attempt = 0; ; attempt++) {
     const leftMs = endsAtMs - performance.now()
@@ -171,8 +168,8 @@ async function recordUntil(
     if (attempt >= attempts.length - 1) await sleep(BOUNDS.settlementRetryMs)
   }
   charge.settled = true
-  repeat('refund of an uncertain outcome', charge.requestId, BOUNDS.uncertainRefundMs, async () => {
-    const state = await refund(charge.requestId, undeliveredOutcome, true)
+  charge.uncertain = repeat('refund of an uncertain outcome', charge.requestId, BOUNDS.uncertainRefundMs, async () => {
+    const state = await refund(charge.requestId, undeliveredOutcome, refundRefused)
     if (state === 'delivered')
       log.error('request charged though its caller was refused', { request_id: charge.requestId })
     return true

@@ -176,8 +176,8 @@ export const BOUNDS = {
   ledgerWaitingMax: 10_000,
   /** Jobs of several entries that one worker appends at once. */
   ledgerConcurrency: 4,
-  /** Age at which a finished reservation without an entry has lost its job. */
-  ledgerJobLostAfterMs: 10_000,
+  /** Age at which a finished reservation without an entry has lost its job. Until then it may still be refunded. */
+  ledgerJobLostAfterMs: 30_000,
   /** Passages embedded and written as one durable step of a build. */
   vectorFileRows: 512,
   embedBatchTimeoutMs: 60_000,
@@ -278,6 +278,7 @@ assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
 assertLess('requestDeadlineMs', 'hardDeadlineMs')
+assertLess('hardDeadlineMs', 'ledgerJobLostAfterMs')
 assertLess('admissionPauseMs', 'requestDeadlineMs')
 assertLess('refusingMinMs', 'hardDeadlineMs')
 assertLess('lastRepliesMs', 'gatewayCloseTimeoutMs')

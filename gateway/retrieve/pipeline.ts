@@ -2,7 +2,7 @@ import { toServiceError } from '#core/platform/errors.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
 import { undelivered } from '#core/limits/settlement.ts'
-import type { Settlement } from '#core/limits/settlement.ts'
+import type { Charge, Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import { admit } from './admit.ts'
@@ -112,6 +112,12 @@ async function settling(
     }
     return refusal(ids, error, windows)
   } finally {
-    deps.ledger.settled(exchange.requestId)
+    requestEntry(deps.ledger, charge)
   }
+}
+
+/** While an outcome is uncertain, its entry must wait: what the ledger has cannot be refunded any more. */
+function requestEntry(ledger: LedgerQueue, { requestId, uncertain }: Charge): void {
+  if (uncertain === undefined) ledger.settled(requestId)
+  else void uncertain.then(() => ledger.settled(requestId))
 }

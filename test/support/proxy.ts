@@ -19,12 +19,17 @@ export interface FaultProxy {
   through(url: string): string
   set(mode: Mode): void
   /**
-   * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`; with `after:
-   * 'delivery'` it still reaches the server, and only the answer is lost.
+   * Changes the mode as soon as a client sends these bytes. What it sent is lost with `stall` and `cut`. With `after:
+   * 'delivery'` it still reaches the server, and only the answer is lost. With `withheld` it reaches the server when
+   * the mode is `pass` again.
    */
-  trip(mode: Exclude<Mode, 'pass'>, bytes: string, after?: 'sight' | 'delivery'): Tripped
+  trip(mode: Exclude<Mode, 'pass'>, bytes: string, after?: After): Tripped
+  /** Counts the pieces with these bytes that reach the server from now on; one command is one piece. */
+  count(bytes: string): { readonly delivered: number }
   stop(): Promise<void>
 }
+
+type After = 'sight' | 'delivery' | 'withheld'
 
 interface Pair {
   readonly client: Socket
@@ -34,7 +39,7 @@ interface Pair {
 interface Watch {
   readonly mode: Exclude<Mode, 'pass'>
   readonly bytes: string
-  readonly after: 'sight' | 'delivery'
+  readonly after: After
   readonly seen: () => void
 }
 
@@ -42,6 +47,7 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
   const pairs = new Set<Pair>()
   let mode: Mode = 'pass'
   let watch: Watch | undefined
+  const counts: { readonly bytes: string; delivered: number }[] = []
 
   function set(next: Mode): void {
     mode = next
@@ -53,21 +59,26 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
       }
     }
   }
-  function onClientBytes({ server }: Pair, chunk: Buffer): void {
+  function deliver(server: Socket, chunk: Buffer): void {
+    for (const count of counts) if (chunk.includes(count.bytes)) count.delivered++
+    server.write(chunk)
+  }
+  function onClientBytes({ client, server }: Pair, chunk: Buffer): void {
     if (watch === undefined || !chunk.includes(watch.bytes)) {
-      server.write(chunk)
+      deliver(server, chunk)
       return
     }
     const { mode: next, after, seen } = watch
     watch = undefined
-    if (after === 'sight') {
+    if (after !== 'delivery') {
       set(next)
+      if (after === 'withheld') client.unshift(chunk)
       seen()
       return
     }
     // The server's answer shows that it executed the command; the answer is discarded.
     server.removeAllListeners('data')
-    server.write(chunk)
+    deliver(server, chunk)
     server.once('data', () => {
       set(next)
       seen()
@@ -110,6 +121,11 @@ export async function startFaultProxy(target: { readonly host: string; readonly 
       const { promise, resolve } = Promise.withResolvers<void>()
       watch = { mode: next, bytes, after, seen: resolve }
       return { seen: promise }
+    },
+    count: (bytes) => {
+      const count = { bytes, delivered: 0 }
+      counts.push(count)
+      return count
     },
     stop: () => {
       const closed = new Promise<void>((resolve) => listener.close(() => resolve()))
