@@ -7,9 +7,16 @@ import type { Caller } from '#test/support/caller.ts'
 import { BROKEN_RERANKERS, REVERSING, rerankCalls } from '#test/support/reranker.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller, rerankerTimeoutMs, rerankerUrl, service } from '#test/support/contract/service.ts'
+import {
+  createCaller,
+  providerTokens,
+  rerankerTimeoutMs,
+  rerankerUrl,
+  service,
+} from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { expectEventually, until } from '#test/support/until.ts'
 
 const TOP_K = 20
 const roomy = { limits: { max_top_k: TOP_K, max_response_bytes: 2_000_000 } }
@@ -107,6 +114,21 @@ describe('A profile with a re-ranker', () => {
   })
 })
 
+/** A caller of the knowledge base that the test provider embeds, with a profile of this re-ranker. */
+async function createReranking(model: string): Promise<{ readonly one: Caller; readonly profile: string }> {
+  const one = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+  return { one, profile: await showingProfile(one, { reranker: { model, candidates: 5 } }) }
+}
+
+async function entriesOf(one: Caller): Promise<readonly unknown[]> {
+  const { rows } = await service.owner.query<{ state: string; charged: boolean; tokens: number | null }>(
+    `select state, charged, (outcome ->> 'query_embedding_tokens')::int as tokens
+     from ledger where entitlement_id = $1`,
+    [one.entitlementId],
+  )
+  return rows
+}
+
 describe('Errors that are not the caller’s: the re-ranker', () => {
   test.each(BROKEN_RERANKERS)(
     '503 RETRIEVAL_UNAVAILABLE in time, never another order, an abstention or an empty 200; asked once: %s',
@@ -138,6 +160,28 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
       [one.entitlementId],
     )
     expect(rows).toEqual([{ state: 'refunded' }, { state: 'delivered' }])
+  })
+
+  test('a refund keeps the tokens that the provider was paid for', async () => {
+    const { one, profile } = await createReranking('status-500')
+    expect(outcomeOf(await one.ask({ profile }))).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+    await expectEventually(() => entriesOf(one), [{ state: 'refunded', charged: false, tokens: providerTokens }])
+  })
+
+  test('a caller that hangs up during re-ranking is charged, and the entry keeps the tokens', async () => {
+    const one = await until('a caller hangs up before the re-ranker times out', async () => {
+      const { one: hasty, profile } = await createReranking('hang')
+      const query = question()
+      const hangUp = new AbortController()
+      const ended = hasty.ask({ profile, query }, { signal: hangUp.signal }).then(
+        () => 'replied',
+        () => 'hung up',
+      )
+      await until('the re-ranker is asked', async () => (await rerankCalls(rerankerUrl, query)).length === 1)
+      hangUp.abort()
+      return (await ended) === 'hung up' && hasty
+    })
+    await expectEventually(() => entriesOf(one), [{ state: 'failed', charged: true, tokens: providerTokens }])
   })
 
   test('does not touch a profile without one', async () => {
