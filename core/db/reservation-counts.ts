@@ -134,33 +134,51 @@ export async function longestExposureWindowDays(database: Queryable, organizatio
   return z.object({ days: z.int() }).parse(rows[0]).days
 }
 
-/** A distinct passage and when it was last served. */
+/** A distinct passage of a document, when it was last served, and what was served of its document. */
 export interface LastServed extends ServedPassage {
   readonly knowledgeBaseId: string
   /** When the request that served it last was admitted. */
   readonly atMs: number
+  /** Distinct places of the document, over all revisions. */
+  readonly documentServed: number
+  /** Longest run of adjacent ordinals of one revision of the document. */
+  readonly documentRun: number
 }
 
 /**
  * Distinct passages served to an organization since an instant, except those that an operator has released. Aggregated
- * in Postgres, so the rows are as many as the passages and not as the requests. The total is the one served last.
+ * in Postgres, so the rows are as many as the passages and not as the requests. The total of a document is the one
+ * served last. The rows of a document follow each other. One sort serves every window: `place` numbers the places of a
+ * document, and within a run of neighbours it grows like the ordinal.
  */
 const DECLARE_SERVED = `
   declare served no scroll cursor for
-  select knowledge_base_id, chunk, document, revision, ordinal, (last_served)[1] as at_ms, (last_served)[2] as total
-  from (
-    select r.knowledge_base_id, p.chunk, p.document, p.revision, p.ordinal,
-      max(array[(extract(epoch from r.admitted_at) * 1000)::bigint, p.total]) as last_served
-    from reservations as r
-    left join lateral (select max(released_at) as at from exposure_releases as e
-      where e.organization_id = r.organization_id and e.knowledge_base_id = r.knowledge_base_id) as released on true
+  with released as (
+    select knowledge_base_id, max(released_at) as at from exposure_releases where organization_id = $1 group by 1
+  ), last_served as (
+    select r.knowledge_base_id, p.chunk, p.document collate "C" as document, p.revision collate "C" as revision,
+      p.ordinal, max(array[(extract(epoch from r.admitted_at) * 1000)::bigint, p.total]) as last
+    from reservations as r left join released on released.knowledge_base_id = r.knowledge_base_id
     cross join lateral jsonb_to_recordset(r.served)
       as p (chunk text, document text, revision text, ordinal int, total bigint)
     where r.organization_id = $1 and r.state = 'delivered' and r.admitted_at > to_timestamp($2::float8 / 1000)
       and (released.at is null or r.finished_at > released.at)
     group by 1, 2, 3, 4, 5
-  ) as distinct_passages`
+  ), placed as (
+    select *, dense_rank() over (partition by knowledge_base_id, document order by revision, ordinal)::int as place
+    from last_served
+  ), in_runs as (
+    select *, max(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - place)
+      - min(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - place) + 1 as run
+    from placed
+  )
+  select knowledge_base_id, chunk, document, revision, ordinal, last[1]::float8 as at_ms,
+    (max(last) over of_document)[2]::float8 as total, max(place) over of_document as document_served,
+    max(run) over of_document as document_run
+  from in_runs window of_document as (partition by knowledge_base_id, document)`
 const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
+/** So that the passages of a large organization are sorted in memory. */
+const SORT_MEMORY = `set local work_mem = '${BOUNDS.rebuildSortKilobytes}kB'`
 const FETCH = `fetch ${BOUNDS.rebuildBatchPassages} from served`
 
 const servedRow = z
@@ -170,16 +188,21 @@ const servedRow = z
     document: z.string(),
     revision: z.string(),
     ordinal: z.number(),
-    at_ms: z.coerce.number(),
-    total: z.coerce.number(),
+    at_ms: z.number(),
+    total: z.number(),
+    document_served: z.number(),
+    document_run: z.number(),
   })
-  .transform(({ knowledge_base_id, at_ms, ...passage }): LastServed => ({
+  .transform(({ knowledge_base_id, at_ms, document_served, document_run, ...passage }): LastServed => ({
     ...passage,
     knowledgeBaseId: knowledge_base_id,
     atMs: at_ms,
+    documentServed: document_served,
+    documentRun: document_run,
   }))
+const servedRows = z.array(servedRow)
 
-/** Calls `take` with one bounded batch at a time. */
+/** Calls `take` with one bounded batch at a time. The rows of a document follow each other. */
 export async function readServedSince(
   database: Database,
   organizationId: string,
@@ -188,11 +211,12 @@ export async function readServedSince(
 ): Promise<void> {
   await inTransaction(database, async (client) => {
     await client.query(WHOLE_RESULT)
+    await client.query(SORT_MEMORY)
     await client.query(DECLARE_SERVED, [organizationId, sinceMs])
     for (;;) {
       const { rows } = await client.query(FETCH)
       if (rows.length === 0) return
-      await take(z.array(servedRow).parse(rows))
+      await take(servedRows.parse(rows))
     }
   })
 }

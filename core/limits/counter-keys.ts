@@ -46,6 +46,11 @@ export function exposureKey(organizationId: string, epoch: string, knowledgeBase
   return `${tag(organizationId)}:${epoch}:exposure:${knowledgeBaseId}`
 }
 
+/** Set: knowledge bases with exposure. */
+export function basesKey(organizationId: string, epoch: string): string {
+  return `${tag(organizationId)}:${epoch}:bases`
+}
+
 /** The part of the key's name after the epoch: the request that is being admitted under an Idempotency-Key. */
 export function heldKeySuffix(scope: LimitScope, digest: Buffer): string {
   return `key:${scope.clientId}:${scope.environment}:${digest.toString('base64url')}`

@@ -18,7 +18,6 @@ const CLOCK = part('./clock.lua')
 const SHARED = part('./calendar.lua') + part('./exposure.lua')
 const ADMIT = SHARED + part('./admit.lua')
 const SETTLE = SHARED + part('./settle.lua')
-const INSTALL = SHARED + part('./install.lua')
 const DISCARD = part('./discard.lua')
 
 const TIGHTENED_RATE_DIVISOR = 5
@@ -101,7 +100,6 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
       readClock: { lua: `${clock}\nreturn now_ms()` },
       admitRequest: { lua: clock + ADMIT },
       settleRequest: { lua: clock + SETTLE },
-      installPassages: { lua: INSTALL },
       discardExposure: { lua: DISCARD },
     },
   })
@@ -119,7 +117,7 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
       const args = [`${tag(organizationId)}:${epoch}`, BOUNDS.discardDocuments]
       while ((await run(redis, 'discardExposure', [], args)) === 1) continue
     },
-    installer: createInstaller(redis, (args) => run(redis, 'installPassages', [], args)),
+    installer: createInstaller(redis),
     ping: async () => {
       await redis.ping()
     },

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { AdmittedRequest, DayCount, LastServed } from '#core/db/reservation-counts.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { DAY_MS } from '#core/platform/time.ts'
-import { deadlinesKey, entitlementKeys, epochKey, exposureKey } from './counter-keys.ts'
+import { basesKey, deadlinesKey, entitlementKeys, epochKey, exposureKey } from './counter-keys.ts'
 
 /** Writes the counters of an epoch before it is in force. */
 export interface Installer {
@@ -20,24 +20,18 @@ export interface Installer {
 
 type Command = readonly (string | number)[]
 
-/** @param install runs `install.lua` with these arguments. */
-export function createInstaller(redis: Redis, install: (args: Command) => Promise<unknown>): Installer {
+export function createInstaller(redis: Redis): Installer {
   return {
     requests: async (organizationId, epoch, counts, admitted) => {
       await runAll(redis, requestCommands(organizationId, epoch, counts, admitted))
     },
     passages: async (organizationId, epoch, windowMs, passages) => {
-      await install([
-        windowMs,
-        ...passages.flatMap((passage) => [
-          exposureKey(organizationId, epoch, passage.knowledgeBaseId),
-          passage.atMs,
-          passage.chunk,
-          passage.document,
-          passage.revision,
-          passage.ordinal,
-          passage.total,
-        ]),
+      const byBase = [...Map.groupBy(passages, ({ knowledgeBaseId }) => knowledgeBaseId)]
+      const bases = basesKey(organizationId, epoch)
+      await runAll(redis, [
+        ['sadd', bases, ...byBase.map(([id]) => id)],
+        ['pexpire', bases, windowMs],
+        ...byBase.flatMap(([id, served]) => exposureCommands(exposureKey(organizationId, epoch, id), windowMs, served)),
       ])
     },
     enforce: async (organizationId, epoch, windowMs) => {
@@ -79,6 +73,31 @@ function requestCommands(
     ]
   })
   return [...counted, ...charged]
+}
+
+/**
+ * Passages of one knowledge base, under the keys of `exposure.lua`. Each command is short, so that Redis serves others
+ * between them. What is known of a whole document is written with each batch that has a part of it.
+ */
+function exposureCommands(root: string, windowMs: number, passages: readonly LastServed[]): readonly Command[] {
+  const byDocument = [...Map.groupBy(passages, ({ document }) => document)]
+  const ofDocuments = (value: (passage: LastServed) => number): (string | number)[] =>
+    byDocument.flatMap(([document, [passage]]) => (passage === undefined ? [] : [value(passage), document]))
+  return [
+    ['zadd', root, 'gt', ...passages.flatMap(({ atMs, chunk }) => [atMs, chunk])],
+    ...byDocument.flatMap(([document, served]): readonly Command[] => {
+      const key = `${root}:document:${document}`
+      const members = served.flatMap(({ atMs, revision, ordinal }) => [atMs, `${revision}:${ordinal}`])
+      return [
+        ['zadd', key, 'gt', ...members],
+        ['pexpire', key, windowMs],
+      ]
+    }),
+    ['hset', `${root}:totals`, ...byDocument.flatMap(([document, served]) => [document, served[0]?.total ?? 0])],
+    ['zadd', `${root}:documents`, ...ofDocuments(({ documentServed }) => documentServed)],
+    ['zadd', `${root}:runs`, ...ofDocuments(({ documentRun }) => documentRun)],
+    ...['', ':totals', ':documents', ':runs'].map((suffix): Command => ['pexpire', root + suffix, windowMs]),
+  ]
 }
 
 async function runAll(redis: Redis, commands: readonly Command[]): Promise<void> {

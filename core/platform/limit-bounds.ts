@@ -25,7 +25,9 @@ export const LIMIT_BOUNDS = {
   /** Pause between two looks at the rebuild of another gateway. */
   rebuildPollMs: 50,
   rebuildBatchCommands: 1_000,
-  rebuildBatchPassages: 500,
+  rebuildBatchPassages: 200,
+  /** Of each sort and hash table in Postgres; two rebuilds of a gateway have several each. */
+  rebuildSortKilobytes: 65_536,
   /** Documents whose exposure is freed at once after a rebuild. */
   discardDocuments: 500,
   /** Overdue reservations that one rebuild settles; the sweeper settles the others. */

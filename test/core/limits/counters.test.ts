@@ -180,7 +180,13 @@ describe('installed counters', () => {
       scope.organizationId,
       epoch,
       WINDOW_MS,
-      passages('a', 0, 6).map((passage) => ({ ...passage, knowledgeBaseId: scope.knowledgeBaseId, atMs: now })),
+      passages('a', 0, 6).map((passage) => ({
+        ...passage,
+        knowledgeBaseId: scope.knowledgeBaseId,
+        atMs: now,
+        documentServed: 6,
+        documentRun: 6,
+      })),
     )
     await installer.enforce(scope.organizationId, epoch, WINDOW_MS)
     const limits = plan({ concurrency: 1 })

@@ -1,14 +1,17 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import type { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listenForAccessChanges } from '#core/db/access.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission } from '#core/limits/admission.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { undelivered } from '#core/limits/settlement.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -101,6 +104,19 @@ const exposure = (window_days: number): object => ({
 const MONTH = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100, ...exposure(30) })
 const DAY = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100, ...exposure(1) })
 
+/** Values of the keys of exposure by the rest of their name: sorted sets with their scores, and the hash of totals. */
+async function readExposure(client: Redis, prefix: string): Promise<Readonly<Record<string, unknown>>> {
+  const values: Record<string, unknown> = {}
+  for (const key of await client.keys(`${prefix}*`)) {
+    const name = key.slice(prefix.length)
+    if (name === 'bases') values[name] = await client.smembers(key)
+    else if (name.endsWith(':totals')) values[name] = await client.hgetall(key)
+    else if (name.startsWith('exposure:'))
+      values[name] = (await client.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES')).join(' ')
+  }
+  return values
+}
+
 describe('a rebuild', () => {
   test('counts exposure in the window of each plan, whichever plan the passages were served under', async () => {
     const held = await entitlement()
@@ -111,6 +127,43 @@ describe('a rebuild', () => {
     expect(reasonOf(await ask(held, { limits: MONTH }))).toBe('exposure')
     await rebuild(held)
     expect(reasonOf(await ask(held, { limits: MONTH }))).toBe('exposure')
+  })
+
+  test('writes the exposure that the deliveries had counted', async () => {
+    const held = await entitlement()
+    const { organizationId } = held.scope
+    const passage = (document: string, revision: string, ordinal: number, total = 40): ServedPassage => ({
+      chunk: `${document}-${ordinal}`,
+      document,
+      revision,
+      ordinal,
+      total,
+    })
+    const deliveries = [
+      [8, 9, 10, 11, 3].map((ordinal) => passage('a:1', 'r1', ordinal)),
+      [passage('b', 'r', 7), passage('a:1', 'r2', 11, 39), passage('a:1', 'r2', 12, 39), passage('a:1', 'r1', 1)],
+      [passage('c', 'r', 0), passage('a:1', 'r1', 7, 41), passage('b', 'r', 7), passage('b', 'r', 9)],
+      Array.from({ length: BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', n * 2, 1_000)),
+      Array.from({ length: BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', 500 + n, 999)),
+    ]
+    for (const [minute, served] of deliveries.entries()) {
+      await servers.setClock(minute * 60_000)
+      const admission = await ask(held, { limits: UNLIMITED })
+      if (admission.status !== 'admitted') throw new Error('the request is refused')
+      await gateway().settlement.deliver(
+        admission.charge,
+        { outcome: undelivered(null, 5, null), served, replay: NO_REPLAY },
+        5_000,
+      )
+    }
+    const exposed = async (): Promise<Readonly<Record<string, unknown>>> => {
+      const { id } = await gateway().epochs.current(organizationId, 1)
+      return withRedis(servers.primary().url, (client) => readExposure(client, `{${organizationId}}:${id}:`))
+    }
+    const before = await exposed()
+    expect(Object.keys(before)).toHaveLength(9)
+    await rebuild(held)
+    expect(await exposed()).toEqual(before)
   })
 
   test.each([
