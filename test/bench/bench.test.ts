@@ -43,6 +43,11 @@ const resultSchema = z.object({
     entries: z.number(),
   }),
   refusals: z.array(z.object({ stage: z.string(), status: z.number(), requests: z.number(), own_p50_ms: z.number() })),
+  rebuild: z.object({
+    deliveries: z.number(),
+    without: z.object({ admissions: z.number() }),
+    rebuilds: z.array(z.object({ seconds: z.number(), stall_ms: z.number(), passages: z.number() })),
+  }),
   thresholds: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
 
@@ -64,7 +69,18 @@ beforeAll(async () => {
   ]
   const child = spawn(
     process.execPath,
-    ['test/bench/main.ts', '--passages', '2000', '--dimensions', '64', '--seconds', '0.02', ...files],
+    [
+      'test/bench/main.ts',
+      '--passages',
+      '2000',
+      '--dimensions',
+      '64',
+      '--seconds',
+      '0.02',
+      '--deliveries',
+      '300',
+      ...files,
+    ],
     { cwd: ROOT },
   )
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -128,6 +144,21 @@ test('sends the dearest requests that each stage refuses, and charges none of th
   expect(new Set(limits.map(({ name }) => name.split(' ').at(-1)))).toEqual(stages)
 })
 
+test('rebuilds the counters of an organization from its deliveries while others are served', () => {
+  const { deliveries, without, rebuilds } = result.rebuild
+  expect(deliveries).toBe(300)
+  expect(without.admissions).toBeGreaterThan(0)
+  for (const { seconds, stall_ms, passages } of rebuilds) {
+    expect(Math.min(seconds, stall_ms)).toBeGreaterThan(0)
+    expect(passages).toBeGreaterThan(deliveries)
+    expect(passages).toBeLessThanOrEqual(deliveries * 5)
+  }
+  expect(new Set(rebuilds.map(({ passages }) => passages)).size).toBe(1)
+  expect(result.thresholds.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['rebuild of 300 deliveries', 'longest stall of the event loop in a rebuild, CPU time']),
+  )
+})
+
 test('ends with one charged ledger entry for every reply, on durable commits', () => {
   const { ledger, durability } = result
   expect(isSettled(ledger)).toBe(true)
@@ -141,11 +172,18 @@ test('ends with one charged ledger entry for every reply, on durable commits', (
 })
 
 test('prints the table and names each threshold that is missed; the exit code says whether one was', () => {
-  for (const head of ['recall@5 / @10', 'two at a time', 'of unfiltered', 'build memory', 'refused by'])
+  for (const head of [
+    'recall@5 / @10',
+    'two at a time',
+    'of unfiltered',
+    'build memory',
+    'refused by',
+    'longest stall',
+  ])
     expect(output).toContain(head)
   const missed = result.thresholds.filter((threshold) => !threshold.met)
   expect(code).toBe(missed.length === 0 ? 0 : 1)
   for (const threshold of missed) expect(output).toContain(`${threshold.name} (${threshold.measured}`)
   const page = readFileSync(join(folder, 'page.html'), 'utf8')
-  for (const part of ['<svg', 'Requests that are refused']) expect(page).toContain(part)
+  for (const part of ['<svg', 'Requests that are refused', 'Rebuild of limit counters']) expect(page).toContain(part)
 })

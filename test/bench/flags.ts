@@ -13,6 +13,8 @@ export interface BenchFlags {
   readonly seed: number
   /** Artifacts stay here and are used again. */
   readonly dataDir: string
+  /** Of the organization whose counters are rebuilt. */
+  readonly deliveries: number
   /** Measure LanceDB beside the gateway. */
   readonly lancedb: boolean
 }
@@ -20,8 +22,8 @@ export interface BenchFlags {
 const USAGE = `npm run bench -- [options]
 
 Builds a synthetic corpus with the code of every build. Then measures the search alone, within the node and under
-filters, the search node over gRPC, the whole gateway path, and a change of versions under load. Exit code 1 when a
-threshold is missed.
+filters, the search node over gRPC, the whole gateway path, a change of versions under load, and a rebuild of limit
+counters. Exit code 1 when a threshold is missed.
 
   --json PATH        write every number as JSON
   --html PATH        write a page with the same numbers drawn (one size only)
@@ -30,6 +32,7 @@ threshold is missed.
   --seconds S        measured time of each cell and path (default 4)
   --seed N           seed of corpus and queries (default 1)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench); an interrupted build continues
+  --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
   --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
 
@@ -45,6 +48,7 @@ const OPTIONS = {
   seconds: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
   'data-dir': { type: 'string', default: '.data/bench' },
+  deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
 } as const
 
@@ -62,6 +66,7 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     seconds: number('--seconds', values.seconds, 0.01, 600),
     seed: number('--seed', values.seed, 0, 4_294_967_295),
     dataDir: values['data-dir'],
+    deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
     lancedb: values.lancedb,
   }
 }

@@ -10,6 +10,7 @@ import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { renderLance } from './lance.ts'
 import { renderPage } from './page.ts'
+import { renderRebuild } from './rebuild.ts'
 import { renderRefusals } from './refusals.ts'
 import type { BenchResult } from './result.ts'
 import { benchOf } from './run.ts'
@@ -21,6 +22,7 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(renderShares(result.cells))
   steps.print(renderInside(result))
   steps.print(renderRefusals(result.refusals))
+  steps.print(renderRebuild(result.rebuild))
   if (result.lance !== null) steps.print(renderLance(result.lance))
   steps.print(renderGrowth(growth([result])))
   steps.print(
@@ -56,6 +58,7 @@ async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
       dimensions: flags.dimensions,
       seconds: flags.seconds,
       seed: flags.seed,
+      deliveries: flags.deliveries,
       'data-dir': flags.dataDir,
       json: file,
     }

@@ -1,5 +1,6 @@
 import type { Threshold } from './thresholds.ts'
 import type { Cell } from './measure.ts'
+import { REBUILD_HEAD, rebuildRows } from './rebuild.ts'
 import { REFUSAL_HEAD, refusalRow } from './refusals.ts'
 import type { BenchResult } from './result.ts'
 import { PATHS } from './paths.ts'
@@ -18,7 +19,7 @@ const MARGIN = { left: 60, bottom: 48, top: 16 }
 
 /** All results of a run on one self-contained page: the thresholds, questions per second by path, the table. */
 export function renderPage(result: BenchResult): string {
-  const { passages, dimensions, threads, seconds, at, cells, thresholds, found, refusals } = result
+  const { passages, dimensions, threads, seconds, at, cells, thresholds, found, refusals, rebuild } = result
   const rows = cells.map((cell) => rowOf(cell, found))
   return `<!doctype html>
 <html lang="en">
@@ -44,6 +45,9 @@ ${table(CELL_HEAD, rows)}
 <h2>Requests that are refused</h2>
 <p>The dearest request that each stage is known to refuse. Own: the gateway's time without what it awaits.</p>
 ${table(REFUSAL_HEAD, refusals.map(refusalRow))}
+<h2>Rebuild of limit counters</h2>
+<p>One process counts one organization anew and admits requests of others, whose latencies are shown.</p>
+${table(REBUILD_HEAD, rebuildRows(rebuild))}
 </html>
 `
 }

@@ -5,6 +5,7 @@ import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'
 import type { Cell } from './measure.ts'
 import type { SwapResult } from './node.ts'
+import type { RebuildResult } from './rebuild.ts'
 import type { RefusalResult } from './refusals.ts'
 
 /** Everything that was measured at one size, as `--json` writes it. */
@@ -38,5 +39,7 @@ export interface BenchResult {
   readonly lance: LanceResult | null
   /** Requests that are refused at no cost to their caller. */
   readonly refusals: readonly RefusalResult[]
+  /** Limit counters of a large organization, counted anew while others are served. */
+  readonly rebuild: RebuildResult
   readonly thresholds: readonly Threshold[]
 }

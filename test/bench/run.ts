@@ -25,6 +25,7 @@ import { admitCaller, createBase, publishArtifact } from './publish.ts'
 import type { BenchResult } from './result.ts'
 import { openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
 import type { RawSearch, MeasuredPath } from './paths.ts'
+import { judgeRebuild, measureRebuild } from './rebuild.ts'
 import { judgeRefusals, measureRefusals, refusalRounds } from './refusals.ts'
 import { judgeScale } from './scale.ts'
 import { renderCell } from './table.ts'
@@ -112,6 +113,9 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const refusals = await steps.run('refusals', () =>
     measureRefusals({ installation, key, question: tasks.queries[0]?.text ?? '', rounds: refusalRounds(seconds) }),
   )
+  const rebuild = await steps.run(`rebuild of ${flags.deliveries} deliveries`, () =>
+    measureRebuild(installation, flags),
+  )
   const result = {
     at: new Date().toISOString(),
     passages,
@@ -137,11 +141,13 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     settled_after_ms: settled.ms,
     lance,
     refusals,
+    rebuild,
   }
   const thresholds = [
     ...judgeCells(cells, found, settled.state, full.delivered()),
     ...judgeScale(result),
     ...judgeRefusals(refusals),
+    ...judgeRebuild(rebuild),
     ...(lance === null ? [] : judgeLance(lance)),
   ]
   return { ...result, thresholds }
