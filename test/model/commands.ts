@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { REBUILD_STEPS } from './sequence.ts'
 import type { InFlight, Sequence } from './sequence.ts'
 
 /** The model of a sequence is the sequence itself: it checks every step against its oracle. */
@@ -71,6 +72,9 @@ const time = fc.oneof(
   fc.constant(step('end of the month', (sequence) => sequence.toNextMonth())),
 )
 const rebuild = gateway.map((g) => step(`rebuild on ${g}`, (sequence) => sequence.rebuild(g)))
+const crashInRebuild = fc
+  .tuple(gateway, fc.constantFrom(...REBUILD_STEPS))
+  .map(([g, at]) => step(`crash in a rebuild on ${g} at ${at}`, (sequence) => sequence.crashInRebuild(g, at)))
 const sweep = fc.constant(step('sweep', (sequence) => sequence.sweep()))
 
 const anyStep = fc.oneof(
@@ -85,6 +89,7 @@ const anyStep = fc.oneof(
   { weight: 2, arbitrary: failOver },
   { weight: 14, arbitrary: time },
   { weight: 4, arbitrary: rebuild },
+  { weight: 4, arbitrary: crashInRebuild },
   { weight: 4, arbitrary: sweep },
 )
 

@@ -15,6 +15,8 @@ export interface ModelGateway extends AdmissionDeps {
   readonly reservations: ReservationWriter
   readonly counters: Counters
   readonly settlement: Settlement
+  /** Connections of rebuilds. */
+  readonly rebuilds: Database
   /** Uses another Redis from now on, as after a failover. */
   connect(redisUrl: string): Promise<void>
   /** Resolves when Redis can be used again. */
@@ -68,6 +70,7 @@ export async function openModelGateway(deps: {
   await usable()
   return {
     database,
+    rebuilds,
     reservations,
     counters,
     settlement,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { anySteps } from './commands.ts'
 import { startSequence } from './sequence.ts'
+import type { Sequence } from './sequence.ts'
 import type { Servers } from './servers.ts'
 
 export interface ModelRun {
@@ -9,7 +10,13 @@ export interface ModelRun {
   readonly violation: string | null
 }
 
-/** Runs random sequences against the real stores until the number or the time is reached, or a guarantee is broken. */
+/** Sequences that share a seed; the next ones have the next seed. */
+const BATCH = 10
+
+/**
+ * Runs random sequences against the real stores until the number or the time is reached, or a guarantee is broken. A
+ * sequence that has begun is finished.
+ */
 export async function runModel(
   servers: Servers,
   options: {
@@ -20,25 +27,26 @@ export async function runModel(
   },
 ): Promise<ModelRun> {
   const property = fc.asyncProperty(anySteps, async (steps) => {
-    await fc.asyncModelRun(
-      async () => ({ model: {}, real: await startSequence(servers) }),
-      [
-        ...steps,
-        { check: () => true, run: async (_: object, sequence) => sequence.finish(), toString: () => 'finish' },
-      ],
-    )
+    await fc.asyncModelRun(async () => ({ model: {}, real: await startSequence(servers) }), [...steps, FINISH])
     options.onSequence?.()
   })
-  const result = await fc.check(property, {
-    seed: options.seed,
-    numRuns: options.sequences,
-    ...(options.minutes === undefined ? {} : { plugins: [fc.interruptAfterTimeLimit(options.minutes * 60_000)] }),
-  })
-  return {
-    sequences: result.numRuns,
-    violation: result.failed
-      ? `${fc.defaultReportMessage(result) ?? ''}
-${String(result.errorInstance)}`
-      : null,
+  const endsAtMs = performance.now() + (options.minutes ?? Number.POSITIVE_INFINITY) * 60_000
+  let sequences = 0
+  for (let { seed } = options; sequences < options.sequences && performance.now() < endsAtMs; seed++) {
+    const numRuns = Math.min(BATCH, options.sequences - sequences)
+    const result = await fc.check(property, { seed, numRuns })
+    sequences += result.numRuns
+    if (result.failed)
+      return {
+        sequences,
+        violation: `${fc.defaultReportMessage(result) ?? ''}\n${String(result.errorInstance)}`,
+      }
   }
+  return { sequences, violation: null }
+}
+
+const FINISH = {
+  check: () => true,
+  run: async (_: object, sequence: Sequence) => sequence.finish(),
+  toString: () => 'finish',
 }

@@ -3,6 +3,7 @@ import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission, Candidate } from '#core/limits/admission.ts'
+import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import type { Charge } from '#core/limits/settlement.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -26,6 +27,10 @@ export interface InFlight {
   readonly charge: Charge
 }
 
+/** The steps of a rebuild at which a gateway may end, in their order. */
+export const REBUILD_STEPS = ['retire', 'requests', 'passages', 'enforce'] as const
+export type RebuildStep = (typeof REBUILD_STEPS)[number]
+
 /** One organization, what its requests did, and what is checked after every step. */
 export interface Sequence {
   readonly inFlight: InFlight[]
@@ -47,6 +52,8 @@ export interface Sequence {
   toNextDay(): Promise<void>
   toNextMonth(): Promise<void>
   rebuild(gateway: number): Promise<void>
+  /** The gateway ends in the middle of a rebuild. */
+  crashInRebuild(gateway: number, step: RebuildStep): Promise<void>
   sweep(): Promise<void>
   /** Lets every deadline pass, settles everything, and compares counters, reservations and ledger. */
   finish(): Promise<void>
@@ -180,10 +187,10 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
         () => false,
         () => true,
       )
-      check(refused, 'nothing is admitted while Redis is away')
       await servers.primary().restart()
       await setClock(offsetMs)
       await Promise.all(servers.gateways.map((gateway) => gateway.usable()))
+      check(refused, 'nothing is admitted while Redis is away')
     },
     async failOver() {
       await servers.failOver()
@@ -202,6 +209,18 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       const { epochs } = gatewayOf(gateway)
       const epoch = await epochs.current(organizationId, 1)
       await epochs.repair(organizationId, { epoch, windowDays: 1 })
+    },
+    async crashInRebuild(gateway, step) {
+      const { counters, rebuilds, settlement, epochs } = gatewayOf(gateway)
+      const crash = async (): Promise<never> => Promise.reject(new Error('the gateway ends'))
+      const ending =
+        step === 'retire'
+          ? { ...counters, retire: (id: string) => counters.retire(id).then(crash) }
+          : { ...counters, installer: { ...counters.installer, [step]: crash } }
+      const log = createLog('model', 'silent')
+      const fault = { epoch: await epochs.current(organizationId, 1), windowDays: 1 }
+      const deps = { database: rebuilds, counters: ending, settlement, log }
+      await rebuildCounters(deps, organizationId, fault).catch(() => undefined)
     },
     sweep: () => sweepAll(servers),
     async finish() {
