@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Candidate } from '#core/limits/admission.ts'
+import { monthOf } from './oracle.ts'
 import type { KnownRequest } from './oracle.ts'
 import { withRedis } from './servers.ts'
 import type { ModelEntitlement, Servers } from './servers.ts'
@@ -105,6 +106,10 @@ export async function checkCounters(servers: Servers, held: ModelEntitlement, no
   const day = Math.floor(nowMs / 86_400_000)
   const today = charged.filter(({ admittedAtMs }) => Math.floor(admittedAtMs / 86_400_000) === day).length
   check(Number(counts[`d${day}`] ?? 0) === today, `the day's count is ${counts[`d${day}`]}, reservations say ${today}`)
+  const date = new Date(nowMs)
+  const month = counts[`m${date.getUTCFullYear() * 12 + date.getUTCMonth() + 1}`] ?? 0
+  const inMonth = charged.filter((one) => monthOf(one.admittedAtMs) === monthOf(nowMs)).length
+  check(Number(month) === inMonth, `the month's count is ${month}, reservations say ${inMonth}`)
   const recent = own.filter(({ admittedAtMs }) => admittedAtMs > nowMs - 60_000).map(({ id }) => id)
   check(same(minute, recent), 'the minute holds the admissions of the last 60 s')
   check(leases === 0, 'no lease is left')

@@ -38,8 +38,10 @@ const admission = fc
   .tuple(gateway, entitlement, key)
   .map(([g, e, k]) => step(`admit on ${g} for ${e} key ${k}`, (sequence) => sequence.admit(g, e, k)))
 const burst = fc
-  .tuple(fc.integer({ min: 2, max: 8 }), entitlement, key)
-  .map(([n, e, k]) => step(`burst of ${n} for ${e} key ${k}`, (sequence) => sequence.burst(n, e, k)))
+  .tuple(fc.integer({ min: 2, max: 8 }), entitlement, key, fc.boolean())
+  .map(([n, e, k, r]) =>
+    step(`burst of ${n} for ${e} key ${k}${r ? ' during a rebuild' : ''}`, (sequence) => sequence.burst(n, e, k, r)),
+  )
 const delivery = fc
   .tuple(index, passages)
   .map(([i, p]) => settling(`deliver ${p.join(',')}`, i, (sequence, request) => sequence.deliver(request, p)))

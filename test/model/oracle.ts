@@ -113,6 +113,6 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-function monthOf(ms: number): string {
+export function monthOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 7)
 }

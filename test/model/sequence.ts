@@ -35,8 +35,8 @@ export type RebuildStep = (typeof REBUILD_STEPS)[number]
 export interface Sequence {
   readonly inFlight: InFlight[]
   admit(gateway: number, entitlement: number, key: number | undefined): Promise<void>
-  /** Several at once on both gateways, with the same key or none. Only the caps are checked. */
-  burst(count: number, entitlement: number, key: number | undefined): Promise<void>
+  /** Several at once on both gateways, with the same key or none, or during a rebuild. Only the caps are checked. */
+  burst(count: number, entitlement: number, key: number | undefined, rebuilding: boolean): Promise<void>
   deliver(request: InFlight, passages: readonly number[]): Promise<void>
   fail(request: InFlight): Promise<void>
   hangUp(request: InFlight): Promise<void>
@@ -98,11 +98,18 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
     check(said === lenient || said === strict, `predicted ${lenient} to ${strict}, but it was ${said}`)
   }
 
+  async function repair(gateway: number): Promise<void> {
+    const { epochs } = gatewayOf(gateway)
+    const epoch = await epochs.current(organizationId, 1)
+    await epochs.repair(organizationId, { epoch, windowDays: 1 })
+  }
+
   return {
     inFlight,
     admit: admitChecked,
-    async burst(count, entitlement, key) {
+    async burst(count, entitlement, key, rebuilding) {
       const held = at(entitlements, entitlement)
+      const rebuilt = rebuilding ? repair(1) : Promise.resolve()
       const results = await Promise.all(
         Array.from({ length: count }, async (_, index) => {
           const gateway = index % servers.gateways.length
@@ -111,6 +118,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       )
       for (const { gateway, admission } of results)
         if (admission.status === 'admitted') inFlight.push({ gateway, charge: admission.charge })
+      await rebuilt
       const admitted = results.filter(({ admission }) => admission.status === 'admitted').length
       if (key !== undefined) check(admitted <= 1, 'one of several requests with the same key is admitted')
       await checkCaps(servers, entitlements, organizationId, await now())
@@ -205,11 +213,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       const date = new Date(await now())
       await setClock(offsetMs + Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) - +date)
     },
-    async rebuild(gateway) {
-      const { epochs } = gatewayOf(gateway)
-      const epoch = await epochs.current(organizationId, 1)
-      await epochs.repair(organizationId, { epoch, windowDays: 1 })
-    },
+    rebuild: repair,
     async crashInRebuild(gateway, step) {
       const { counters, rebuilds, settlement, epochs } = gatewayOf(gateway)
       const crash = async (): Promise<never> => Promise.reject(new Error('the gateway ends'))
