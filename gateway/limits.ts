@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
@@ -43,7 +44,8 @@ export function openGatewayLimits(deps: {
     close: async () => {
       await settlement.idle(BOUNDS.settlementsEndMs)
       counters.close()
-      await rebuilds.end()
+      // A rebuild that runs now is done again by another gateway.
+      await Promise.race([rebuilds.end(), sleep(BOUNDS.settlementsEndMs)])
     },
   }
 }

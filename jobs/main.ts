@@ -27,6 +27,8 @@ await startOrExplain('The job worker cannot start', async () => {
   const queueRedis = openQueueRedis(config.REDIS_URL, log)
   await queueRedis.usable()
   const counters = openCounters(config.REDIS_URL, log)
+  const reservations = createReservationWriter(database)
+  const settlement = createSettlement({ database, reservations, counters, log })
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
   const jobs = await startJobs({
     database,
@@ -34,7 +36,7 @@ await startOrExplain('The job worker cannot start', async () => {
     store: createArtifactStore(config.ARTIFACT_STORE),
     nodes,
     counters,
-    settlement: createSettlement({ database, reservations: createReservationWriter(database), counters, log }),
+    settlement,
     buildConcurrency: config.BUILD_CONCURRENCY,
     log,
   })
@@ -43,6 +45,7 @@ await startOrExplain('The job worker cannot start', async () => {
     clearInterval(heartbeat)
     await jobs.close()
     for (const node of nodes) node.close()
+    await settlement.idle(BOUNDS.settlementsEndMs)
     counters.close()
     queueRedis.close()
     await database.end()

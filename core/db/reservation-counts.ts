@@ -62,7 +62,7 @@ const COUNT_BY_DAY = `
 
 const dayRow = z.object({ ...holderFields, day: z.int(), month: z.int(), requests: z.int() })
 
-export async function countByDay(
+async function countByDay(
   database: Queryable,
   organizationId: string,
   redisNowMs: number,
@@ -105,7 +105,7 @@ const admittedRow = z.object({
   open: z.boolean(),
 })
 
-export async function readRecentOrOpen(
+async function readRecentOrOpen(
   database: Queryable,
   organizationId: string,
   redisNowMs: number,
@@ -121,6 +121,26 @@ export async function readRecentOrOpen(
       admittedAtMs: Math.round(admitted_ms),
       deadlineAtMs: Math.round(deadline_ms),
     }))
+}
+
+const ONE_SNAPSHOT = 'set transaction isolation level repeatable read, read only'
+
+/**
+ * Both from one snapshot: a request that is settled meanwhile is either counted and open, or neither. Its settlement in
+ * Redis finds its lease in the first case, and nothing to change in the second.
+ */
+export async function countRequests(
+  database: Database,
+  organizationId: string,
+  redisNowMs: number,
+): Promise<{ readonly counts: readonly DayCount[]; readonly admitted: readonly AdmittedRequest[] }> {
+  return inTransaction(database, async (client) => {
+    await client.query(ONE_SNAPSHOT)
+    return {
+      counts: await countByDay(client, organizationId, redisNowMs),
+      admitted: await readRecentOrOpen(client, organizationId, redisNowMs),
+    }
+  })
 }
 
 /** The longest exposure window among the plans that the organization's entitlements have now. */

@@ -61,7 +61,8 @@ async function insertTogether(
         const original =
           idempotencyDigests.length === 0
             ? undefined
-            : await findByIdempotency(database, clientId, environment, idempotencyDigests)
+            : // A lookup that fails concerns its own request alone, which is charged and reserved again.
+              await findByIdempotency(database, clientId, environment, idempotencyDigests).catch(() => undefined)
         return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
       },
     ),

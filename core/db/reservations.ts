@@ -136,8 +136,10 @@ const RECORD_ABANDONED = `
   update reservations set state = 'failed', finished_at = clock_timestamp(), outcome = $2
   where id = $1 and state = 'open'`
 
-export async function recordAbandoned(database: Queryable, requestId: string, outcome: Outcome): Promise<void> {
-  await database.query(RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
+/** @returns false if the reservation is no longer open. */
+export async function recordAbandoned(database: Queryable, requestId: string, outcome: Outcome): Promise<boolean> {
+  const { rowCount } = await database.query(RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
+  return rowCount === 1
 }
 
 /** Serializes the refunds of one entitlement, so that their daily cap holds exactly. */

@@ -15,7 +15,7 @@ export interface AdmissionDeps {
   readonly reservations: Pick<ReservationWriter, 'insert'>
   readonly counters: Pick<Counters, 'admit'>
   readonly epochs: LimitEpochs
-  readonly settlement: Pick<Settlement, 'undo'>
+  readonly settlement: Pick<Settlement, 'undo' | 'refundUncertain'>
 }
 
 /** A request before its admission; what the clock of Redis decides is added by it. */
@@ -135,6 +135,8 @@ async function reserve(
     return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.originalRequestId, { ...decision, ...usage })
   } catch (error) {
     await undo(deps, candidate, wait)
+    // The reservation may have been written although its answer was lost.
+    deps.settlement.refundUncertain(candidate.id)
     throw error
   }
 }

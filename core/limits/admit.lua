@@ -48,11 +48,9 @@ if served >= hard then
   return reply('exposure', opens_in(entry))
 end
 if served >= soft then rate = tightened end
-local document = document_at_mark(exposure, since, oldest, document_share, document_floor, run_mark)
-if document then
-  local entry = redis.call('ZRANGEBYSCORE', document, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-  return reply('exposure', opens_in(entry))
-end
+local leaves = share_reached(exposure, since, oldest, document_share, document_floor)
+  or run_reached(exposure, since, oldest, run_mark)
+if leaves then return reply('exposure', math.max(1000, leaves + window_ms - now)) end
 
 if minute_used >= rate then
   local entry = redis.call('ZRANGE', minute, minute_used - rate, minute_used - rate, 'WITHSCORES')

@@ -15,6 +15,11 @@ export function epochKey(organizationId: string): string {
   return `${tag(organizationId)}:epoch`
 }
 
+/** Set: epochs that something was written under, the one in force and those that are not freed yet. */
+export function epochsKey(organizationId: string): string {
+  return `${tag(organizationId)}:epochs`
+}
+
 export function tag(organizationId: string): string {
   return `{${organizationId}}`
 }

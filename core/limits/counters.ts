@@ -6,7 +6,7 @@ import type { Log } from '#core/platform/log.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { deadlinesKey, entitlementKeys, epochKey, exposureKey, heldKeySuffix, tag } from './counter-keys.ts'
+import { deadlinesKey, entitlementKeys, epochKey, epochsKey, exposureKey, heldKeySuffix, tag } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { Usability } from '#core/redis/usability.ts'
@@ -79,8 +79,8 @@ export interface Counters extends Usability {
   inForce(organizationId: string): Promise<string | undefined>
   /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
   retire(organizationId: string): Promise<void>
-  /** Frees the exposure of an epoch that is out of force; its other counters are few and expire. */
-  discard(organizationId: string, epoch: string): Promise<void>
+  /** Frees the exposure of every other epoch; their other counters are few and expire. */
+  discardOthers(organizationId: string, epoch: string): Promise<void>
   /** Writes counters of an epoch that is not in force yet. */
   readonly installer: Installer
   ping(): Promise<void>
@@ -113,9 +113,13 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
     retire: async (organizationId) => {
       await redis.del(epochKey(organizationId))
     },
-    discard: async (organizationId, epoch) => {
-      const args = [`${tag(organizationId)}:${epoch}`, BOUNDS.discardDocuments]
-      while ((await run(redis, 'discardExposure', [], args)) === 1) continue
+    discardOthers: async (organizationId, epoch) => {
+      for (const other of await redis.smembers(epochsKey(organizationId))) {
+        if (other === epoch) continue
+        const args = [`${tag(organizationId)}:${other}`, BOUNDS.discardDocuments]
+        while ((await run(redis, 'discardExposure', [], args)) === 1) continue
+        await redis.srem(epochsKey(organizationId), other)
+      }
     },
     installer: createInstaller(redis),
     ping: async () => {

@@ -26,10 +26,12 @@ interface Known {
   readonly readAtMs: number
 }
 
-export function createLimitEpochs(deps: RebuildDeps & { readonly reads: Database; readonly log: Log }): LimitEpochs {
+export function createLimitEpochs(
+  deps: Omit<RebuildDeps, 'slot'> & { readonly reads: Database; readonly log: Log },
+): LimitEpochs {
   const known = new Map<string, Known>()
   const rebuilding = new Map<string, Promise<LimitEpoch>>()
-  const free = createSlots(BOUNDS.rebuildsAtOnce)
+  const slot = createSlots(BOUNDS.rebuildsAtOnce)
 
   function remember(organizationId: string, epoch: LimitEpoch | undefined, readAtMs: number): void {
     if (known.size >= BOUNDS.epochsRememberedMax) known.clear()
@@ -37,10 +39,9 @@ export function createLimitEpochs(deps: RebuildDeps & { readonly reads: Database
   }
 
   async function rebuild(organizationId: string, fault: Fault): Promise<LimitEpoch> {
-    const release = await free()
     try {
       const readAtMs = performance.now()
-      const epoch = await rebuildCounters(deps, organizationId, fault)
+      const epoch = await rebuildCounters({ ...deps, slot }, organizationId, fault)
       remember(organizationId, epoch, readAtMs)
       return epoch
     } catch (error) {
@@ -48,7 +49,6 @@ export function createLimitEpochs(deps: RebuildDeps & { readonly reads: Database
       deps.log.warn('limit counters could not be rebuilt', { organization_id: organizationId }, error)
       throw error
     } finally {
-      release()
       rebuilding.delete(organizationId)
     }
   }
@@ -86,7 +86,7 @@ export function createLimitEpochs(deps: RebuildDeps & { readonly reads: Database
 }
 
 /** At most `count` holders at once; the others wait in order. */
-function createSlots(count: number): () => Promise<() => void> {
+export function createSlots(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let left = count
   const release = (): void => {

@@ -7,6 +7,9 @@
 -- Beside them, '<hash tag>:<epoch>:bases' is the set of knowledge bases of the epoch.
 -- Nothing is removed before the longest window of the organization's plans has passed. Each plan counts its own window.
 
+-- Fields of one HMGET; Lua passes a bounded number of arguments.
+local HMGET_MAX = 1000
+
 -- Number of adjacent ordinals around `ordinal` that `document` holds.
 local function run_around(document, revision, ordinal)
   local run, down, up = 1, ordinal - 1, ordinal + 1
@@ -38,12 +41,11 @@ local function trim_exposure(root, oldest)
   redis.call('ZREMRANGEBYSCORE', root, '-inf', oldest)
 end
 
--- Members of a document within a window, the length of their longest run, and the score of the oldest.
-local function longest_run(key, since)
-  local members = redis.call('ZRANGEBYSCORE', key, '(' .. since, '+inf')
+-- Length of the longest run among `members` ('<revision>:<ordinal>') from index `first`.
+local function longest_run(members, first)
   local positions, longest = {}, 0
-  for _, member in ipairs(members) do
-    local revision, ordinal = string.match(member, '^(.*):(%d+)$')
+  for i = first, #members do
+    local revision, ordinal = string.match(members[i], '^(.*):(%d+)$')
     positions[revision] = positions[revision] or {}
     positions[revision][tonumber(ordinal)] = true
   end
@@ -70,22 +72,58 @@ local function refresh_bounds(root, document, oldest)
     redis.call('HDEL', root .. ':totals', document)
   else
     redis.call('ZADD', root .. ':documents', count, document)
-    redis.call('ZADD', root .. ':runs', longest_run(key, oldest), document)
+    local members = redis.call('ZRANGE', key, 0, -1)
+    redis.call('ZADD', root .. ':runs', longest_run(members, 1), document)
   end
 end
 
--- The key of a document that has reached a mark within the window since `since`, or nil.
-local function document_at_mark(root, since, oldest, share, floor, run_mark)
-  for _, document in ipairs(redis.call('ZRANGEBYSCORE', root .. ':documents', floor, '+inf')) do
-    local key = root .. ':document:' .. document
-    local mark = math.max(math.floor(share * tonumber(redis.call('HGET', root .. ':totals', document) or 0)), floor)
-    if redis.call('ZCOUNT', key, '(' .. since, '+inf') >= mark then return key end
-    if redis.call('ZCOUNT', key, '-inf', oldest) > 0 then refresh_bounds(root, document, oldest) end
+-- When the oldest of the passages at or above a mark was served; they are fewer than the mark once it has left.
+local function served_at(key, since, count, mark)
+  local entry = redis.call('ZRANGEBYSCORE', key, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', count - mark, 1)
+  return tonumber(entry[2])
+end
+
+local function refresh_if_old(root, document, oldest)
+  if redis.call('ZCOUNT', root .. ':document:' .. document, '-inf', oldest) > 0 then
+    refresh_bounds(root, document, oldest)
   end
+end
+
+-- As `served_at` for a document whose passages reach the mark of their share, or nil. The upper bounds are compared
+-- first, so most documents cost no command.
+local function share_reached(root, since, oldest, share, floor)
+  local listed = redis.call('ZRANGEBYSCORE', root .. ':documents', floor, '+inf', 'WITHSCORES')
+  for i = 1, #listed, 2 * HMGET_MAX do
+    local names = {}
+    for j = i, math.min(i + 2 * HMGET_MAX - 2, #listed), 2 do names[#names + 1] = listed[j] end
+    local totals = redis.call('HMGET', root .. ':totals', unpack(names))
+    for k, document in ipairs(names) do
+      local mark = math.max(math.floor(share * tonumber(totals[k] or 0)), floor)
+      if tonumber(listed[i + 2 * k - 1]) >= mark then
+        local key = root .. ':document:' .. document
+        local count = redis.call('ZCOUNT', key, '(' .. since, '+inf')
+        if count >= mark then return served_at(key, since, count, mark) end
+        refresh_if_old(root, document, oldest)
+      end
+    end
+  end
+  return nil
+end
+
+-- The same for a run of neighbours: the first of the oldest passages without which no run reaches the mark.
+local function run_reached(root, since, oldest, run_mark)
   for _, document in ipairs(redis.call('ZRANGEBYSCORE', root .. ':runs', run_mark, '+inf')) do
     local key = root .. ':document:' .. document
-    if longest_run(key, since) >= run_mark then return key end
-    if redis.call('ZCOUNT', key, '-inf', oldest) > 0 then refresh_bounds(root, document, oldest) end
+    local members = redis.call('ZRANGEBYSCORE', key, '(' .. since, '+inf')
+    if longest_run(members, 1) >= run_mark then
+      local low, high = 1, #members
+      while low < high do
+        local middle = math.floor((low + high) / 2)
+        if longest_run(members, middle + 1) >= run_mark then low = middle + 1 else high = middle end
+      end
+      return tonumber(redis.call('ZSCORE', key, members[low]))
+    end
+    refresh_if_old(root, document, oldest)
   end
   return nil
 end

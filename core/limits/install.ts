@@ -2,10 +2,12 @@ import type { Redis } from 'ioredis'
 import type { AdmittedRequest, DayCount, LastServed } from '#core/db/reservation-counts.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { DAY_MS } from '#core/platform/time.ts'
-import { basesKey, deadlinesKey, entitlementKeys, epochKey, exposureKey } from './counter-keys.ts'
+import { basesKey, deadlinesKey, entitlementKeys, epochKey, epochsKey, exposureKey } from './counter-keys.ts'
 
 /** Writes the counters of an epoch before it is in force. */
 export interface Installer {
+  /** Notes the epoch, so that what is written under it is freed even if it never comes into force. */
+  begin(organizationId: string, epoch: string): Promise<void>
   requests(
     organizationId: string,
     epoch: string,
@@ -22,6 +24,9 @@ type Command = readonly (string | number)[]
 
 export function createInstaller(redis: Redis): Installer {
   return {
+    begin: async (organizationId, epoch) => {
+      await redis.sadd(epochsKey(organizationId), epoch)
+    },
     requests: async (organizationId, epoch, counts, admitted) => {
       await runAll(redis, requestCommands(organizationId, epoch, counts, admitted))
     },

@@ -2,12 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { aloneForRebuild, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
-import {
-  countByDay,
-  longestExposureWindowDays,
-  readRecentOrOpen,
-  readServedSince,
-} from '#core/db/reservation-counts.ts'
+import { countRequests, longestExposureWindowDays, readServedSince } from '#core/db/reservation-counts.ts'
 import { findOverdue } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -18,6 +13,8 @@ import type { Settlement } from './settlement.ts'
 export interface RebuildDeps {
   /** Connections of its own with a long statement time-out: two for each rebuild that runs. */
   readonly database: Database
+  /** Waits for a free place among the rebuilds of this gateway. @returns how to leave it. */
+  readonly slot: () => Promise<() => void>
   readonly counters: Counters
   readonly settlement: Pick<Settlement, 'refundOverdue'>
   readonly log: Log
@@ -46,12 +43,18 @@ export interface Fault {
 export async function rebuildCounters(deps: RebuildDeps, organizationId: string, fault: Fault): Promise<LimitEpoch> {
   const endsAtMs = performance.now() + BOUNDS.rebuildTimeoutMs
   while (performance.now() < endsAtMs) {
-    const epoch = await aloneForRebuild(deps.database, organizationId, async () => {
-      const runId = deps.counters.runId()
-      if (runId === undefined) throw new Error('the limit store is not connected')
-      return (await repaired(deps, organizationId, fault, runId)) ?? countAnew(deps, organizationId, fault, runId)
-    })
-    if (epoch !== undefined) return epoch
+    const release = await deps.slot()
+    try {
+      const epoch = await aloneForRebuild(deps.database, organizationId, async () => {
+        const runId = deps.counters.runId()
+        if (runId === undefined) throw new Error('the limit store is not connected')
+        return (await repaired(deps, organizationId, fault, runId)) ?? countAnew(deps, organizationId, fault, runId)
+      })
+      if (epoch !== undefined) return epoch
+    } finally {
+      release()
+    }
+    // Another gateway rebuilds these counters. Meanwhile the place is free for other organizations.
     await sleep(BOUNDS.rebuildPollMs)
   }
   throw new Error('another gateway rebuilds the limit counters')
@@ -76,19 +79,18 @@ async function countAnew(
   runId: string,
 ): Promise<LimitEpoch> {
   const beganMs = performance.now()
-  const earlier = await counters.inForce(organizationId)
   await counters.retire(organizationId)
   const nowMs = await counters.nowMs()
   for (const id of await findOverdue(database, nowMs, organizationId, BOUNDS.rebuildOverdueMax))
-    await settlement.refundOverdue(id)
+    // One that cannot be settled now is counted as open. Its lease is overdue, so the next admission tries again.
+    await settlement.refundOverdue(id, 'postgres only').catch((error: unknown) => {
+      log.warn('reservation could not be settled', { request_id: id }, error)
+    })
   const epoch = await moveEpoch(database, organizationId, runId)
   const { installer } = counters
-  await installer.requests(
-    organizationId,
-    epoch.id,
-    await countByDay(database, organizationId, nowMs),
-    await readRecentOrOpen(database, organizationId, nowMs),
-  )
+  await installer.begin(organizationId, epoch.id)
+  const { counts, admitted } = await countRequests(database, organizationId, nowMs)
+  await installer.requests(organizationId, epoch.id, counts, admitted)
   const windowDays = Math.max(fault.windowDays, await longestExposureWindowDays(database, organizationId))
   const windowMs = windowDays * DAY_MS
   let passages = 0
@@ -96,11 +98,12 @@ async function countAnew(
     passages += batch.length
     await installer.passages(organizationId, epoch.id, windowMs, batch)
   })
+  // Another gateway has taken over if the connection that holds the lock was lost.
+  if ((await readEpoch(database, organizationId))?.id !== epoch.id) throw new Error('another rebuild has taken over')
   await installer.enforce(organizationId, epoch.id, windowMs)
-  if (earlier !== undefined)
-    counters.discard(organizationId, earlier).catch((error: unknown) => {
-      log.warn('limit counters of an earlier epoch are left to expire', { organization_id: organizationId }, error)
-    })
+  counters.discardOthers(organizationId, epoch.id).catch((error: unknown) => {
+    log.warn('limit counters of earlier epochs are left to expire', { organization_id: organizationId }, error)
+  })
   log.info('limit counters rebuilt', {
     organization_id: organizationId,
     epoch: epoch.id,

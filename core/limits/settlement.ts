@@ -46,8 +46,10 @@ export interface Settlement {
   abandon(charge: Charge, outcome: Outcome): Promise<void>
   /** Takes the whole charge back. @returns the usage then; undefined where the counters cannot follow now. */
   undo(charge: Pick<Charge, 'scope' | 'requestId' | 'idempotencyDigest'>): Promise<Usage | undefined>
-  /** Refunds an open reservation whose gateway did not settle it. */
-  refundOverdue(requestId: string): Promise<RefundState>
+  /** Refunds an open reservation whose gateway did not settle it; a rebuild counts the refund itself. */
+  refundOverdue(requestId: string, where?: 'postgres only'): Promise<RefundState>
+  /** Refunds a reservation that may have been written; Postgres did not tell. Repeats in the background. */
+  refundUncertain(requestId: string): void
   /** Resolves when no settlement is being repeated, or after `timeoutMs`. */
   idle(timeoutMs: number): Promise<void>
 }
@@ -60,22 +62,7 @@ export interface SettlementDeps {
 }
 
 export function createSettlement({ database, reservations, counters, log }: SettlementDeps): Settlement {
-  const repeating = new Set<Promise<void>>()
-
-  /** Repeats `attempt` until it returns true; gives up after `forMs`, or at once while too many repeat. */
-  function repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): Promise<void> {
-    if (repeating.size >= BOUNDS.settlementsRepeatedMax) return Promise.resolve()
-    const endsAtMs = performance.now() + forMs
-    const task = (async () => {
-      while (performance.now() < endsAtMs) {
-        await sleep(BOUNDS.settlementRetryMs, undefined, { ref: false })
-        if (await attempt().catch(() => false)) return
-      }
-      log.warn(`${what} given up`, { request_id: requestId })
-    })().finally(() => repeating.delete(task))
-    repeating.add(task)
-    return task
-  }
+  const { repeat, idle } = createRepeater(log)
 
   async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
     const usage = await counters.settle(scope, settled).catch(() => undefined)
@@ -86,11 +73,16 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     return usage
   }
 
-  async function refund(requestId: string, outcome: Outcome, settle = refundReservation): Promise<RefundState> {
+  async function refund(
+    requestId: string,
+    outcome: Outcome,
+    settle = refundReservation,
+    countersToo = true,
+  ): Promise<RefundState> {
     const settled = await inTransaction(database, (client) => settle(client, requestId, outcome))
     if (settled === undefined || settled.state === 'open') return 'gone'
     const { state, idempotencyDigest, ...scope } = settled
-    if (state !== 'delivered')
+    if (countersToo && state !== 'delivered')
       await settleCounters(scope, {
         requestId,
         ending: state === 'refunded' ? 'refund' : 'fail',
@@ -109,12 +101,48 @@ export function createSettlement({ database, reservations, counters, log }: Sett
       return state
     },
     abandon: async (charge, outcome) => {
-      await recordAbandoned(database, charge.requestId, outcome)
+      const recorded = await recordAbandoned(database, charge.requestId, outcome)
       charge.settled = true
-      await settleCounters(charge.scope, { ...charge, ending: 'fail', served: [] })
+      // If the sweeper settled it first, the counters follow the sweeper.
+      if (recorded) await settleCounters(charge.scope, { ...charge, ending: 'fail', served: [] })
     },
     undo: (charge) => settleCounters(charge.scope, { ...charge, ending: 'undo', served: [] }),
-    refundOverdue: (requestId) => refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null)),
+    refundOverdue: (requestId, where) =>
+      refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
+    refundUncertain: (requestId) =>
+      void repeat('refund of an uncertain reservation', requestId, BOUNDS.hardDeadlineMs, async () => {
+        await refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null))
+        return true
+      }),
+    idle,
+  }
+}
+
+interface Repeater {
+  /** Repeats `attempt` until it returns true; gives up after `forMs`, or at once while too many repeat. */
+  repeat(what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>): Promise<void>
+  idle(timeoutMs: number): Promise<void>
+}
+
+function createRepeater(log: Log): Repeater {
+  const repeating = new Set<Promise<void>>()
+  return {
+    repeat(what, requestId, forMs, attempt) {
+      if (repeating.size >= BOUNDS.settlementsRepeatedMax) {
+        log.warn(`${what} not repeated: too many repeat`, { request_id: requestId })
+        return Promise.resolve()
+      }
+      const endsAtMs = performance.now() + forMs
+      const task = (async () => {
+        while (performance.now() < endsAtMs) {
+          await sleep(BOUNDS.settlementRetryMs, undefined, { ref: false })
+          if (await attempt().catch(() => false)) return
+        }
+        log.warn(`${what} given up`, { request_id: requestId })
+      })().finally(() => repeating.delete(task))
+      repeating.add(task)
+      return task
+    },
     idle: async (timeoutMs) => {
       await Promise.race([Promise.allSettled(repeating), sleep(timeoutMs, undefined, { ref: false })])
     },
@@ -124,7 +152,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
 interface DeliverDeps {
   readonly reservations: Pick<ReservationWriter, 'recordDelivered'>
   readonly refund: (requestId: string, outcome: Outcome, settle?: typeof refundRefused) => Promise<RefundState>
-  readonly repeat: (what: string, requestId: string, forMs: number, attempt: () => Promise<boolean>) => Promise<void>
+  readonly repeat: Repeater['repeat']
   readonly settleCounters: (scope: LimitScope, settled: Settled) => Promise<Usage | undefined>
   readonly log: Log
 }

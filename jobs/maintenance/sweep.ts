@@ -20,8 +20,8 @@ export interface Swept {
 }
 
 /**
- * Settles overdue reservations and appends ledger entries whose job was lost, in bounded batches until none is due or
- * the next sweep begins. Every step may be repeated or run concurrently: only an open reservation is settled, and an
+ * Settles a batch of overdue reservations. Then appends ledger entries whose job was lost, in batches until none is due
+ * or the next sweep begins. Every step may be repeated or run concurrently: only an open reservation is settled, and an
  * entry exists once.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {

@@ -53,8 +53,9 @@ export async function openModelGateway(deps: {
     settle: (scope, settled) => current.settle(scope, settled),
     inForce: (organizationId) => current.inForce(organizationId),
     retire: (organizationId) => current.retire(organizationId),
-    discard: (organizationId, epoch) => current.discard(organizationId, epoch),
+    discardOthers: (organizationId, epoch) => current.discardOthers(organizationId, epoch),
     installer: {
+      begin: (...given) => current.installer.begin(...given),
       requests: (...given) => current.installer.requests(...given),
       passages: (...given) => current.installer.passages(...given),
       enforce: (...given) => current.installer.enforce(...given),

@@ -3,6 +3,7 @@ import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission, Candidate } from '#core/limits/admission.ts'
+import { createSlots } from '#core/limits/epochs.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import type { Charge } from '#core/limits/settlement.ts'
@@ -223,7 +224,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
           : { ...counters, installer: { ...counters.installer, [step]: crash } }
       const log = createLog('model', 'silent')
       const fault = { epoch: await epochs.current(organizationId, 1), windowDays: 1 }
-      const deps = { database: rebuilds, counters: ending, settlement, log }
+      const deps = { database: rebuilds, slot: createSlots(1), counters: ending, settlement, log }
       await rebuildCounters(deps, organizationId, fault).catch(() => undefined)
     },
     sweep: () => sweepAll(servers),

@@ -107,9 +107,6 @@ projections
 reserve_requests()
   gateway execute
 reservations
-  gateway insert admitted_at, api_key_id, client_id, deadline_at, entitlement_id, environment, filters, fingerprint,
-    fingerprint_epoch, id, idempotency_digest, in_force_on, knowledge_base_id, organization_id, plan_id, profile_id,
-    trace_id, version_id
   gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id,
     idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, reserved_at, served, state
   gateway update finished_at, outcome, replay, served, state

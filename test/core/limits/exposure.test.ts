@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { exposureKey } from '#core/limits/counter-keys.ts'
-import { EPOCH, MANY, ask, createScope, passages, plan, redis, serve } from '#test/support/limits/counters.ts'
+import {
+  EPOCH,
+  MANY,
+  ask,
+  createScope,
+  passages,
+  plan,
+  redis,
+  serve,
+  WINDOW_MS,
+} from '#test/support/limits/counters.ts'
 
 describe('extraction exposure', () => {
   test('past the soft mark the rate is reduced, past the hard mark it is 0; both count distinct passages', async () => {
@@ -91,4 +102,26 @@ test('a document that reaches the mark of one plan stops its clients, not those 
   const lax = plan({ exposure: { document_share: 0.000_1, floors: { document: 4 } } })
   await serve(scope, lax, [...passages('a', 0, 1), ...passages('a', 5, 1), ...passages('a', 9, 1)])
   expect([(await ask(scope, lax)).status, (await ask(scope, strict)).status]).toEqual(['admitted', 'exposure'])
+})
+
+test('Retry-After of a mark ends when as many passages have left as are above it', async () => {
+  const scope = await createScope()
+  const hour = 3_600_000
+  const shared = plan({ exposure: { document_share: 0.000_1, floors: { document: 5 } } })
+  const runs = plan({ exposure: { run: 3, floors: { run: 3 } } })
+  await serve(scope, shared, [...passages('a', 0, 4), ...passages('a', 10, 3), ...passages('a', 20, 2)])
+  const document = `${exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)}:document:a`
+  const agoHours: Readonly<Record<string, number>> = { 0: 9, 1: 8, 2: 7, 3: 6, 10: 5, 11: 4, 12: 3, 20: 2, 21: 1 }
+  const now = Date.now()
+  for (const [ordinal, hours] of Object.entries(agoHours))
+    await redis.zadd(document, String(now - hours * hour), `r-a:${ordinal}`)
+  const hoursUntil = async (limits: PlanLimits): Promise<number> => {
+    const { status, retryAfterMs } = await ask(scope, limits)
+    expect(status).toBe('exposure')
+    return Math.round((WINDOW_MS - retryAfterMs) / hour)
+  }
+  // Nine are served and four may stay, so the fifth oldest must leave.
+  expect(await hoursUntil(shared)).toBe(5)
+  // The run of four breaks with its second, the run of three with its first; the later one counts.
+  expect(await hoursUntil(runs)).toBe(5)
 })

@@ -9,6 +9,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission } from '#core/limits/admission.ts'
+import { createSlots } from '#core/limits/epochs.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -187,7 +188,7 @@ describe('a rebuild', () => {
     const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4)
     try {
       const fault = { epoch: await gateway().epochs.current(held.scope.organizationId, 1), windowDays: 1 }
-      const deps = { database: rebuilds, counters: { ...counters, installer }, settlement }
+      const deps = { database: rebuilds, slot: createSlots(1), counters: { ...counters, installer }, settlement }
       await rebuildCounters({ ...deps, log: createLog('test', 'silent') }, held.scope.organizationId, fault)
     } finally {
       await rebuilds.end()
