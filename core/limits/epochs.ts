@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { within } from '#core/platform/within.ts'
 import { rebuildCounters } from './rebuild.ts'
 import type { Fault, RebuildDeps } from './rebuild.ts'
 
@@ -56,16 +56,7 @@ export function createLimitEpochs(
   async function repair(organizationId: string, fault: Fault): Promise<LimitEpoch> {
     const running = rebuilding.get(organizationId) ?? rebuild(organizationId, fault)
     rebuilding.set(organizationId, running)
-    const answered = new AbortController()
-    const tooLong = sleep(BOUNDS.rebuildWaitMs, undefined, { signal: answered.signal }).then(() => {
-      throw new Error('the limit counters are being rebuilt')
-    })
-    try {
-      return await Promise.race([running, tooLong])
-    } finally {
-      answered.abort()
-      tooLong.catch(() => undefined)
-    }
+    return within(BOUNDS.rebuildWaitMs, 'the limit counters are being rebuilt', running)
   }
 
   return {
@@ -86,7 +77,7 @@ export function createLimitEpochs(
 }
 
 /** At most `count` holders at once; the others wait in order. */
-export function createSlots(count: number): () => Promise<() => void> {
+function createSlots(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let left = count
   const release = (): void => {

@@ -6,6 +6,7 @@ import { recordAbandoned, refundRefused, refundReservation } from '#core/db/rese
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { within } from '#core/platform/within.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { Counters, Settled, Usage } from './counters.ts'
 
@@ -189,7 +190,7 @@ async function recordUntil(
     const next = attempts[Math.min(attempt, attempts.length - 1)]
     if (leftMs <= 0 || next === undefined) break
     try {
-      return await within(leftMs, next())
+      return await within(leftMs, 'Postgres did not answer in time', next())
     } catch (error) {
       last = error
     }
@@ -203,20 +204,6 @@ async function recordUntil(
     return true
   })
   throw last
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const answered = new AbortController()
-  const tooLate = sleep(ms, undefined, { signal: answered.signal }).then(() => {
-    throw new Error('Postgres did not answer in time')
-  })
-  try {
-    return await Promise.race([work, tooLate])
-  } finally {
-    answered.abort()
-    tooLate.catch(() => undefined)
-    work.catch(() => undefined)
-  }
 }
 
 /** Returns the outcome of a request that ended without a chargeable reply. */

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { within } from '#core/platform/within.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 
@@ -100,12 +100,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
   return {
     async add(ids) {
       if (primary.runId() === undefined) throw new Error(primary.fault())
-      const added = queue.add('append', { ids })
-      const inTime = new AbortController()
-      const tooLate = sleep(BOUNDS.redisCommandTimeoutMs, undefined, { signal: inTime.signal }).then(() =>
-        Promise.reject(new Error('Redis took too long')),
-      )
-      await Promise.race([added, tooLate]).finally(() => inTime.abort())
+      await within(BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))
     },
     async close() {
       await queue.close().catch(away)
