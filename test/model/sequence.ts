@@ -1,9 +1,8 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission, Candidate } from '#core/limits/admission.ts'
-import { createSlots } from '#core/limits/epochs.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import type { Charge } from '#core/limits/settlement.ts'
@@ -15,8 +14,8 @@ import { predict } from './oracle.ts'
 import type { Doubt } from './oracle.ts'
 import { createOrganization, withRedis } from './servers.ts'
 import type { ModelEntitlement, Servers } from './servers.ts'
+import { NO_REPLAY, createCandidate } from '#test/support/limits/reservations.ts'
 
-import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 const LEASE_MS = 20_000
 const DOCUMENTS = 3
 const DOCUMENT_PASSAGES = 10
@@ -224,7 +223,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
           : { ...counters, installer: { ...counters.installer, [step]: crash } }
       const log = createLog('model', 'silent')
       const fault = { epoch: await epochs.current(organizationId, 1), windowDays: 1 }
-      const deps = { database: rebuilds, slot: createSlots(1), counters: ending, settlement, log }
+      const deps = { database: rebuilds, slot: async () => () => undefined, counters: ending, settlement, log }
       await rebuildCounters(deps, organizationId, fault).catch(() => undefined)
     },
     sweep: () => sweepAll(servers),
@@ -253,25 +252,11 @@ function isConflict(admission: Admission): admission is Extract<Admission, { sta
   return admission.status === 'refused' && admission.refusal.reason === 'conflict'
 }
 
-function candidateOf({ scope, planId, limits }: ModelEntitlement, key: number | undefined): Candidate {
-  const id = randomUUID()
-  return {
-    ...scope,
-    id,
-    traceId: id,
-    apiKeyId: id,
-    planId,
-    versionId: id,
-    profileId: id,
-    inForceOn: '2026-01-01',
-    filters: NO_FILTERS,
-    entitled: NO_FILTERS,
-    limits,
+function candidateOf(held: ModelEntitlement, key: number | undefined): Candidate {
+  return createCandidate(held, {
     corpusPassages: CORPUS.passages,
-    idempotencyDigests:
-      key === undefined ? [] : [createHash('sha256').update(`${scope.organizationId} ${key}`).digest()],
-    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1 }),
-  }
+    ...(key === undefined ? {} : { key: `${held.scope.organizationId} ${key}` }),
+  })
 }
 
 /** @param passages numbers of passages of the corpus. */

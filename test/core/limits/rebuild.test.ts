@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,7 +9,6 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission } from '#core/limits/admission.ts'
-import { createSlots } from '#core/limits/epochs.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -19,8 +18,8 @@ import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
+import { NO_REPLAY, createCandidate } from '#test/support/limits/reservations.ts'
 
-import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 const DAY_MS = 86_400_000
 
 let database: TestDatabase
@@ -41,27 +40,10 @@ const gateway = (index = 0): Servers['gateways'][number] => {
 }
 
 function ask(
-  { scope, planId, limits }: ModelEntitlement,
-  more: { readonly limits?: PlanLimits; readonly key?: string; readonly gateway?: number } = {},
+  held: ModelEntitlement,
+  { gateway: index, ...more }: { readonly limits?: PlanLimits; readonly key?: string; readonly gateway?: number } = {},
 ): Promise<Admission> {
-  const id = randomUUID()
-  const candidate = {
-    ...scope,
-    id,
-    traceId: id,
-    apiKeyId: id,
-    planId,
-    versionId: id,
-    profileId: id,
-    inForceOn: '2026-01-01',
-    filters: NO_FILTERS,
-    entitled: NO_FILTERS,
-    limits: more.limits ?? limits,
-    corpusPassages: 10,
-    idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],
-    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1 }),
-  }
-  return admit(gateway(more.gateway), candidate, (_, work) => work)
+  return admit(gateway(index), createCandidate(held, { corpusPassages: 10, ...more }), (_, work) => work)
 }
 
 /** Admits and delivers passages `from` to `from + count - 1` of one document. */
@@ -188,7 +170,12 @@ describe('a rebuild', () => {
     const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4)
     try {
       const fault = { epoch: await gateway().epochs.current(held.scope.organizationId, 1), windowDays: 1 }
-      const deps = { database: rebuilds, slot: createSlots(1), counters: { ...counters, installer }, settlement }
+      const deps = {
+        database: rebuilds,
+        slot: async () => () => undefined,
+        counters: { ...counters, installer },
+        settlement,
+      }
       await rebuildCounters({ ...deps, log: createLog('test', 'silent') }, held.scope.organizationId, fault)
     } finally {
       await rebuilds.end()
