@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
-import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
+import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
+import { requestRollback } from '#jobs/cli/operator/actions/rollback.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
 import type { Answer } from '#test/support/http.ts'

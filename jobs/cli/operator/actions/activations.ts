@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { OperatorError } from '#core/platform/errors.ts'
-import { earlierVersion, insertActivation } from '#core/db/activations.ts'
+import { insertActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { ActivationRefused, assertActivatable } from '#jobs/activate/check.ts'
-import { knowledgeBaseNamed, versionNamed } from './names.ts'
+import { versionNamed } from './names.ts'
 import { handOver, recorded } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
@@ -39,33 +39,7 @@ export async function requestActivation(
   return ask(operator, asked, knowledge_base, enqueue)
 }
 
-/** @param input.to the version to return to; the default is that of `earlierVersion`. */
-export async function requestRollback(
-  operator: Operator,
-  input: { readonly knowledgeBase: string; readonly to?: string | undefined },
-  enqueue: Enqueue,
-): Promise<ActivationAsked> {
-  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  // The active version is read once. The chosen version is earlier, and the worker refuses when another became active
-  // meanwhile.
-  const expectedVersionId = await activeVersion(operator, base.id)
-  const wanted =
-    input.to ?? (expectedVersionId === null ? undefined : await earlierVersion(operator.database, expectedVersionId))
-  if (wanted === undefined)
-    throw new OperatorError(
-      `"${base.slug}" has no earlier version to return to: choose one from "operator versions list ` +
-        `--knowledge-base ${base.slug}" and name it with --to.`,
-    )
-  const { id } = await versionNamed(operator.database, wanted)
-  return ask(
-    operator,
-    { kind: 'rollback', versionId: id, knowledgeBaseId: base.id, expectedVersionId, overrideReason: null },
-    base.slug,
-    enqueue,
-  )
-}
-
-async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
+export async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
   return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
 }
 
@@ -79,7 +53,7 @@ interface Asked {
 }
 
 /** Refuses early what the worker's check would refuse. The worker repeats the check under its locks. */
-async function ask(
+export async function ask(
   operator: Operator,
   asked: Asked,
   knowledgeBase: string,

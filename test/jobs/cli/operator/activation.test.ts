@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
-import { requestActivation, requestRollback } from '#jobs/cli/operator/actions/activations.ts'
+import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { requestRollback } from '#jobs/cli/operator/actions/rollback.ts'
 import {
   candidate,
   idsOf,
