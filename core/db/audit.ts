@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-/** A recorded action. Jobs and operator append, the operator reads; only the schema's owner may change or delete. */
+/** A recorded action. Jobs and operator append, the operator reads; nobody changes or deletes. */
 export interface AuditEntry {
   readonly actor: string
   /** `noun.verb`, e.g. `key.revoke`. */
@@ -12,9 +12,13 @@ export interface AuditEntry {
 }
 
 const auditRow = z.object({
-  id: z.int(),
+  /** Place in the chain: dense, from 1. */
+  seq: z.int(),
   at: z.date(),
+  /** As the operator states it. */
   actor: z.string(),
+  /** Login role of the session, as Postgres knows it; null for entries from before it was recorded. */
+  login: z.string().nullable(),
   action: z.string(),
   subject: z.string(),
   detail: z.record(z.string(), z.unknown()),
@@ -32,26 +36,44 @@ export interface AuditFilter {
   readonly limit: number
 }
 
-/** Appends one row; runs inside the transaction of the change it records, so neither exists without the other. */
+/** The end of the chain. Its hash covers every entry up to it, so a copy kept elsewhere proves them. */
+export const auditHeadSchema = z.object({
+  seq: z.int().nonnegative(),
+  /** 64 hex digits. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+})
+export type AuditHead = z.infer<typeof auditHeadSchema>
+
+/** What the first entry continues. */
+export const EMPTY_AUDIT_HEAD: AuditHead = { seq: 0, hash: '0'.repeat(64) }
+
+const READ_HEAD = "select seq::float8 as seq, encode(hash, 'hex') as hash from audit order by audit.seq desc limit 1"
+
+export async function readAuditHead(database: Queryable): Promise<AuditHead> {
+  return auditHeadSchema.optional().parse((await database.query(READ_HEAD)).rows[0]) ?? EMPTY_AUDIT_HEAD
+}
+
+/**
+ * Runs inside the transaction of the change it records, so neither exists without the other. A trigger sets place,
+ * time, login and hash under the lock of the chain, and the transaction holds that lock to its end. The entry is
+ * therefore the last statement of the transaction: whoever waits for the chain holds nothing that its holder needs.
+ */
 const APPEND = 'insert into audit (actor, action, subject, detail) values ($1, $2, $3, $4)'
 
 export async function appendAudit(database: Queryable, entry: AuditEntry): Promise<void> {
   await database.query(APPEND, [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})])
 }
 
-/**
- * Newest first by the primary key, which grows with time. `strpos` instead of `like` takes the operator's input
- * literally.
- */
+/** Newest first. `strpos` instead of `like` takes the operator's input literally. */
 const LIST = `
-  select id::float8 as id, at, actor, action, subject, detail
+  select seq::float8 as seq, at, actor, login, action, subject, detail
   from audit
   where ($1::text is null or actor = $1)
     and ($2::text is null or action = $2 or split_part(action, '.', 1) = $2)
     and ($3::text is null or strpos(subject, $3) > 0 or strpos(detail::text, $3) > 0)
     and ($4::timestamptz is null or at >= $4)
     and ($5::timestamptz is null or at < $5)
-  order by audit.id desc
+  order by audit.seq desc
   limit $6`
 
 export async function listAudit(database: Queryable, filter: AuditFilter): Promise<readonly AuditRow[]> {

@@ -241,6 +241,8 @@ export const BOUNDS = {
   rewrapBatchMax: 500,
   /** Keys that it names because no secret opens them. */
   rewrapUnopenedNamedMax: 20,
+  /** Entries of the audit trail that `operator audit verify` reads at once. */
+  auditBatchMax: 1_000,
   operatorStatementTimeoutMs: 60_000,
   operatorRowsDefault: 100,
   operatorRowsMax: 10_000,

@@ -118,12 +118,12 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
     search_nodes: loadedOn,
     override_reason: activation.override_reason,
   }
+  await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
   await appendAudit(client, {
     actor: activation.actor,
     action: kind === 'rollback' ? 'version.rollback' : 'version.activate',
     subject: `version:${versionId}`,
     detail,
   })
-  await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
   return 'done'
 }

@@ -37,6 +37,12 @@ export const instant = z
   )
   .transform((value) => new Date(value))
 
+/** `SEQ:HASH`, as `operator audit head` prints it. */
+export const auditHead = z
+  .string()
+  .regex(/^\d{1,15}:[0-9a-f]{64}$/, 'must be a number, ":" and 64 hex digits, as "operator audit head" prints them')
+  .transform((value) => ({ seq: Number(value.slice(0, value.indexOf(':'))), hash: value.slice(-64) }))
+
 /** Maximum number of rows in a list. */
 export const rows = whole(1, BOUNDS.operatorRowsMax)
   .optional()

@@ -51,7 +51,7 @@ describe('help', () => {
         ...['approve', 'reject', 'show'].map((verb) => `review ${verb}`),
         ...['list', 'show', 'retry'].map((verb) => `jobs ${verb}`),
         'usage report',
-        'audit list',
+        ...['list', 'head', 'verify'].map((verb) => `audit ${verb}`),
       ].sort(),
     )
   })

@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { EMPTY_AUDIT_HEAD, auditHeadSchema } from '#core/db/audit.ts'
+import type { AuditHead } from '#core/db/audit.ts'
+import { chainFault, readAuditChain, readAuditHashes, readReviewStatements } from '#core/db/audit-chain.ts'
+import type { ReviewStatement } from '#core/db/audit-chain.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+
+export interface AuditVerified {
+  readonly entries: number
+  /** Times of the first and the last entry; null for an empty trail. */
+  readonly from: Date | null
+  readonly to: Date | null
+  readonly head: AuditHead
+  /** Heads that were kept outside the trail and are in it: the one given, and those of signed reviews. */
+  readonly heads_found: number
+}
+
+interface KeptHead extends AuditHead {
+  /** Where it is kept, as the subject of a sentence. */
+  readonly kept: string
+}
+
+/**
+ * Recomputes the hash of every entry, and looks up every head that was kept outside the trail. Without such a head,
+ * entries removed from the end cannot be noticed.
+ * @param onProgress gets the number of entries read so far.
+ * @throws OperatorError naming the first entry that is broken.
+ */
+export async function verifyAudit(
+  database: Queryable,
+  fromHead: AuditHead | undefined,
+  onProgress: (entries: number) => void = () => undefined,
+): Promise<AuditVerified> {
+  let head = EMPTY_AUDIT_HEAD
+  let from: Date | null = null
+  let to: Date | null = null
+  for await (const batch of readAuditChain(database)) {
+    for (const entry of batch) {
+      const fault = chainFault(head, entry)
+      if (fault !== undefined) throw broken(fault)
+      head = { seq: entry.seq, hash: entry.hash }
+      from ??= entry.at
+      to = entry.at
+    }
+    onProgress(head.seq)
+  }
+  const given: readonly KeptHead[] = fromHead === undefined ? [] : [{ ...fromHead, kept: 'The head given' }]
+  await assertInTrail(database, given)
+  let found = given.length
+  for await (const batch of readReviewStatements(database)) {
+    const kept = batch.flatMap(headOfReview)
+    await assertInTrail(database, kept)
+    found += kept.length
+  }
+  return { entries: head.seq, from, to, head, heads_found: found }
+}
+
+const withHead = z.object({ audit_head: auditHeadSchema })
+
+/** A review without signature, or without a head, proves nothing about the trail. */
+function headOfReview({ id, statement }: ReviewStatement): readonly KeptHead[] {
+  if (statement === null) return []
+  const parsed = withHead.safeParse(parsedJson(statement))
+  return parsed.success ? [{ ...parsed.data.audit_head, kept: `Review ${id}` }] : []
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function assertInTrail(database: Queryable, heads: readonly KeptHead[]): Promise<void> {
+  const hashes = await readAuditHashes(
+    database,
+    heads.map(({ seq }) => seq),
+  )
+  for (const { seq, hash, kept } of heads) {
+    const recorded = seq === 0 ? EMPTY_AUDIT_HEAD.hash : hashes.get(seq)
+    if (recorded === undefined) throw broken(`${kept} names entry ${seq}, which was removed from the end of the trail.`)
+    if (recorded !== hash)
+      throw broken(`${kept} names another hash of entry ${seq}: the trail was rewritten up to that entry.`)
+  }
+}
+
+function broken(fault: string): OperatorError {
+  return new OperatorError(
+    `${fault} The audit trail is broken: compare it with a backup, and find out who used the rights of the ` +
+      "schema's owner.",
+  )
+}
