@@ -1,5 +1,6 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
 import { CompactCounter } from './compact-counter.ts'
 import { draftPassages } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
@@ -39,11 +40,12 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
   const report = new ReportAccumulator()
 
   for (const source of input.leftOut ?? [])
-    report.skipped({ source, line: 1, reason: 'not a Markdown file (*.md, *.markdown)' })
+    report.skipped({ source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] })
   for (const snapshot of input.snapshots) {
     report.file()
     for await (const item of readRecords(snapshot, mapping, signal)) {
       signal?.throwIfAborted()
+      if (item.kind === 'warning') continue
       const place = { source: snapshot.sourceName, line: item.line, ...(item.id === undefined ? {} : { id: item.id }) }
       const drafted = item.kind === 'fault' ? item.reason : draft(item, snapshot.id)
       if (typeof drafted === 'string') report.skipped({ ...place, reason: drafted })

@@ -18,7 +18,16 @@ export interface SourceFault {
   readonly reason: string
 }
 
-export type SourceItem = SourceRecord | SourceFault
+/** What the reader decided about a unit that an operator should look at; the unit itself is read all the same. */
+export interface SourceWarning {
+  readonly kind: 'warning'
+  readonly line: number
+  readonly id?: string
+  /** Names ids and lines, and never repeats other content. */
+  readonly message: string
+}
+
+export type SourceItem = SourceRecord | SourceFault | SourceWarning
 
 /** A captured source as the import reads it. */
 export interface SourceSnapshot {

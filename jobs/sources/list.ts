@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs'
-import { lstat, readdir, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
@@ -21,23 +21,53 @@ export interface SourceFile {
   readonly mediaType: string
 }
 
+/** The files of a corpus, and the names of those that its format leaves out; both sorted by name. */
+export interface SourceListing {
+  readonly files: readonly SourceFile[]
+  readonly leftOut: readonly string[]
+}
+
+/** Why a file is left out, by the format of the corpus. */
+export const LEFT_OUT_REASONS = {
+  jsonl: 'not part of the corpus (corpus.jsonl, corpus-*.jsonl in the folder itself)',
+  markdown: 'not a Markdown file (*.md, *.markdown)',
+} as const satisfies Record<SourceFormat, string>
+
 /**
- * Lists the files of a corpus, sorted by name. JSONL: the file itself, or `corpus.jsonl` of a folder. Markdown: every
- * `*.md` and `*.markdown` of the folder's tree, in any case. A file without front matter is captured too, so that the
- * import reports it.
- * @throws OperatorError when there is nothing to read, or a link leads out of the folder.
+ * Lists a source, which is one file or a folder. In a folder, JSONL is `corpus.jsonl` and its parts `corpus-*.jsonl`;
+ * every other `*.jsonl` of the tree is left out. Markdown is every `*.md` and `*.markdown` of the tree; every other
+ * file is left out. Case does not matter. A file or folder below the source whose name begins with a dot is no part of
+ * the corpus: it is neither read nor listed. A link counts by its own name. A file without front matter is captured
+ * too, so that the import reports it.
+ * @throws OperatorError when there is nothing to read, or a link leads to a folder.
  */
-export async function listSourceFiles(path: string, format: SourceFormat): Promise<readonly SourceFile[]> {
+export async function listSource(path: string, format: SourceFormat): Promise<SourceListing> {
   const root = await existing(path)
-  switch (format) {
-    case 'jsonl':
-      return [await jsonlFile(root)]
-    case 'markdown':
-      return await markdownFiles(root)
-    default:
-      return format satisfies never
+  const mediaType = MEDIA_TYPES[format]
+  if ((await stat(root)).isFile())
+    return { files: [{ root: dirname(root), path: root, sourceName: basename(root), mediaType }], leftOut: [] }
+  const names: string[] = []
+  const leftOut: string[] = []
+  for await (const { name, entry } of visibleFiles(root)) {
+    const kind = format === 'jsonl' ? jsonlKind(name) : await markdownKind(root, name, entry)
+    if (kind === 'corpus') names.push(name)
+    else if (kind === 'left out') leftOut.push(name)
+    if (names.length + leftOut.length > BOUNDS.sourceFilesMax)
+      throw new OperatorError(`${root} holds more than ${BOUNDS.sourceFilesMax} files: import it in parts`)
+  }
+  if (names.length === 0) throw new OperatorError(`${root} ${NOTHING_TO_READ[format]}`)
+  return {
+    files: names.sort().map((name) => ({ root, path: join(root, name), sourceName: name, mediaType })),
+    leftOut: leftOut.sort(),
   }
 }
+
+const NOTHING_TO_READ = {
+  jsonl:
+    'holds no corpus.jsonl and no corpus-*.jsonl: name the JSONL file itself, another folder, or choose the ' +
+    'markdown format',
+  markdown: 'holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format',
+} as const satisfies Record<SourceFormat, string>
 
 async function existing(path: string): Promise<string> {
   try {
@@ -47,59 +77,36 @@ async function existing(path: string): Promise<string> {
   }
 }
 
-async function jsonlFile(root: string): Promise<SourceFile> {
-  if ((await stat(root)).isFile())
-    return { root: dirname(root), path: root, sourceName: basename(root), mediaType: MEDIA_TYPES.jsonl }
-  const path = join(root, 'corpus.jsonl')
-  const found = await lstat(path).catch(() => undefined)
-  if (found === undefined)
-    throw new OperatorError(`${root} holds no corpus.jsonl: name the JSONL file itself, or choose the markdown format`)
-  return { root, path, sourceName: 'corpus.jsonl', mediaType: MEDIA_TYPES.jsonl }
-}
-
-async function markdownFiles(root: string): Promise<readonly SourceFile[]> {
-  if ((await stat(root)).isFile())
-    return [{ root: dirname(root), path: root, sourceName: basename(root), mediaType: MEDIA_TYPES.markdown }]
-  const files: SourceFile[] = []
-  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name)
-    if (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isDirectory() === true) {
-      throw new OperatorError(
-        `${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`,
-      )
+/** Yields what is no folder, named by its path below the root with forward slashes. Hidden folders are not entered. */
+async function* visibleFiles(root: string): AsyncGenerator<{ readonly name: string; readonly entry: Dirent }> {
+  const folders = ['']
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+      if (entry.name.startsWith('.')) continue
+      const name = `${folder}${entry.name}`
+      if (entry.isDirectory()) folders.push(`${name}/`)
+      else yield { name, entry }
     }
-    if (!isMarkdownName(entry.name) || entry.isDirectory()) continue
-    files.push({ root, path, sourceName: nameWithin(root, entry), mediaType: MEDIA_TYPES.markdown })
-    if (files.length > BOUNDS.sourceFilesMax)
-      throw new OperatorError(`${root} holds more than ${BOUNDS.sourceFilesMax} Markdown files: import it in parts`)
   }
-  if (files.length === 0)
-    throw new OperatorError(
-      `${root} holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format`,
-    )
-  return files.sort((a, b) => (a.sourceName < b.sourceName ? -1 : 1))
 }
 
-/**
- * Lists the files that an import of this folder leaves out because they are not Markdown: names as in
- * `listSourceFiles`, sorted. Hidden files, and files in hidden folders, are not part of a corpus. A JSONL corpus is one
- * file and leaves nothing out.
- */
-export async function listFilesLeftOut(path: string, format: SourceFormat): Promise<readonly string[]> {
-  const root = await existing(path)
-  if (format !== 'markdown' || (await stat(root)).isFile()) return []
-  const entries = await readdir(root, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && !isMarkdownName(entry.name))
-    .map((entry) => nameWithin(root, entry))
-    .filter((name) => !name.split('/').some((part) => part.startsWith('.')))
-    .sort()
+type FileKind = 'corpus' | 'left out' | 'no file'
+
+function jsonlKind(name: string): FileKind {
+  if (/^corpus(?:-[^/]*)?\.jsonl$/i.test(name)) return 'corpus'
+  return /\.jsonl$/i.test(name) ? 'left out' : 'no file'
+}
+
+async function markdownKind(root: string, name: string, entry: Dirent): Promise<FileKind> {
+  const path = join(root, name)
+  if (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isDirectory() === true)
+    throw new OperatorError(
+      `${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`,
+    )
+  if (isMarkdownName(name)) return 'corpus'
+  return entry.isFile() || entry.isSymbolicLink() ? 'left out' : 'no file'
 }
 
 export function isMarkdownName(name: string): boolean {
   return /\.(md|markdown)$/i.test(name)
-}
-
-function nameWithin(root: string, entry: Dirent): string {
-  return relative(root, join(entry.parentPath, entry.name)).split(sep).join('/')
 }

@@ -10,7 +10,7 @@ import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import { buildProjection } from '#jobs/build/pipeline.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
-import { listSourceFiles } from '#jobs/sources/list.ts'
+import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
 
 const rulebook = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
@@ -25,7 +25,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
   const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
   try {
     const store = createArtifactStore(pathToFileURL(root).href)
-    const captured = await captureSources(store, await listSourceFiles(rulebook, 'markdown'))
+    const captured = await captureSources(store, (await listSource(rulebook, 'markdown')).files)
     const { artifact } = await buildProjection(
       {
         fence: { buildId, attempt: 1 },

@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,7 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
-import { listFilesLeftOut, listSourceFiles } from '#jobs/sources/list.ts'
+import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
+import { line, smallMapping } from '#test/support/jobs/run-import.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
@@ -43,7 +45,7 @@ beforeAll(async () => {
     'notes.txt': 'Text.',
     'sub/mdfile': 'Text.',
     '.hidden': 'Text.',
-    '.folder/config': 'Text.',
+    '.history/a.md': page('a').replace('is registered', 'need not be registered'),
   }
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(source, name)), { recursive: true })
@@ -73,17 +75,29 @@ test('an import reads Markdown whatever the case of its ending, and reports ever
   )
 })
 
-test('each file of a folder that is not hidden is either read or left out by name', async () => {
-  expect((await listSourceFiles(source, 'markdown')).map((file) => file.sourceName)).toEqual([
-    'B.MD',
-    'a.md',
-    'c.markdown',
-    'sub/e.Md',
-  ])
-  expect(await listFilesLeftOut(source, 'markdown')).toEqual(['notes.txt', 'sub/mdfile'])
+test('a draft in a hidden folder never takes the place of the real provision', async () => {
+  const store = createArtifactStore(pathToFileURL(join(folder, 'drafts')).href)
+  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source, store })
+  expect(Object.keys(report.reasons)).toEqual([NOT_MARKDOWN])
+  const snapshots = await readdir(join(folder, 'drafts'), { recursive: true, withFileTypes: true })
+  const captured = await Promise.all(
+    snapshots
+      .filter((file) => file.isFile())
+      .map(async (file) => await readFile(join(file.parentPath, file.name), 'utf8')),
+  )
+  expect(captured).toHaveLength(4)
+  expect(captured.join('')).not.toContain('need not be')
 })
 
-test('a source that is one file leaves nothing out', async () => {
-  expect(await listFilesLeftOut(join(source, 'a.md'), 'markdown')).toEqual([])
-  expect(await listFilesLeftOut(source, 'jsonl')).toEqual([])
+test('a folder of JSONL parts is imported whole, and other JSONL files are reported as left out', async () => {
+  const parts = join(folder, 'parts')
+  mkdirSync(parts)
+  for (const [name, id] of Object.entries({ 'corpus-1.jsonl': 'a', 'corpus-2.jsonl': 'b', 'queries.jsonl': 'q' }))
+    writeFileSync(join(parts, name), line(id, `Rule ${id}: every hive is registered.`))
+  const mapping = join(folder, 'mapping.json')
+  writeFileSync(mapping, JSON.stringify(smallMapping()))
+  const store = createArtifactStore(pathToFileURL(join(folder, 'parts-store')).href)
+  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source: parts, mapping, store })
+  expect(report).toMatchObject({ files: 2, passages: 2, skipped: 1 })
+  expect(report.entries).toEqual([{ source: 'queries.jsonl', line: 1, reason: LEFT_OUT_REASONS.jsonl }])
 })

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { listSourceFiles } from '#jobs/sources/list.ts'
+import { listSource } from '#jobs/sources/list.ts'
 import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
 
 const FRONT = `---
@@ -144,7 +144,7 @@ describe('a Markdown import', () => {
 describe('the demo rulebook', () => {
   test('imports without a skip other than headings that have no text', async () => {
     const folder = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
-    const files = await listSourceFiles(folder, 'markdown')
+    const { files } = await listSource(folder, 'markdown')
     expect(files).toHaveLength((await readdir(folder)).filter((name) => name.endsWith('.md')).length)
     const { passages, report } = await importFiles(files.map((file) => file.path))
     expect(Object.keys(report.reasons)).toEqual(['heading without text'])

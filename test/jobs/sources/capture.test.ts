@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
-import { listSourceFiles } from '#jobs/sources/list.ts'
+import { listSource } from '#jobs/sources/list.ts'
+import type { SourceFile } from '#jobs/sources/list.ts'
 
 let root: string
 beforeAll(async () => {
@@ -28,46 +29,15 @@ async function folder(files: Readonly<Record<string, string>>): Promise<string> 
 
 const emptyStore = async (): Promise<ReturnType<typeof createArtifactStore>> =>
   createArtifactStore(pathToFileURL(await mkdtemp(join(root, 'store-'))).href)
+const markdownOf = async (path: string): Promise<readonly SourceFile[]> => (await listSource(path, 'markdown')).files
 const hex = (content: string): string => createHash('sha256').update(content).digest('hex')
-
-describe('listing sources', () => {
-  test('finds the JSONL file itself, or corpus.jsonl of a folder', async () => {
-    const path = await folder({ 'corpus.jsonl': 'x', 'other.jsonl': 'y' })
-    expect((await listSourceFiles(path, 'jsonl')).map((file) => file.sourceName)).toEqual(['corpus.jsonl'])
-    expect((await listSourceFiles(join(path, 'other.jsonl'), 'jsonl')).map((file) => file.sourceName)).toEqual([
-      'other.jsonl',
-    ])
-  })
-
-  test('finds every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
-    const path = await folder({ 'b.md': '', 'a/z.md': '', 'a/y.md': '', 'notes.txt': '' })
-    expect((await listSourceFiles(path, 'markdown')).map((file) => file.sourceName)).toEqual([
-      'a/y.md',
-      'a/z.md',
-      'b.md',
-    ])
-  })
-
-  test('says what is missing', async () => {
-    const path = await folder({ 'notes.txt': '' })
-    await expect(listSourceFiles(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl/)
-    await expect(listSourceFiles(path, 'markdown')).rejects.toThrow(/holds no Markdown file/)
-    await expect(listSourceFiles(join(path, 'nowhere'), 'jsonl')).rejects.toThrow(/name an existing file or folder/)
-  })
-
-  test('refuses a link to a folder rather than leaving its files out', async () => {
-    const path = await folder({ 'a.md': '' })
-    await symlink(await folder({ 'b.md': '' }), join(path, 'linked'))
-    await expect(listSourceFiles(path, 'markdown')).rejects.toThrow(/link to a folder/)
-  })
-})
 
 describe('capturing sources', () => {
   test('holds the exact bytes under their SHA-256, and nothing else is left behind', async () => {
     const store = await emptyStore()
     const content = 'Bienenstöcke\r\n'.repeat(100_000)
     const path = await folder({ 'a.md': content, 'b.md': 'small', 'c.md': 'small' })
-    const captured = await captureSources(store, await listSourceFiles(path, 'markdown'))
+    const captured = await captureSources(store, await markdownOf(path))
     expect(captured).toEqual([
       { sourceName: 'a.md', mediaType: 'text/markdown', sha256Hex: hex(content), bytes: Buffer.byteLength(content) },
       { sourceName: 'b.md', mediaType: 'text/markdown', sha256Hex: hex('small'), bytes: 5 },
@@ -85,7 +55,7 @@ describe('capturing sources', () => {
 
   test('keeps a snapshot that is already there, and replaces one of the wrong size', async () => {
     const store = await emptyStore()
-    const files = await listSourceFiles(await folder({ 'a.md': 'the source' }), 'markdown')
+    const files = await markdownOf(await folder({ 'a.md': 'the source' }))
     await captureSources(store, files)
     const held = await stat(store.snapshotFile(hex('the source')))
     await captureSources(store, files)
@@ -99,9 +69,9 @@ describe('capturing sources', () => {
     const store = await emptyStore()
     const path = await folder({ 'a.md': 'inside' })
     await symlink('a.md', join(path, 'within.md'))
-    expect(await captureSources(store, await listSourceFiles(path, 'markdown'))).toHaveLength(2)
+    expect(await captureSources(store, await markdownOf(path))).toHaveLength(2)
     await symlink(join(await folder({ 'secret.md': 'outside' }), 'secret.md'), join(path, 'out.md'))
-    await expect(captureSources(store, await listSourceFiles(path, 'markdown'))).rejects.toThrow(/leads out of/)
+    await expect(captureSources(store, await markdownOf(path))).rejects.toThrow(/leads out of/)
     await expect(stat(store.snapshotFile(hex('outside')))).rejects.toThrow(/ENOENT/)
   })
 
@@ -109,7 +79,7 @@ describe('capturing sources', () => {
     const store = await emptyStore()
     const path = await folder({ 'big.md': '' })
     await truncate(join(path, 'big.md'), BOUNDS.sourceFileBytesMax + 1)
-    await expect(captureSources(store, await listSourceFiles(path, 'markdown'))).rejects.toThrow(/larger than/)
+    await expect(captureSources(store, await markdownOf(path))).rejects.toThrow(/larger than/)
     const source = { root: path, mediaType: 'text/markdown' }
     await expect(
       captureSources(store, [{ ...source, path: join(path, 'gone.md'), sourceName: 'gone.md' }]),

@@ -14,7 +14,7 @@ import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
-import { listSourceFiles } from '#jobs/sources/list.ts'
+import { listSource } from '#jobs/sources/list.ts'
 import { startSearchNode } from '#search-node/node.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { testSecrets } from '#test/support/secrets.ts'
@@ -96,7 +96,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       return id
     },
     async importFolder(knowledgeBaseId, folder) {
-      const captured = await captureSources(store, await listSourceFiles(folder, 'markdown'))
+      const captured = await captureSources(store, (await listSource(folder, 'markdown')).files)
       const snapshotIds: string[] = []
       for (const { sourceName, mediaType, sha256Hex, bytes } of captured) {
         snapshotIds.push(

@@ -11,7 +11,8 @@ import { renderImportReport } from '#jobs/import/report.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import type { CapturedSource } from '#jobs/sources/capture.ts'
-import { listFilesLeftOut, listSourceFiles } from '#jobs/sources/list.ts'
+import { listSource } from '#jobs/sources/list.ts'
+import type { SourceFile } from '#jobs/sources/list.ts'
 import { knowledgeBaseNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
@@ -20,7 +21,7 @@ export type OnProgress = (stage: string, done: number, total: number) => void
 
 export interface ImportInput {
   readonly knowledgeBase: string
-  /** A JSONL file, a folder holding `corpus.jsonl`, or a folder of Markdown. */
+  /** A JSONL file, a folder holding `corpus.jsonl` or its parts `corpus-*.jsonl`, or a folder of Markdown. */
   readonly source: string
   /** Path of a mapping file; without one the source is Markdown with the documented front matter. */
   readonly mapping?: string | undefined
@@ -45,9 +46,14 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
   const { store, onProgress = () => undefined } = input
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const mapping = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
-  const sources = await capture(input.source, mapping, store, onProgress)
-  const leftOut = await listFilesLeftOut(input.source, mapping.format)
-  const report = await parse({ knowledgeBaseId: base.id, mapping, leftOut }, sources, store, onProgress)
+  const listing = await listSource(input.source, mapping.format)
+  const sources = await capture(listing.files, store, onProgress)
+  const report = await parse(
+    { knowledgeBaseId: base.id, mapping, leftOut: listing.leftOut },
+    sources,
+    store,
+    onProgress,
+  )
   if (report.passages === 0)
     throw new OperatorError(
       (
@@ -93,12 +99,10 @@ async function readMapping(path: string): Promise<Mapping> {
 }
 
 async function capture(
-  path: string,
-  mapping: Mapping,
+  files: readonly SourceFile[],
   store: ArtifactStore,
   onProgress: OnProgress,
 ): Promise<readonly CapturedSource[]> {
-  const files = await listSourceFiles(path, mapping.format)
   const captured: CapturedSource[] = []
   for (const file of files) {
     onProgress('capturing', captured.length, files.length)

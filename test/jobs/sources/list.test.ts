@@ -1,0 +1,110 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listSource } from '#jobs/sources/list.ts'
+import type { SourceFormat } from '#jobs/sources/list.ts'
+
+let root: string
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'list-'))
+})
+afterAll(async () => {
+  await rm(root, { recursive: true })
+})
+
+async function folder(names: readonly string[], name = 'corpus-'): Promise<string> {
+  const path = await mkdtemp(join(root, name))
+  for (const each of names) {
+    await mkdir(dirname(join(path, each)), { recursive: true })
+    await writeFile(join(path, each), 'Text.')
+  }
+  return path
+}
+
+async function listed(
+  path: string,
+  format: SourceFormat,
+): Promise<{ readonly read: readonly string[]; readonly leftOut: readonly string[] }> {
+  const { files, leftOut } = await listSource(path, format)
+  return { read: files.map((file) => file.sourceName), leftOut }
+}
+
+describe('a folder of Markdown', () => {
+  test('gives every Markdown file of the tree, sorted, named by its path with forward slashes', async () => {
+    const path = await folder(['b.md', 'a/z.md', 'a/y.md', 'notes.txt'])
+    expect(await listed(path, 'markdown')).toEqual({ read: ['a/y.md', 'a/z.md', 'b.md'], leftOut: ['notes.txt'] })
+  })
+
+  test('has each visible file either read or left out by name, whatever the case of its ending', async () => {
+    const path = await folder(['a.md', 'B.MD', 'c.markdown', 'sub/e.Md', 'notes.txt', 'sub/mdfile'])
+    expect(await listed(path, 'markdown')).toEqual({
+      read: ['B.MD', 'a.md', 'c.markdown', 'sub/e.Md'],
+      leftOut: ['notes.txt', 'sub/mdfile'],
+    })
+  })
+
+  test('refuses a link to a folder rather than leaving its files out', async () => {
+    const path = await folder(['a.md'])
+    await symlink(await folder(['b.md']), join(path, 'linked'))
+    await expect(listSource(path, 'markdown')).rejects.toThrow(/link to a folder/)
+  })
+})
+
+describe('a hidden file or folder', () => {
+  const HIDDEN = ['.a.md', '.history/x.md', 'sub/.x/deep/y.md', '.notes', '.git/config', '.history/corpus.jsonl']
+
+  test.each(['markdown', 'jsonl'] as const)('is neither read nor listed as left out: %s', async (format) => {
+    const path = await folder([...HIDDEN, 'real.md', 'corpus.jsonl'])
+    const { read, leftOut } = await listed(path, format)
+    expect(read).toEqual([format === 'markdown' ? 'real.md' : 'corpus.jsonl'])
+    expect(leftOut).toEqual(format === 'markdown' ? ['corpus.jsonl'] : [])
+  })
+
+  test('does not hide what lies above the source', async () => {
+    const path = await folder(['a.md'], '.hidden-')
+    expect((await listed(path, 'markdown')).read).toEqual(['a.md'])
+  })
+
+  test('may hold the content of a link that is not hidden, as in a mounted ConfigMap', async () => {
+    const path = await folder(['..2026/a.md'])
+    await symlink('..2026', join(path, '..data'))
+    await symlink('..data/a.md', join(path, 'a.md'))
+    expect(await listed(path, 'markdown')).toEqual({ read: ['a.md'], leftOut: [] })
+  })
+})
+
+describe('a JSONL source', () => {
+  test('is the file itself', async () => {
+    const path = await folder(['corpus.jsonl', 'other.jsonl'])
+    expect(await listed(join(path, 'other.jsonl'), 'jsonl')).toEqual({ read: ['other.jsonl'], leftOut: [] })
+  })
+
+  test('is corpus.jsonl and its parts, sorted; other JSONL files are left out by name', async () => {
+    const path = await folder([
+      'corpus-b.jsonl',
+      'corpus.jsonl',
+      'Corpus-a.JSONL',
+      'corpus_c.jsonl',
+      'queries.jsonl',
+      'parts/corpus-d.jsonl',
+      'qrels.tsv',
+    ])
+    expect(await listed(path, 'jsonl')).toEqual({
+      read: ['Corpus-a.JSONL', 'corpus-b.jsonl', 'corpus.jsonl'],
+      leftOut: ['corpus_c.jsonl', 'parts/corpus-d.jsonl', 'queries.jsonl'],
+    })
+  })
+
+  test('needs no corpus.jsonl beside its parts', async () => {
+    const path = await folder(['corpus-1.jsonl', 'corpus-2.jsonl'])
+    expect((await listed(path, 'jsonl')).read).toEqual(['corpus-1.jsonl', 'corpus-2.jsonl'])
+  })
+})
+
+test('a source with nothing to read is refused with what is missing', async () => {
+  const path = await folder(['notes.txt', 'queries.jsonl'])
+  await expect(listSource(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl and no corpus-\*\.jsonl/)
+  await expect(listSource(path, 'markdown')).rejects.toThrow(/holds no Markdown file/)
+  await expect(listSource(join(path, 'nowhere'), 'jsonl')).rejects.toThrow(/name an existing file or folder/)
+})
