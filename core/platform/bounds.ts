@@ -33,6 +33,9 @@ export const BOUNDS = {
   /** One line of a JSONL source: one record. */
   lineBytesMax: 1024 * 1024,
   markdownFileBytesMax: 16 * 1024 * 1024,
+  /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
+  markdownNestingMax: 32,
+  frontMatterCharactersMax: 16 * 1024,
   headingCharactersMax: 2_000,
   sourceIdCharactersMax: 500,
   /** Distinct values of one facet of a version. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
+import { parseRecordJson } from './record-json.ts'
 import { scalarsOf } from './record.ts'
 import type { SourceItem } from './record.ts'
 import { codePointsOf, unstorable } from './text.ts'
@@ -19,7 +20,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Yields the records of a BEIR-style `corpus.jsonl`: one object per line with `id` or `_id`, `text`, and optionally
- * `title` and `metadata`. Blank lines are skipped.
+ * `title` and `metadata`. Numbers are taken as they are written. Blank lines are skipped.
  */
 export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem> {
   for await (const line of linesOf(path, BOUNDS.lineBytesMax, signal)) {
@@ -39,7 +40,7 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
   const text = decoded(bytes)
   if (text === undefined) return fault('not valid UTF-8')
   if (text.trim() === '') return undefined
-  const parsed = parsedJson(text)
+  const parsed = parseRecordJson(text)
   if (parsed === undefined) return fault('not valid JSON')
   const shaped = lineSchema.safeParse(parsed)
   const id = shaped.data?.id ?? shaped.data?._id
@@ -54,9 +55,9 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
     id,
     title: (shaped.data.title ?? '').trim(),
     text: shaped.data.text,
-    values: scalarsOf('metadata', shaped.data.metadata ?? {}),
+    metadata: scalarsOf('metadata', shaped.data.metadata ?? {}),
   } as const
-  const flaw = [record.text, record.title, ...record.values.values()]
+  const flaw = [record.text, record.title, ...record.metadata.values()]
     .map(unstorable)
     .find((found) => found !== undefined)
   return flaw === undefined ? record : fault(flaw, id)
@@ -65,14 +66,6 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
 function decoded(bytes: Buffer): string | undefined {
   try {
     return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
   } catch {
     return undefined
   }

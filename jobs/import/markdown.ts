@@ -1,25 +1,20 @@
 import { readFile, stat } from 'node:fs/promises'
-import { parseDocument } from 'yaml'
-import type { Document } from 'yaml'
-import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { frontMatterOf } from './front-matter.ts'
+import type { FrontMatter } from './front-matter.ts'
 import { cutAtHeadings } from './headings.ts'
 import type { Section } from './headings.ts'
 import { scalarsOf } from './record.ts'
 import type { SourceFault, SourceItem } from './record.ts'
 import { isBlank, unstorable } from './text.ts'
 
-const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
-/** Scalars, or lists of them; dates stay text (YAML 1.2 core schema). */
-const frontMatterSchema = z.record(z.string(), z.union([scalar, z.array(scalar)]))
-type FrontMatter = z.infer<typeof frontMatterSchema>
-
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Yields the records of one Markdown file: YAML front matter between two `---` lines, then one record per heading with
- * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`). `section.path` is title
- * › chapter › heading. `section.reference` is the number that starts with the front matter's `citation_prefix`.
+ * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`), where no earlier heading
+ * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
+ * front matter's `citation_prefix`.
  */
 export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
   const file = await readMarkdown(path)
@@ -27,13 +22,22 @@ export async function* markdownRecords(path: string): AsyncGenerator<SourceItem>
     yield file
     return
   }
-  const title = typeof file.front['title'] === 'string' ? file.front['title'] : ''
-  for (const section of cutAtHeadings(file.body, file.bodyLine)) yield itemOf(section, file.front, title)
+  const sections = cutAtHeadings(file.body, file.bodyLine)
+  if (sections === undefined) {
+    yield fault(file.bodyLine, `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels`)
+    return
+  }
+  const metadata = scalarsOf('metadata', file.front)
+  for (const section of sections) {
+    const warning = repeatedAnchor(section)
+    if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
+    yield itemOf(section, metadata)
+  }
 }
 
 interface MarkdownFile {
   readonly front: FrontMatter
-  readonly body: readonly string[]
+  readonly body: string
   /** Line of the file on which the body starts, from 1. */
   readonly bodyLine: number
 }
@@ -44,57 +48,68 @@ async function readMarkdown(path: string): Promise<MarkdownFile | SourceFault> {
   const bytes = await readFile(path)
   const badLine = lineOfInvalidUtf8(bytes)
   if (badLine !== undefined) return fault(badLine, 'not valid UTF-8')
-  const lines = utf8.decode(bytes).split(/\r?\n/)
-  const end =
-    lines[0]?.trimEnd() === '---' ? lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/.test(line)) : -1
-  if (end === -1) return fault(1, 'no front matter')
-  const front = frontMatterOf(lines.slice(1, end).join('\n'))
-  return typeof front === 'string' ? fault(1, front) : { front, body: lines.slice(end + 1), bodyLine: end + 2 }
+  const parts = partsOf(utf8.decode(bytes))
+  if (parts === undefined) return fault(1, 'no front matter')
+  const front = frontMatterOf(parts.yaml)
+  return typeof front === 'string' ? fault(1, front) : { front, body: parts.body, bodyLine: parts.bodyLine }
+}
+
+const LINE = /([^\r\n]*)(\r\n?|\n|$)/y
+
+/** Separates front matter and body: a line `---`, lines of YAML, a line `---` or `...`, and the rest. */
+function partsOf(text: string): (Omit<MarkdownFile, 'front'> & { readonly yaml: string }) | undefined {
+  const yaml: string[] = []
+  LINE.lastIndex = 0
+  for (let number = 1; ; number += 1) {
+    const [, line = '', end = ''] = LINE.exec(text) ?? []
+    if (number === 1 ? line.trimEnd() !== '---' : end === '' && line === '') return undefined
+    if (number > 1 && /^(?:---|\.\.\.)\s*$/.test(line))
+      return { yaml: yaml.join('\n'), body: text.slice(LINE.lastIndex), bodyLine: number + 1 }
+    if (number > 1) yaml.push(line)
+  }
 }
 
 function fault(line: number, reason: string, id?: string): SourceFault {
   return { kind: 'fault', line, reason, ...(id === undefined ? {} : { id }) }
 }
 
-function frontMatterOf(yaml: string): FrontMatter | string {
-  const flaw = unstorable(yaml)
-  if (flaw !== undefined) return `front matter ${flaw}`
-  const document = parseDocument(yaml, { schema: 'core' })
-  if (document.errors.length > 0) return 'front matter is not valid YAML'
-  const parsed = frontMatterSchema.safeParse(plainValue(document))
-  return parsed.success ? parsed.data : 'front matter is not a list of fields with plain values'
+function repeatedAnchor({ anchor, line, repeatsLine }: Section): string | undefined {
+  return repeatsLine === undefined
+    ? undefined
+    : `the headings on lines ${repeatsLine} and ${line} have the same anchor: the second is imported as ${anchor}`
 }
 
-/** Returns undefined where the YAML uses aliases, since aliases can expand a short text to a huge one. */
-function plainValue(document: Document): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 0 })
-  } catch {
-    return undefined
-  }
-}
-
-function itemOf(section: Section, front: FrontMatter, title: string): SourceItem {
-  const { line, heading, anchor, parents } = section
-  if (isBlank(section.text)) return fault(line, 'heading without text', anchor)
-  const flaw = unstorable(section.text) ?? unstorable(heading)
+function itemOf(section: Section, metadata: ReadonlyMap<string, string>): SourceItem {
+  const { line, heading, anchor, text } = section
+  if (isBlank(text)) return fault(line, 'heading without text', anchor)
+  const flaw = unstorable(text) ?? unstorable(section.source)
   if (flaw !== undefined) return fault(line, flaw)
-  const path = [title, ...parents, heading]
-    .filter((part, index, all) => part !== '' && part !== all[index - 1])
-    .join(' › ')
-  const values = new Map(scalarsOf('metadata', front))
-  values.set('section.path', path)
-  if (section.publisherAnchor) values.set('section.fragment', anchor)
-  const reference = referenceOf(heading, values.get('metadata.citation_prefix'))
+  const values = new Map([['section.path', pathOf(section, metadata.get('metadata.title') ?? '')]])
+  if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
+  const reference = referenceOf(heading, metadata.get('metadata.citation_prefix'))
   if (reference !== undefined) values.set('section.reference', reference)
-  return { kind: 'record', line, id: anchor, title: heading, text: section.text, values }
+  return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values }
+}
+
+/** A part is shortened to one character above the bound of the whole, so that a long heading is not copied often. */
+function pathOf({ parents, heading }: Section, title: string): string {
+  return [title, ...parents, heading]
+    .filter((part, index, all) => part !== '' && part !== all[index - 1])
+    .map((part) => part.slice(0, BOUNDS.headingCharactersMax * 2 + 1))
+    .join(' › ')
 }
 
 /** Returns `COB-M 2.1` of `COB-M 2.1 Right to cancel` for the prefix `COB-M`. */
 function referenceOf(heading: string, prefix: string | undefined): string | undefined {
   if (prefix === undefined || !heading.startsWith(prefix)) return undefined
   const number = /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}.()\-–/]*/u.exec(heading.slice(prefix.length))?.[0]
-  return number === undefined ? undefined : `${prefix}${number}`.replace(/[.\-–/]+$/, '')
+  return number === undefined ? undefined : withoutEndingMarks(`${prefix}${number}`)
+}
+
+function withoutEndingMarks(reference: string): string {
+  let end = reference.length
+  while (end > 0 && '.-–/'.includes(reference.charAt(end - 1))) end -= 1
+  return reference.slice(0, end)
 }
 
 /** Returns the line of the first byte that is not UTF-8, or undefined. */

@@ -6,8 +6,10 @@ export interface SourceRecord {
   readonly id: string
   readonly title: string
   readonly text: string
-  /** Scalars by placeholder: `metadata.<field>`, `section.<field>`. */
-  readonly values: ReadonlyMap<string, string>
+  /** Scalars by placeholder, `metadata.<field>`; the records of one Markdown file share them. */
+  readonly metadata: ReadonlyMap<string, string>
+  /** Scalars by placeholder, `section.<field>`: what only Markdown has. */
+  readonly section?: ReadonlyMap<string, string>
 }
 
 /** A unit that cannot become a passage; `reason` never repeats its content. */

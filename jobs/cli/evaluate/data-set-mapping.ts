@@ -74,7 +74,7 @@ export async function limitSubjects(
 ): Promise<ReadonlyMap<string, string>> {
   const subjects = new Map<string, string>()
   for await (const item of jsonlRecords(corpus, signal)) {
-    const value = item.kind === 'record' ? item.values.get(`metadata.${field}`) : undefined
+    const value = item.kind === 'record' ? item.metadata.get(`metadata.${field}`) : undefined
     if (value === undefined || subjects.has(value)) continue
     if (subjects.size === BOUNDS.facetValuesMax)
       throw new OperatorError(

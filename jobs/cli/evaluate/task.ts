@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Qrels } from '#jobs/evaluate/metrics/ranking.ts'
+import { parseRecordJson } from '#jobs/import/record-json.ts'
 import { scalarsOf } from '#jobs/import/record.ts'
 import { readAnswerability, readQrels } from './qrels.ts'
 import type { Answerability } from './qrels.ts'
@@ -100,19 +101,11 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
 }
 
 function queryOf(path: string, { text, number }: TextLine): Query {
-  const parsed = querySchema.safeParse(jsonOf(text))
+  const parsed = querySchema.safeParse(parseRecordJson(text))
   const id = parsed.data?.id ?? parsed.data?._id ?? ''
   if (!parsed.success || id === '')
     throw lineFault(path, number, 'is not a JSON object with "id" or "_id" and a "text" that is not blank')
   return { id, text: parsed.data.text, metadata: scalarsOf('metadata', parsed.data.metadata ?? {}) }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Cuts a text to the length that a caller may send. */

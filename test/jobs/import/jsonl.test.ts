@@ -34,6 +34,16 @@ describe('a JSONL import', () => {
     expect(passages.map((passage) => passage.source_id)).toEqual(['a'])
   })
 
+  test('takes numbers of ids and metadata as they are written, above 2^53 too', async () => {
+    const records = ['9007199254740992', '9007199254740993', '1.0', '1'].map((id) =>
+      line('x', TEXT).replace('"id":"x"', `"id":${id}`).replace('"section":"1"', '"section":1.10'),
+    )
+    const { passages, report } = await importContents({ 'corpus.jsonl': records.join('\n') }, smallMapping())
+    expect(passages.map((passage) => passage.source_id)).toEqual(['9007199254740992', '9007199254740993', '1.0', '1'])
+    expect(new Set(passages.map((passage) => passage.citation.label))).toEqual(new Set(['Bees s. 1.10']))
+    expect(report.skipped).toBe(0)
+  })
+
   test('fills every field of a passage from its record, in canonical form', async () => {
     const { passages } = await importContents(
       { 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06T02:00:00+02:00' }) },
@@ -65,6 +75,9 @@ describe('a JSONL import', () => {
     ['not valid JSON', '{"id":"a"'],
     ['not an object with "id" or "_id" and "text" as strings', '{"id":"a"}'],
     ['not an object with "id" or "_id" and "text" as strings', 'null'],
+    ['not an object with "id" or "_id" and "text" as strings', '{"id":1,"text":2}'],
+    ['not an object with "id" or "_id" and "text" as strings', '{"id":1,"text":"a","metadata":2}'],
+    ['not valid JSON', `{"id":1,"text":"a","metadata":{"n":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`],
     [`line longer than ${BOUNDS.lineBytesMax} bytes`, line('a', 'x'.repeat(BOUNDS.lineBytesMax))],
   ])('reports a line that is %s with its number and goes on', async (reason, bad) => {
     const { passages, report } = await importContents(
