@@ -1,3 +1,5 @@
+import { createBoundOrder } from './bound-order.ts'
+
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
 
 /**
@@ -252,18 +254,7 @@ export const BOUNDS = {
   operatorPollMs: 250,
 } as const
 
-type Bound = keyof typeof BOUNDS
-
-/** Throws at load if two bounds contradict each other, which is a programming error. */
-function assertLess(smaller: Bound, larger: Bound): void {
-  if (BOUNDS[smaller] >= BOUNDS[larger]) throw new Error(`bound ${smaller} must be less than ${larger}`)
-}
-
-/** Throws at load if several times, one after the other, take longer than their limit. */
-function assertSumLess(parts: readonly Bound[], larger: Bound): void {
-  if (parts.reduce((sum, part) => sum + BOUNDS[part], 0) >= BOUNDS[larger])
-    throw new Error(`bounds ${parts.join(', ')} must be less than ${larger} together`)
-}
+const { assertLess, assertSumLess } = createBoundOrder(BOUNDS)
 
 assertLess('databaseStatementTimeoutMs', 'databaseQueryTimeoutMs')
 assertLess('databaseQueryTimeoutMs', 'requestDeadlineMs')

@@ -43,14 +43,18 @@ export function readConfig<V extends Variables>(
   return values as ConfigOf<V>
 }
 
-/** A whole number within bounds, with a default. */
-export function wholeNumber(min: number, max: number, fallback: number): z.ZodType<number, string | undefined> {
+/** A whole number within bounds. */
+export function wholeNumberOf(min: number, max: number): z.ZodType<number, string> {
   return z
     .string()
     .regex(/^\d{1,15}$/)
     .transform(Number)
     .pipe(z.int().min(min).max(max))
-    .default(fallback)
+}
+
+/** The same with a default. */
+export function wholeNumber(min: number, max: number, fallback: number): z.ZodType<number, string | undefined> {
+  return wholeNumberOf(min, max).default(fallback)
 }
 
 /** A URL of one of the named schemes. */
