@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { optional, readConfig, wholeNumber } from '#core/platform/config.ts'
+import { optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
@@ -34,6 +34,11 @@ export const JOBS_VARIABLES = {
     schema: wholeNumber(1, BOUNDS.buildConcurrencyMax, 1),
     help: 'builds that one worker runs side by side',
     fallback: '1',
+  },
+  BUILD_HEAP_MB: {
+    schema: optional(wholeNumberOf(BOUNDS.buildHeapMbMin, BOUNDS.buildHeapMbMax)),
+    help: 'heap limit of the process of each build, in MiB; threads and files come on top',
+    fallback: 'half the memory of machine or container, divided by BUILD_CONCURRENCY',
   },
 } as const satisfies Record<string, Variable<unknown>>
 

@@ -12,6 +12,7 @@ import { createLog } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
+import { defaultBuildHeapMb } from './build/heap.ts'
 import { jobsConfig } from './config.ts'
 import { openQueueRedis } from './queues.ts'
 import { openSearchNodeClients } from './search-nodes.ts'
@@ -38,6 +39,7 @@ await startOrExplain('The job worker cannot start', async () => {
     counters,
     settlement,
     buildConcurrency: config.BUILD_CONCURRENCY,
+    buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     log,
   })
   const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)

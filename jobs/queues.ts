@@ -19,8 +19,9 @@ const kept = {
 /** Attempts, backoff and the number of finished jobs kept. A job id is the id of its row, so a row has one job. */
 const JOB_OPTIONS = {
   build: {
-    attempts: BOUNDS.buildAttemptsMax,
-    backoff: { type: 'exponential', delay: BOUNDS.buildRetryFirstMs },
+    // The build's row counts its runs and says when the next one begins. These are for a database that does not answer.
+    attempts: BOUNDS.jobAttemptsMax,
+    backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
     ...kept,
   },
   activate: {
@@ -64,8 +65,10 @@ export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
   return queue
 }
 
-/** Enqueues a build whose row exists; idempotent. */
+/** Enqueues a build whose row exists and is unfinished; idempotent. A job of it that ended makes room for another. */
 export async function enqueueBuild(queue: JobQueue, buildId: string): Promise<void> {
+  const job = await queue.getJob(buildId)
+  if (job !== undefined && ['completed', 'failed'].includes(await job.getState())) await job.remove()
   await queue.add('build', { id: buildId }, { jobId: buildId })
 }
 

@@ -11,7 +11,8 @@ import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from './activate/pipeline.ts'
-import { abandonBuild, processBuild } from './build/process.ts'
+import { processBuild, removeFailed } from './build/process.ts'
+import { endLostRuns } from './build/runs.ts'
 import { processLedgerJob } from './ledger/append.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue } from './maintenance/requeue.ts'
@@ -28,6 +29,8 @@ export interface JobsDeps {
   readonly counters: Pick<Counters, 'nowMs'>
   readonly settlement: Pick<Settlement, 'refundOverdue'>
   readonly buildConcurrency: number
+  /** Heap limit of a build's process. */
+  readonly buildHeapMb: number
   readonly log: Log
   /** Environment of the build processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
@@ -126,12 +129,8 @@ function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQue
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
     sweep: async () => {
       await sweep(deps)
-      await requeue({
-        ...deps,
-        buildQueue,
-        activateQueue,
-        abandonBuild: (id, reason) => abandonBuild(deps, id, reason),
-      })
+      for (const { buildId } of await endLostRuns(deps.database)) await removeFailed(deps.store, buildId)
+      await requeue({ ...deps, buildQueue, activateQueue })
     },
     reconcile: () => reconcile(deps),
     tidy: () => collectGarbage(deps),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Queryable } from './pool.ts'
 
-export const BUILD_STATES = ['queued', 'running', 'succeeded', 'failed'] as const
+/** `retrying`: a run ended without a candidate, and another one begins at `next_attempt_at`. */
+export const BUILD_STATES = ['queued', 'running', 'retrying', 'succeeded', 'failed'] as const
 
 const buildRowSchema = z.object({
   id: z.uuid(),
@@ -16,6 +16,7 @@ const buildRowSchema = z.object({
   stage: z.string().nullable(),
   done: z.number(),
   total: z.number(),
+  /** Why the last run ended without a candidate. */
   error: z.string().nullable(),
 })
 export type BuildRow = z.infer<typeof buildRowSchema>
@@ -50,18 +51,6 @@ export async function readBuild(database: Queryable, id: string): Promise<BuildR
   return rows[0] === undefined ? undefined : buildRowSchema.parse(rows[0])
 }
 
-/** Takes the build over. The attempt number is the fence: every later write of this run must still hold it. */
-const BEGIN_ATTEMPT = `
-update builds set attempt = attempt + 1, state = 'running', error = null, updated_at = now()
-where id = $1 and state in ('queued', 'running')
-returning attempt`
-
-/** @returns the fence, or undefined when the build is finished or unknown. */
-export async function beginAttempt(database: Queryable, id: string): Promise<number | undefined> {
-  const { rows } = await database.query(BEGIN_ATTEMPT, [id])
-  return rows[0] === undefined ? undefined : z.object({ attempt: z.int() }).parse(rows[0]).attempt
-}
-
 /** The build and the attempt that a run may write to. */
 export interface BuildFence {
   readonly buildId: string
@@ -94,53 +83,28 @@ export async function succeedBuild(database: Queryable, fence: BuildFence): Prom
   return rowCount === 1
 }
 
-const NOTE_FAILED_RUN = `
-update builds set error = $3, updated_at = now()
-where id = $1 and attempt = $2 and state = 'running'`
-
 /**
- * Records why a run failed that may be retried.
- * @returns false when another run has taken the build over.
+ * A build that ended so long ago that no run writes to its files any more. A failed build may be asked for again, so
+ * its files are kept for longer.
  */
-export async function noteFailedRun(database: Queryable, fence: BuildFence, error: string): Promise<boolean> {
-  const { rowCount } = await database.query(NOTE_FAILED_RUN, [
-    fence.buildId,
-    fence.attempt,
-    error.slice(0, BOUNDS.failureMessageCharactersMax),
-  ])
-  return rowCount === 1
+const ENDED = (succeededMs: string, failedMs: string): string => `
+  ((state = 'succeeded' and updated_at < now() - make_interval(secs => ${succeededMs} / 1000.0))
+  or (state = 'failed' and updated_at < now() - make_interval(secs => ${failedMs} / 1000.0)))`
+
+export interface EndedSince {
+  readonly succeededMs: number
+  readonly failedMs: number
 }
 
-const FAIL_BUILD = `
-update builds set state = 'failed', error = $2, updated_at = now()
-where id = $1 and state in ('queued', 'running') and ($3::integer is null or attempt = $3)`
+const ENDED_BUILDS = `select id from builds where id = any($1::uuid[]) and ${ENDED('$2', '$3')}`
 
-/**
- * Ends a build permanently. A finished build stays as it is.
- * @param attempt of the run that failed; it ends nothing if another run has taken over. Undefined: no run holds the
- * build.
- */
-export async function failBuild(database: Queryable, id: string, error: string, attempt?: number): Promise<boolean> {
-  const { rowCount } = await database.query(FAIL_BUILD, [
-    id,
-    error.slice(0, BOUNDS.failureMessageCharactersMax),
-    attempt ?? null,
-  ])
-  return rowCount === 1
-}
-
-/** Those of the given builds that ended some time ago. No run writes to their files any more. */
-const ENDED_BUILDS = `
-select id from builds
-where id = any($1::uuid[]) and state in ('succeeded', 'failed')
-  and updated_at < now() - make_interval(secs => $2 / 1000.0)`
-
+/** @returns those of the given builds that ended. */
 export async function endedBuilds(
   database: Queryable,
   ids: readonly string[],
-  sinceMs: number,
+  since: EndedSince,
 ): Promise<readonly string[]> {
-  const { rows } = await database.query(ENDED_BUILDS, [ids, sinceMs])
+  const { rows } = await database.query(ENDED_BUILDS, [ids, since.succeededMs, since.failedMs])
   return z
     .array(z.object({ id: z.uuid() }))
     .parse(rows)
@@ -148,23 +112,20 @@ export async function endedBuilds(
 }
 
 /** The same without ids, newest first, for files whose names do not contain a build. */
-const LATELY_ENDED_BUILDS = `
-select id, state from builds
-where state in ('succeeded', 'failed') and updated_at < now() - make_interval(secs => $1 / 1000.0)
-order by updated_at desc
-limit $2`
+const LATELY_ENDED_BUILDS = `select id, state from builds where ${ENDED('$1', '$2')} order by updated_at desc limit $3`
 
 export async function latelyEndedBuilds(
   database: Queryable,
-  sinceMs: number,
+  since: EndedSince,
   limit: number,
 ): Promise<readonly { readonly id: string; readonly state: 'succeeded' | 'failed' }[]> {
-  const { rows } = await database.query(LATELY_ENDED_BUILDS, [sinceMs, limit])
+  const { rows } = await database.query(LATELY_ENDED_BUILDS, [since.succeededMs, since.failedMs, limit])
   return z.array(z.object({ id: z.uuid(), state: z.enum(['succeeded', 'failed']) })).parse(rows)
 }
 
 /** Oldest first; a lost queue is filled with them again. */
-const UNFINISHED_BUILDS = "select id from builds where state in ('queued', 'running') order by created_at limit $1"
+const UNFINISHED_BUILDS = `
+select id from builds where state in ('queued', 'running', 'retrying') order by created_at limit $1`
 
 export async function unfinishedBuilds(database: Queryable, limit: number): Promise<readonly string[]> {
   const { rows } = await database.query(UNFINISHED_BUILDS, [limit])
@@ -184,4 +145,13 @@ export async function recentBuilds(database: Queryable, withinMs: number): Promi
     .array(z.object({ id: z.uuid() }))
     .parse(rows)
     .map((row) => row.id)
+}
+
+/** The function of the schema is the only way in which the operator changes a build. */
+const RETRY_BUILD = 'select retry_build($1, $2) as queued'
+
+/** Queues a failed build again, with all its attempts. @returns false unless it failed within the time. */
+export async function retryBuild(database: Queryable, id: string, failedWithinMs: number): Promise<boolean> {
+  const { rows } = await database.query(RETRY_BUILD, [id, failedWithinMs])
+  return z.tuple([z.object({ queued: z.boolean() })]).parse(rows)[0].queued
 }

@@ -47,6 +47,10 @@ const buildListRow = z.object({
   attempt: z.int(),
   error: z.string().nullable(),
   parameters: z.record(z.string(), z.unknown()),
+  /** When the next attempt begins, in the state `retrying`. */
+  next_attempt_at: z.date().nullable(),
+  /** Since the last sign of a run, in the state `running`. */
+  seconds_since_sign: z.number().nullable(),
   /** The version of a build that succeeded. */
   version_id: z.uuid().nullable(),
   passed: z.boolean().nullable(),
@@ -57,7 +61,10 @@ export type BuildListRow = z.infer<typeof buildListRow>
 
 const BUILDS = `
   select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done,
-    b.total::float8 as total, b.attempt, b.error, b.parameters, v.id as version_id, v.passed, b.created_at, b.updated_at
+    b.total::float8 as total, b.attempt, b.error, b.next_attempt_at,
+    case when b.state = 'running' then round(extract(epoch from clock_timestamp() - b.updated_at))::integer end
+      as seconds_since_sign,
+    b.parameters, v.id as version_id, v.passed, b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 const SHOW_BUILD = `${BUILDS} where b.id = $1`

@@ -202,11 +202,23 @@ export const BOUNDS = {
   /** The wait before the second attempt of a job; each further wait is twice as long. */
   jobRetryFirstMs: 500,
   /**
-   * Waits double from one second, so an embedding provider or search tier may be unavailable for eight minutes before a
-   * build fails.
+   * Waits between the runs of a build double from one second to one minute. An embedding provider or search tier may be
+   * unavailable for eight minutes before a build fails.
    */
-  buildAttemptsMax: 10,
+  buildFailedRunsMax: 14,
   buildRetryFirstMs: 1_000,
+  buildRetryMaxMs: 60_000,
+  buildOutOfMemoryRunsMax: 2,
+  buildHeartbeatEveryMs: 5_000,
+  /** Age of its last sign after which a run counts as lost, and another one takes the build over. */
+  buildLostAfterMs: 20_000,
+  buildStandardErrorCharactersKept: 8_192,
+  buildHeapMbMin: 128,
+  buildHeapMbMax: 1_048_576,
+  buildHeapDefaultMbMin: 512,
+  buildHeapDefaultMbMax: 16_384,
+  /** Time for which a failed build can be asked for again. Its stage outputs are kept a little longer. */
+  failedBuildRetryableMs: 86_400_000,
   /** Finished builds and activations that their queue keeps: their number, and for how long. */
   finishedJobsMax: 200,
   succeededJobsKeptSeconds: 86_400,
@@ -217,6 +229,7 @@ export const BOUNDS = {
   garbageCollectionEveryMs: 300_000,
   /** Time for which the files of a finished build stay. A run that was overtaken has stopped by then. */
   garbageBuildsOlderThanMs: 60_000,
+  garbageFailedBuildsOlderThanMs: 90_000_000,
   /** Time since the last write after which a temporary file counts as abandoned. */
   garbageFilesOlderThanMs: 86_400_000,
   garbageNamesMax: 1_000,
@@ -296,3 +309,8 @@ assertSumLess(
 )
 assertSumLess(['redisCommandTimeoutMs', 'redisReconnectMaxMs', 'sentinelTimeoutMs'], 'redisFailoverMaxMs')
 assertLess('succeededJobsKeptSeconds', 'failedJobsKeptSeconds')
+assertLess('buildHeartbeatEveryMs', 'buildLostAfterMs')
+assertLess('buildRetryFirstMs', 'buildRetryMaxMs')
+assertLess('buildOutOfMemoryRunsMax', 'buildFailedRunsMax')
+assertLess('buildHeapMbMin', 'buildHeapDefaultMbMin')
+assertLess('failedBuildRetryableMs', 'garbageFailedBuildsOlderThanMs')

@@ -1,8 +1,9 @@
 import { constants, setPriority } from 'node:os'
+import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { beginAttempt, noteFailedRun, readBuild } from '#core/db/builds.ts'
+import { readBuild } from '#core/db/builds.ts'
 import type { BuildFence, BuildRow } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -18,10 +19,14 @@ import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
 import { StaleBuild, createProgress } from './progress.ts'
 
-/** Runs a build once in its own process: `child.ts <build id>`. The process may be killed at any point. */
+/**
+ * Runs a build once in its own process: `child.ts <build id> <attempt>`. The worker has begun the attempt, so it knows
+ * the fence of a process that ends without a word. The process may be killed at any point.
+ */
 async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1))
-  const buildId = process.argv[2] ?? ''
+  const [buildId, attemptNumber] = z.tuple([z.uuid(), z.coerce.number().int()]).parse(process.argv.slice(2))
+  const fence = { buildId, attempt: attemptNumber }
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
   // A build uses every core; serving has priority.
@@ -32,28 +37,17 @@ async function main(): Promise<void> {
     BOUNDS.buildDatabaseConnectionsMax,
     BOUNDS.buildStatementTimeoutMs,
   )
-  const message = await attempt(buildId, config, database, log).catch((error: unknown) => failed(error, log, buildId))
+  const message = await attempt(fence, config, database, log).catch((error: unknown) => failed(error, log, buildId))
   await database.end()
   await tell(message)
   process.disconnect()
   process.exit(0)
 }
 
-async function attempt(buildId: string, config: JobsConfig, database: Database, log: Log): Promise<ChildMessage> {
-  const attemptNumber = await beginAttempt(database, buildId)
-  const build = await readBuild(database, buildId)
-  if (attemptNumber === undefined || build === undefined) return { outcome: 'finished before' }
-  const fence = { buildId, attempt: attemptNumber }
-  try {
-    return { outcome: 'succeeded', versionId: await run(fence, build, config, database, log) }
-  } catch (error) {
-    const outcome = failed(error, log, buildId)
-    if (outcome.outcome === 'overtaken') return outcome
-    // A run that takes over removes the files of this one, so this one then fails for that reason alone.
-    return (await noteFailedRun(database, fence, outcome.message))
-      ? { ...outcome, attempt: fence.attempt }
-      : { outcome: 'overtaken' }
-  }
+async function attempt(fence: BuildFence, config: JobsConfig, database: Database, log: Log): Promise<ChildMessage> {
+  const build = await readBuild(database, fence.buildId)
+  if (build?.state !== 'running' || build.attempt !== fence.attempt) return { outcome: 'overtaken' }
+  return { outcome: 'succeeded', versionId: await run(fence, build, config, database, log) }
 }
 
 /** @returns the id of the candidate. */
@@ -90,8 +84,19 @@ async function run(
 function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)
-  const permanent = error instanceof OperatorError || error instanceof ArtifactError
-  return { outcome: 'failed', permanent, message: permanent ? error.message : describeCause(error) }
+  if (error instanceof OperatorError || error instanceof ArtifactError)
+    return { outcome: 'failed', kind: 'permanent', message: error.message }
+  const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
+  return { outcome: 'failed', kind, message: describeCause(error) }
+}
+
+/** A thread at its heap limit, or an array that the process found no memory for. */
+function isOutOfMemory(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (
+    ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') ||
+    (error instanceof RangeError && error.message === 'Array buffer allocation failed')
+  )
 }
 
 function tell(message: ChildMessage): Promise<void> {

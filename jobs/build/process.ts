@@ -1,15 +1,18 @@
-import { rm } from 'node:fs/promises'
-import { UnrecoverableError, WaitingError } from 'bullmq'
+import { DelayedError, UnrecoverableError, WaitingError } from 'bullmq'
 import type { Job } from 'bullmq'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { failBuild } from '#core/db/builds.ts'
+import { recordHeartbeat, releaseRun } from '#core/db/build-runs.ts'
+import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact } from './artifact.ts'
 import { projectionIdOf } from './ids.ts'
 import { runBuildChild } from './run-child.ts'
 import type { BuildOutcome } from './run-child.ts'
+import { claimRun, settleRun } from './runs.ts'
+import type { Ending } from './runs.ts'
 
 export interface BuildJobDeps {
   readonly database: Database
@@ -17,73 +20,98 @@ export interface BuildJobDeps {
   readonly log: Log
   /** Aborted when the worker stops. A running build is then killed and its job returns to the queue. */
   readonly stopping: AbortSignal
+  /** Heap limit of a build's process. */
+  readonly buildHeapMb: number
   readonly environment?: NodeJS.ProcessEnv
 }
 
-type BuildJob = Pick<Job<JobPayload>, 'data' | 'attemptsMade' | 'opts' | 'updateProgress' | 'moveToWait'>
+type BuildJob = Pick<Job<JobPayload>, 'data' | 'updateProgress' | 'moveToWait' | 'moveToDelayed'>
 
-/** Processes one job of the build queue: runs the build's process and ends the job according to its outcome. */
+/**
+ * Processes one job of the build queue. The build's row decides whether a run begins, and what follows its end; the job
+ * only says when to look.
+ */
 export async function processBuild(deps: BuildJobDeps, job: BuildJob, token: string | undefined): Promise<string> {
-  const { id } = job.data
-  const outcome = await runBuildChild(id, {
-    signal: deps.stopping,
-    onProgress: (mark) => void job.updateProgress(mark).catch(() => undefined),
-    ...(deps.environment === undefined ? {} : { environment: deps.environment }),
-  })
-  if (outcome.outcome === 'died' && deps.stopping.aborted) {
-    await job.moveToWait(token)
-    throw new WaitingError()
+  const claimed = await claimRun(deps.database, job.data.id)
+  switch (claimed.claim) {
+    case 'ended':
+      return 'ended before'
+    case 'not due':
+      return await lookAgainIn(claimed.waitMs, job, token)
+    case 'begun':
+      return await settle(deps, job, token, claimed.fence, await supervise(deps, job, claimed.fence))
+    default:
+      return claimed satisfies never
   }
-  deps.log.info('build run ended', { build_id: id, outcome: outcome.outcome })
-  return await settle(deps, job, outcome)
 }
 
-async function settle(deps: BuildJobDeps, job: BuildJob, outcome: BuildOutcome): Promise<string> {
+/** Runs the build's process. The row shows a sign of life as long as both worker and process live. */
+async function supervise(deps: BuildJobDeps, job: BuildJob, fence: BuildFence): Promise<BuildOutcome> {
+  const heartbeat = setInterval(() => {
+    recordHeartbeat(deps.database, fence).catch((error: unknown) => deps.log.warn('build heartbeat', {}, error))
+  }, BOUNDS.buildHeartbeatEveryMs)
+  try {
+    return await runBuildChild(fence, {
+      signal: deps.stopping,
+      heapMb: deps.buildHeapMb,
+      onProgress: (mark) => void job.updateProgress(mark).catch(() => undefined),
+      ...(deps.environment === undefined ? {} : { environment: deps.environment }),
+    })
+  } finally {
+    clearInterval(heartbeat)
+  }
+}
+
+async function settle(
+  deps: BuildJobDeps,
+  job: BuildJob,
+  token: string | undefined,
+  fence: BuildFence,
+  outcome: BuildOutcome,
+): Promise<string> {
+  deps.log.info('build run ended', { build_id: fence.buildId, attempt: fence.attempt, outcome: outcome.outcome })
   switch (outcome.outcome) {
     case 'succeeded':
-    case 'finished before':
     case 'overtaken':
       return outcome.outcome
+    case 'stopped':
+      await releaseRun(deps.database, fence)
+      await job.moveToWait(token)
+      throw new WaitingError()
     case 'failed':
-      if (!outcome.permanent && !isLastAttempt(job)) throw new Error(outcome.message)
-      await abandonBuild(
-        deps,
-        job.data.id,
-        outcome.permanent ? outcome.message : triedTooOften(outcome.message),
-        outcome.attempt,
-      )
-      throw new UnrecoverableError(outcome.message)
+      return await endRun(deps, job, token, fence, { kind: outcome.kind, reason: outcome.message })
     case 'died':
-      if (!isLastAttempt(job)) throw new Error(`the build's process ended with ${outcome.reason}`)
-      await abandonBuild(deps, job.data.id, triedTooOften(`its process ended with ${outcome.reason}`))
-      throw new UnrecoverableError(outcome.reason)
+      return await endRun(deps, job, token, fence, {
+        kind: outcome.outOfMemory ? 'out of memory' : 'transient',
+        reason: outcome.reason,
+      })
     default:
       return outcome satisfies never
   }
 }
 
-function isLastAttempt(job: BuildJob): boolean {
-  return job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
+async function endRun(
+  deps: BuildJobDeps,
+  job: BuildJob,
+  token: string | undefined,
+  fence: BuildFence,
+  ending: Ending,
+): Promise<string> {
+  const after = await settleRun(deps.database, fence, ending)
+  if (after === undefined) return 'overtaken'
+  const detail = { build_id: fence.buildId, attempt: fence.attempt, reason: ending.reason, state: after.state }
+  deps.log.warn('build run ended without a candidate', detail)
+  if (after.state === 'retrying') return await lookAgainIn(after.waitMs, job, token)
+  await removeFailed(deps.store, fence.buildId)
+  throw new UnrecoverableError(after.error)
 }
 
-function triedTooOften(reason: string): string {
-  return (
-    `The build failed after several attempts, the last time because ${reason}. Read the log of the ` +
-    'job worker, remove the cause, then build again.'
-  )
+async function lookAgainIn(waitMs: number, job: BuildJob, token: string | undefined): Promise<never> {
+  await job.moveToDelayed(Date.now() + Math.ceil(waitMs), token)
+  throw new DelayedError()
 }
 
-/**
- * Fails a build permanently and removes its files. A build that another run finished or took over is left unchanged.
- */
-export async function abandonBuild(
-  deps: Pick<BuildJobDeps, 'database' | 'store' | 'log'>,
-  buildId: string,
-  reason: string,
-  attempt?: number,
-): Promise<void> {
-  if (!(await failBuild(deps.database, buildId, reason, attempt))) return
-  deps.log.warn('build failed', { build_id: buildId, reason })
-  await rm(deps.store.workFolder(buildId), { recursive: true, force: true })
-  await removeArtifact(deps.store.artifactFolder(projectionIdOf(buildId)))
+/** The outputs of the stages before the artifact stay for a while, because the build may be asked for again. */
+export async function removeFailed(store: ArtifactStore, buildId: string): Promise<void> {
+  await removeArtifact(store.artifactFolder(projectionIdOf(buildId)))
 }

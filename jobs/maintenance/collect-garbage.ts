@@ -15,11 +15,16 @@ export interface GarbageCollectionDeps {
   readonly log: Log
 }
 
+const ENDED = {
+  succeededMs: BOUNDS.garbageBuildsOlderThanMs,
+  failedMs: BOUNDS.garbageFailedBuildsOlderThanMs,
+} as const
+
 /**
  * Removes the leftovers of killed processes from the artifact store. These are work folders and unfinished artifacts of
- * ended builds, complete artifacts of failed builds, and temporary files without a write for a day. An ended build
- * never runs again, so nothing in use is removed. Files of no build in this database stay. A run is bounded, and may be
- * repeated or run concurrently.
+ * ended builds, complete artifacts of failed builds, and temporary files without a write for a day. A failed build
+ * keeps its files for longer than it can be asked for again, so nothing in use is removed. Files of no build in this
+ * database stay. A run is bounded, and may be repeated or run concurrently.
  * @returns the number of folders and files removed.
  */
 export async function collectGarbage(deps: GarbageCollectionDeps): Promise<number> {
@@ -34,7 +39,7 @@ async function collectWorkFolders({ database, store }: GarbageCollectionDeps): P
   const names = (await namesIn(dirname(store.workFolder('any'))))
     .filter((name) => z.uuid().safeParse(name).success)
     .slice(0, BOUNDS.garbageNamesMax)
-  const ended = names.length === 0 ? [] : await endedBuilds(database, names, BOUNDS.garbageBuildsOlderThanMs)
+  const ended = names.length === 0 ? [] : await endedBuilds(database, names, ENDED)
   for (const id of ended) await rm(store.workFolder(id), { recursive: true, force: true })
   return ended.length
 }
@@ -45,11 +50,7 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
   const whole = new Set(names)
   const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
   let removed = 0
-  for (const { id, state } of await latelyEndedBuilds(
-    database,
-    BOUNDS.garbageBuildsOlderThanMs,
-    BOUNDS.garbageNamesMax,
-  )) {
+  for (const { id, state } of await latelyEndedBuilds(database, ENDED, BOUNDS.garbageNamesMax)) {
     const folder = store.artifactFolder(projectionIdOf(id))
     const projectionId = basename(folder)
     if (!unfinished.has(projectionId) && !(state === 'failed' && whole.has(projectionId))) continue

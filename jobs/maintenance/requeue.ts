@@ -10,25 +10,16 @@ export interface RequeueDeps {
   readonly database: Database
   readonly buildQueue: JobQueue
   readonly activateQueue: JobQueue
-  readonly abandonBuild: (buildId: string, reason: string) => Promise<void>
   readonly log: Log
 }
 
 /**
  * Restores the queue from Postgres, which is the source of truth. An unfinished row whose job was lost with Redis gets
- * a new job. A row whose job failed permanently is ended. An existing job keeps its place, since it has the id of its
- * row.
+ * a new job, and so does a build whose job ended. An activation whose job failed permanently is refused. An existing
+ * job keeps its place, since it has the id of its row.
  */
 export async function requeue(deps: RequeueDeps): Promise<void> {
-  for (const id of await unfinishedBuilds(deps.database, BOUNDS.requeueMax)) {
-    const failure = await failureOf(deps.buildQueue, id)
-    if (failure === undefined) await enqueueBuild(deps.buildQueue, id)
-    else
-      await deps.abandonBuild(
-        id,
-        `The build's job failed (${failure}). Read the log of the job worker, remove the cause, then build again.`,
-      )
-  }
+  for (const id of await unfinishedBuilds(deps.database, BOUNDS.requeueMax)) await enqueueBuild(deps.buildQueue, id)
   for (const id of await queuedActivations(deps.database, BOUNDS.requeueMax)) {
     const failure = await failureOf(deps.activateQueue, id)
     if (failure === undefined) await enqueueActivation(deps.activateQueue, id)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { beginAttempt, insertBuild, succeedBuild } from '#core/db/builds.ts'
+import { beginAttempt } from '#core/db/build-runs.ts'
+import { insertBuild, succeedBuild } from '#core/db/builds.ts'
 import { insertImport, insertSnapshot } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { insertVersion } from '#core/db/versions.ts'
@@ -68,9 +69,9 @@ export async function publishArtifact(
   artifact: BenchArtifact,
 ): Promise<void> {
   await insertBuild(owner, { id: artifact.buildId, knowledgeBaseId: base.id, importId: base.importId, parameters: {} })
-  const attempt = (await beginAttempt(owner, artifact.buildId)) ?? 0
+  const fence = await beginAttempt(owner, artifact.buildId)
   await inTransaction(owner, async (client) => {
-    await succeedBuild(client, { buildId: artifact.buildId, attempt })
+    await succeedBuild(client, fence)
     await insertVersion(client, {
       id: artifact.versionId,
       knowledgeBaseId: base.id,

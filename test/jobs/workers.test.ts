@@ -58,6 +58,7 @@ async function start(searchNode = harness.searchNode): Promise<Jobs> {
     counters: { nowMs: async () => Date.now() },
     settlement: { refundOverdue: async () => 'gone' },
     buildConcurrency: 1,
+    buildHeapMb: 512,
     log: silent,
     environment: harness.environment,
   })
@@ -85,7 +86,7 @@ describe('the job worker', () => {
     await until('the build runs', async () => (await stageOf(buildId)) !== null)
     await jobs.close()
     running.length = 0
-    expect(await stateOf(buildId)).toBe('running')
+    expect(await stateOf(buildId)).toBe('queued')
     expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
     await start()
     await expectState(buildId, 'succeeded')

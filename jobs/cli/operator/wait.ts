@@ -6,6 +6,7 @@ import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildNamed } from './actions/names.ts'
+import { buildStatus, isSilent } from './build-status.ts'
 import type { Progress } from '#jobs/cli/progress.ts'
 
 export const WAIT_SECONDS_DEFAULT = 3_600
@@ -49,7 +50,11 @@ export async function waitForBuild(
         progress.update(queued(waitedMs))
         return undefined
       case 'running':
-        progress.update(build.stage ?? 'starting', build.done, build.total)
+        if (isSilent(build)) progress.update(buildStatus(build))
+        else progress.update(build.stage ?? 'starting', build.done, build.total)
+        return undefined
+      case 'retrying':
+        progress.update(buildStatus(build))
         return undefined
       case 'failed':
         throw new OperatorError(`The build failed: ${build.error ?? 'see the log of the job worker'}`)

@@ -32,7 +32,7 @@ audit
   operator select
 builds
   jobs select
-  jobs update attempt, done, error, stage, state, total, updated_at
+  jobs update attempt, done, error, failed_runs, next_attempt_at, out_of_memory_runs, stage, state, total, updated_at
   operator insert id, import_id, knowledge_base_id, parameters
   operator select
 clients
@@ -119,6 +119,8 @@ retrieval_profiles
   jobs insert id, parameters, projection_id, signal, threshold
   jobs select
   operator select
+retry_build()
+  operator execute
 reviews
   jobs select created_at, id, verdict, version_id
   operator insert id, note, reviewer, verdict, version_id

@@ -1,67 +1,188 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { beginAttempt, noteFailedRun, readBuild } from '#core/db/builds.ts'
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { readBuild } from '#core/db/builds.ts'
 import { projectionIdOf } from '#jobs/build/ids.ts'
-import { abandonBuild } from '#jobs/build/process.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
-import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
+import { removeFailed } from '#jobs/build/process.ts'
+import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
+import type { JobQueue } from '#jobs/queues.ts'
+import { startJobs } from '#jobs/workers.ts'
+import type { Jobs } from '#jobs/workers.ts'
+import type { PrimaryConnection } from '#core/redis/primary.ts'
+import { smallSource, startJobsHarness, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { openTestRedis } from '#test/support/redis.ts'
+import type { TestRedis } from '#test/support/redis.ts'
+import { until } from '#test/support/until.ts'
 
 let harness: JobsHarness
+let redis: TestRedis
+let queueRedis: PrimaryConnection
+let builds: JobQueue
 let knowledgeBaseId: string
 let importId: string
+const running: Jobs[] = []
 
 beforeAll(async () => {
   harness = await startJobsHarness()
+  redis = await openTestRedis()
+  queueRedis = openQueueRedis(redis.url, silent)
+  builds = openQueue('build', queueRedis.redis, silent)
   knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  importId = await harness.importFolder(knowledgeBaseId, smallSource)
+})
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((jobs) => jobs.close()))
 })
 afterAll(async () => {
+  await builds.close()
+  queueRedis.close()
+  await redis.release()
   await harness.stop()
 })
 
-test('a superseded run that fails changes neither the build nor its files', async () => {
-  const id = await harness.requestBuild(knowledgeBaseId, importId)
-  const [overtaken, holding] = [await beginAttempt(harness.service, id), await beginAttempt(harness.service, id)]
-  const work = harness.store.workFolder(id)
-  mkdirSync(work, { recursive: true })
-  const deps = { database: harness.service, store: harness.store, log: silent }
-  await abandonBuild(deps, id, 'the stale run failed', overtaken)
-  expect(await readBuild(harness.owner, id)).toMatchObject({ state: 'running', attempt: holding, error: null })
-  expect(existsSync(work)).toBe(true)
-  expect(await noteFailedRun(harness.service, { buildId: id, attempt: overtaken ?? 0 }, 'stale')).toBe(false)
-  await abandonBuild(deps, id, 'the holding run failed', holding)
-  expect(await readBuild(harness.owner, id)).toMatchObject({ state: 'failed', error: 'the holding run failed' })
-  expect(existsSync(work)).toBe(false)
+async function startWorker(environment: NodeJS.ProcessEnv = {}, buildHeapMb = 512): Promise<void> {
+  const jobs = await startJobs({
+    database: harness.service,
+    redis: queueRedis.redis,
+    store: harness.store,
+    nodes: [],
+    counters: { nowMs: async () => Date.now() },
+    settlement: { refundOverdue: async () => 'gone' },
+    buildConcurrency: 1,
+    buildHeapMb,
+    log: silent,
+    environment: { ...harness.environment, ...environment },
+  })
+  running.push(jobs)
+}
+
+async function enqueued(parameters: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const id = await harness.requestBuild(knowledgeBaseId, importId, parameters)
+  await enqueueBuild(builds, id)
+  return id
+}
+
+/** The process of a run of the build, found as an operator would find it. */
+function processOf(buildId: string, attempt: number): number | undefined {
+  const command = (pid: string): string => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    } catch {
+      return ''
+    }
+  }
+  const found = readdirSync('/proc').find((name) => command(name).includes(`child.ts\0${buildId}\0${attempt}\0`))
+  return found === undefined ? undefined : Number(found)
+}
+
+async function kill(buildId: string, attempt: number, signal: NodeJS.Signals): Promise<void> {
+  let pid: number | undefined
+  await until(`attempt ${attempt} of the build runs`, async (seen) => {
+    seen(await readBuild(harness.owner, buildId))
+    pid = processOf(buildId, attempt)
+    return pid !== undefined
+  })
+  process.kill(pid ?? 0, signal)
+}
+
+async function row(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const { rows } = await harness.owner.query<Record<string, unknown>>(
+    'select state, attempt, error, failed_runs, out_of_memory_runs, next_attempt_at from builds where id = $1',
+    [id],
+  )
+  return rows[0]
+}
+
+async function expectRow(id: string, expected: Readonly<Record<string, unknown>>): Promise<void> {
+  await until(`the build is ${String(expected['state'])}`, async (seen) => {
+    const found = await row(id)
+    seen(found)
+    return found?.['state'] === expected['state']
+  })
+  expect(await row(id)).toMatchObject(expected)
+}
+
+test('the worker records the death of a process at once, with reason and time of the next attempt', async () => {
+  const id = await enqueued()
+  await harness.owner.query('update builds set failed_runs = 6 where id = $1', [id])
+  await startWorker()
+  await kill(id, 1, 'SIGTERM')
+  await expectRow(id, {
+    state: 'retrying',
+    attempt: 1,
+    failed_runs: 7,
+    out_of_memory_runs: 0,
+    error: 'its process ended with SIGTERM',
+    next_attempt_at: expect.any(Date),
+  })
 })
 
-test('a run that fails because another took its build over says so instead of failing', async () => {
-  const id = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: 'ab'.repeat(32) })
-  const outcome = await runBuildChild(id, {
-    environment: harness.environment,
-    onProgress: ({ stage }) => {
-      // After the last progress that is written before the missing question set is noticed.
-      if (stage === 'evaluate') void harness.owner.query('update builds set attempt = attempt + 1 where id = $1', [id])
-    },
+test('a build whose process died goes on by itself and succeeds', async () => {
+  const id = await enqueued()
+  await startWorker()
+  await kill(id, 1, 'SIGTERM')
+  await expectRow(id, { state: 'succeeded', attempt: 2, error: null, next_attempt_at: null })
+})
+
+test('a build whose process is killed for memory twice fails with a sentence that says so', async () => {
+  const id = await enqueued()
+  await startWorker()
+  await kill(id, 1, 'SIGKILL')
+  await kill(id, 2, 'SIGKILL')
+  await expectRow(id, { state: 'failed', attempt: 2, out_of_memory_runs: 2 })
+  const { error } = (await row(id)) ?? {}
+  expect(error).toMatch(/^The build ran out of memory 2 times, .* SIGKILL.* BUILD_HEAP_MB, .*"operator build retry /)
+  expect(await (await builds.getJob(id))?.getState()).toBe('failed')
+})
+
+test('a process that reaches its heap limit is recognised, and fails its build after the second time', async () => {
+  const id = await enqueued()
+  await startWorker({}, 20)
+  await expectRow(id, {
+    state: 'failed',
+    attempt: 2,
+    out_of_memory_runs: 2,
+    error: expect.stringContaining('its process reached its heap limit of 20 MB'),
   })
-  expect(outcome).toEqual({ outcome: 'overtaken' })
+})
+
+test('a process that dies after another run took its build over changes neither the build nor its files', async () => {
+  const id = await enqueued()
+  await startWorker()
+  const work = harness.store.workFolder(id)
+  mkdirSync(work, { recursive: true })
+  await until('the build runs', async () => processOf(id, 1) !== undefined)
+  await harness.owner.query('update builds set attempt = attempt + 1 where id = $1', [id])
+  await kill(id, 1, 'SIGKILL')
+  // The job of the earlier run ends; the row of the later one stays.
+  await until('the job is over', async () => (await builds.getActiveCount()) === 0)
+  expect(await row(id)).toMatchObject({ state: 'running', attempt: 2, failed_runs: 0, error: null })
+  expect(existsSync(work)).toBe(true)
 })
 
 test('why a run failed stands in the row of its build while it waits to be tried again', async () => {
-  const id = await harness.requestBuild(knowledgeBaseId, importId)
-  const outcome = await runBuildChild(id, { environment: { ...harness.environment, SEARCH_NODES: '127.0.0.1:9' } })
-  expect(outcome).toMatchObject({ outcome: 'failed', permanent: false, attempt: 1 })
-  expect(await readBuild(harness.owner, id)).toMatchObject({
-    state: 'running',
-    error: expect.stringContaining('start or repair a search node'),
-  })
+  const id = await enqueued()
+  await harness.owner.query('update builds set failed_runs = 6 where id = $1', [id])
+  await startWorker({ SEARCH_NODES: '127.0.0.1:9' })
+  await expectRow(id, { state: 'retrying', error: expect.stringContaining('start or repair a search node') })
 })
 
-test('what killed runs left beside the place of an artifact goes when the build is given up', async () => {
+test('a run whose worker ended without a word is followed by another one', async () => {
+  const id = await harness.requestBuild(knowledgeBaseId, importId)
+  await harness.owner.query(
+    "update builds set state = 'running', attempt = 1, updated_at = now() - interval '1 minute' where id = $1",
+    [id],
+  )
+  await startWorker()
+  await expectRow(id, { state: 'succeeded', attempt: 2, failed_runs: 1 })
+})
+
+test('the artifact that killed runs left unfinished goes when the build fails; what resumes stays', async () => {
   const id = await harness.requestBuild(knowledgeBaseId, importId)
   const unfinished = `${harness.store.artifactFolder(projectionIdOf(id))}.0123456789ab.tmp`
   mkdirSync(unfinished, { recursive: true })
-  await abandonBuild({ database: harness.service, store: harness.store, log: silent }, id, 'given up')
+  mkdirSync(harness.store.workFolder(id), { recursive: true })
+  await removeFailed(harness.store, id)
   expect(existsSync(unfinished)).toBe(false)
+  expect(existsSync(harness.store.workFolder(id))).toBe(true)
 })

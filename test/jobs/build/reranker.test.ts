@@ -9,8 +9,6 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
-import type { BuildOutcome } from '#jobs/build/run-child.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
@@ -103,9 +101,12 @@ interface Built {
 async function run(
   parameters: object,
   environment: object = { RERANK_BASE_URL: endpoint.baseUrl },
-): Promise<{ buildId: string; outcome: BuildOutcome }> {
+): Promise<{ buildId: string; outcome: unknown }> {
   const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
-  return { buildId, outcome: await runBuildChild(buildId, { environment: { ...harness.environment, ...environment } }) }
+  return {
+    buildId,
+    outcome: await harness.runBuild(buildId, { environment: { ...harness.environment, ...environment } }),
+  }
 }
 
 async function built(parameters: object): Promise<Built> {
@@ -169,7 +170,7 @@ describe('a build that is to try a re-ranker', () => {
     const { outcome } = await run({ reranker: KNOWING }, {})
     expect(outcome).toMatchObject({
       outcome: 'failed',
-      permanent: true,
+      kind: 'permanent',
       message: expect.stringContaining('set RERANK_BASE_URL'),
     })
   })
@@ -178,7 +179,7 @@ describe('a build that is to try a re-ranker', () => {
     const { buildId, outcome } = await run({ reranker: { model: 'status-500', candidates: 20 } })
     expect(outcome).toMatchObject({
       outcome: 'failed',
-      permanent: false,
+      kind: 'transient',
       message: expect.stringContaining('status 500'),
     })
     expect((await harness.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)

@@ -7,8 +7,6 @@ import { ARTIFACT_FILES } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/stages.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
-import type { BuildOutcome } from '#jobs/build/run-child.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
@@ -31,9 +29,8 @@ afterAll(async () => {
   await harness.stop()
 })
 
-function run(buildId: string, killAt?: string): Promise<BuildOutcome> {
-  return runBuildChild(buildId, {
-    environment: harness.environment,
+function run(buildId: string, killAt?: string): ReturnType<JobsHarness['runBuild']> {
+  return harness.runBuild(buildId, {
     onProgress: ({ stage }, pid) => {
       if (stage === killAt) process.kill(pid, 'SIGKILL')
     },
@@ -89,7 +86,7 @@ describe('a build', () => {
       expect(shown).toEqual(
         shown.state === 'succeeded'
           ? { versions: 1, projections: 1, profiles: 1, state: 'succeeded' }
-          : { versions: 0, projections: 0, profiles: 0, state: 'running' },
+          : { versions: 0, projections: 0, profiles: 0, state: 'queued' },
       )
     }
     // The last stage is one transaction: the kill comes before it or after it.
@@ -158,8 +155,7 @@ describe('a build', () => {
 
   test('that another run took over stops itself and shows nothing', async () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
-    const outcome = await runBuildChild(buildId, {
-      environment: harness.environment,
+    const outcome = await harness.runBuild(buildId, {
       onProgress: ({ stage }) => {
         if (stage === 'import')
           void harness.owner.query('update builds set attempt = attempt + 1 where id = $1', [buildId])
@@ -171,7 +167,7 @@ describe('a build', () => {
 
   test('that is finished is not run again', async () => {
     const before = await readBuild(harness.owner, undisturbed)
-    expect(await run(undisturbed)).toEqual({ outcome: 'finished before' })
+    expect(await run(undisturbed)).toEqual({ outcome: 'not begun' })
     expect(await readBuild(harness.owner, undisturbed)).toEqual(before)
   })
 
@@ -194,7 +190,7 @@ describe('a build', () => {
     appendFileSync(harness.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
     expect(await run(buildId)).toMatchObject({
       outcome: 'failed',
-      permanent: true,
+      kind: 'permanent',
       message: expect.stringContaining('was changed after it was captured: import the source again'),
     })
   })

@@ -46,7 +46,8 @@ function leaveBehind(buildId: string): Leftovers {
 async function buildIn(state: string, endedAgoMs: number): Promise<Leftovers> {
   const id = await harness.requestBuild(knowledgeBaseId, importId)
   await harness.owner.query(
-    'update builds set state = $2, updated_at = now() - make_interval(secs => $3 / 1000.0) where id = $1',
+    `update builds set state = $2, updated_at = now() - make_interval(secs => $3 / 1000.0),
+       next_attempt_at = case when $2 = 'retrying' then now() end where id = $1`,
     [id, state, endedAgoMs],
   )
   return leaveBehind(id)
@@ -59,7 +60,7 @@ const present = ({ work, unfinished, artifact }: Leftovers): Record<keyof Leftov
 })
 const LONG_AGO_MS = 3_600_000
 
-test.each(['queued', 'running'])(
+test.each(['queued', 'running', 'retrying'])(
   'nothing of a build that is %s is touched, however long it has been silent',
   async (state) => {
     const left = await buildIn(state, LONG_AGO_MS)
@@ -68,8 +69,11 @@ test.each(['queued', 'running'])(
   },
 )
 
-test('of a build that failed everything goes', async () => {
-  const left = await buildIn('failed', LONG_AGO_MS)
+test('of a build that failed everything goes once it can no longer be asked for again', async () => {
+  const retryable = await buildIn('failed', BOUNDS.failedBuildRetryableMs)
+  expect(await collect()).toBe(0)
+  expect(present(retryable)).toEqual({ work: true, unfinished: true, artifact: true })
+  const left = await buildIn('failed', BOUNDS.garbageFailedBuildsOlderThanMs + 1_000)
   expect(await collect()).toBe(2)
   expect(present(left)).toEqual({ work: false, unfinished: false, artifact: false })
 })
@@ -81,7 +85,7 @@ test('of a build that succeeded the artifact stays, what its killed runs left go
 })
 
 test('a build that ended a moment ago may still have a run that does not know it, so it waits', async () => {
-  const left = await buildIn('failed', BOUNDS.garbageBuildsOlderThanMs / 2)
+  const left = await buildIn('succeeded', BOUNDS.garbageBuildsOlderThanMs / 2)
   expect(await collect()).toBe(0)
   expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
 })

@@ -5,7 +5,6 @@ import type { ActivationRow } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { startJobsHarness, silent, smallSource } from './harness.ts'
 import type { JobsHarness } from './harness.ts'
@@ -36,7 +35,7 @@ export async function startActivationHarness(): Promise<ActivationHarness> {
   const importId = await harness.importFolder(knowledgeBaseId, smallSource)
   async function build(): Promise<string> {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
-    expect(await runBuildChild(buildId, { environment: harness.environment })).toMatchObject({ outcome: 'succeeded' })
+    expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
     return buildId
   }
   return {

@@ -7,11 +7,15 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild } from '#core/db/builds.ts'
 import { insertImport, insertSnapshot } from '#core/db/imports.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
+import { runBuildChild } from '#jobs/build/run-child.ts'
+import type { BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
+import { claimRun } from '#jobs/build/runs.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
@@ -42,6 +46,8 @@ export interface JobsHarness {
     importId: string,
     parameters?: Readonly<Record<string, unknown>>,
   ): Promise<string>
+  /** Runs a build once in a process of its own. A run that ends without a candidate may follow at once. */
+  runBuild(buildId: string, options?: RunChildOptions): Promise<BuildOutcome | { readonly outcome: 'not begun' }>
   /** Puts a file into the store as a question set. @returns its SHA-256. */
   storeQuestions(path: string): Promise<string>
   stop(): Promise<void>
@@ -71,21 +77,22 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     silent,
   )
   const searchNode = `127.0.0.1:${node.port}`
+  const environment: NodeJS.ProcessEnv = {
+    PATH: process.env['PATH'],
+    DATABASE_URL: database.jobsUrl,
+    REDIS_URL: 'redis://127.0.0.1:1',
+    ARTIFACT_STORE: storeUrl,
+    SEARCH_NODES: searchNode,
+    MANIFEST_PUBLIC_KEY: secrets.MANIFEST_PUBLIC_KEY,
+    MANIFEST_PRIVATE_KEY: secrets.MANIFEST_PRIVATE_KEY,
+    LOG_LEVEL: 'silent',
+  }
   return {
     owner,
     service,
     store,
     searchNode,
-    environment: {
-      PATH: process.env['PATH'],
-      DATABASE_URL: database.jobsUrl,
-      REDIS_URL: 'redis://127.0.0.1:1',
-      ARTIFACT_STORE: storeUrl,
-      SEARCH_NODES: searchNode,
-      MANIFEST_PUBLIC_KEY: secrets.MANIFEST_PUBLIC_KEY,
-      MANIFEST_PRIVATE_KEY: secrets.MANIFEST_PRIVATE_KEY,
-      LOG_LEVEL: 'silent',
-    },
+    environment,
     async createKnowledgeBase() {
       const id = randomUUID()
       await owner.query('insert into knowledge_bases (id, slug, title) values ($1, $2, $3)', [
@@ -117,6 +124,13 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       const id = randomUUID()
       await insertBuild(owner, { id, knowledgeBaseId, importId, parameters: { embedding: 'local', ...parameters } })
       return id
+    },
+    async runBuild(buildId, options = {}) {
+      const claimed = await claimRun(service, buildId)
+      if (claimed.claim !== 'begun') return { outcome: 'not begun' }
+      const outcome = await runBuildChild(claimed.fence, { environment, ...options })
+      await releaseRun(service, claimed.fence)
+      return outcome
     },
     async storeQuestions(path) {
       const bytes = readFileSync(path)

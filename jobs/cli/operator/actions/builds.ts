@@ -3,13 +3,13 @@ import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { insertBuild } from '#core/db/builds.ts'
+import { insertBuild, retryBuild } from '#core/db/builds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluate/questions.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
-import { importNamed, knowledgeBaseNamed } from './names.ts'
+import { buildNamed, importNamed, knowledgeBaseNamed } from './names.ts'
 import { handOver, recorded } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
@@ -66,6 +66,27 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     }
   })
   await handOver(enqueue, id, `build show ${id}`)
+  return result
+}
+
+/** Queues a failed build again. It keeps its id and parameters, and goes on from the stages that it completed. */
+export async function retryFailedBuild(
+  operator: Operator,
+  buildId: string,
+  enqueue: Enqueue,
+): Promise<{ readonly id: string }> {
+  const result = await recorded(operator, async (client) => {
+    const { id, state, error, import_id } = await buildNamed(client, buildId)
+    if (state !== 'failed')
+      throw new OperatorError(`The build is ${state}, not failed: there is nothing to retry; see "build show ${id}".`)
+    if (!(await retryBuild(client, id, BOUNDS.failedBuildRetryableMs)))
+      throw new OperatorError(
+        'The build failed more than a day ago, or somebody else retried it: see "operator build show ' +
+          `${id}", or start another with "operator build start --import ${import_id}".`,
+      )
+    return { result: { id }, audit: { action: 'build.retry', subject: `build:${id}`, detail: { failed_with: error } } }
+  })
+  await handOver(enqueue, result.id, `build show ${result.id}`)
   return result
 }
 

@@ -1,8 +1,6 @@
-import { readActivation } from '#core/db/activations.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { QUEUES } from '#jobs/queues.ts'
 import type { JobQueue, QueueName } from '#jobs/queues.ts'
-import { buildNamed, isUuid } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 
@@ -61,16 +59,23 @@ export async function showJob(queue: JobQueue, id: string): Promise<JobShown> {
   return described(queue.name, job, await job.getState())
 }
 
-/** Retries a failed job, unless its row is finished; a finished row stays unchanged. */
+/** Queues whose jobs hold all that they need. Rows of Postgres decide about builds and activations. */
+const RETRIED_OTHERWISE: Readonly<Partial<Record<string, string>>> = {
+  build: 'A build is tried again by itself, and after it failed with "operator build retry BUILD".',
+  activate: 'An activation is tried again by itself; ask anew with "operator activate" or "operator rollback".',
+}
+
+/** Retries a failed job of the ledger or of maintenance. */
 export async function retryJob(
   operator: Operator,
   queue: JobQueue,
   id: string,
 ): Promise<{ readonly queue: string; readonly id: string }> {
+  const otherwise = RETRIED_OTHERWISE[queue.name]
+  if (otherwise !== undefined) throw new OperatorError(otherwise)
   const job = await jobNamed(queue, id)
   const state = await job.getState()
   if (state !== 'failed') throw new OperatorError(`The job is ${state}, not failed: there is nothing to retry.`)
-  await assertUnfinished(operator, queue.name, id)
   return recorded(operator, async () => {
     await job.retry()
     return {
@@ -78,23 +83,6 @@ export async function retryJob(
       audit: { action: 'job.retry', subject: `job:${id}`, detail: { queue: queue.name } },
     }
   })
-}
-
-async function assertUnfinished(operator: Operator, queue: string, id: string): Promise<void> {
-  if (queue === 'build' && isUuid(id)) {
-    const { state, import_id } = await buildNamed(operator.database, id)
-    if (state === 'failed' || state === 'succeeded')
-      throw new OperatorError(
-        `The build is ${state} for good: start another with "operator build start --import ${import_id}".`,
-      )
-  }
-  if (queue === 'activate' && isUuid(id)) {
-    const activation = await readActivation(operator.database, id)
-    if (activation !== undefined && activation.state !== 'queued')
-      throw new OperatorError(
-        `The activation is ${activation.state} for good: ask again with "operator activate" or "operator rollback".`,
-      )
-  }
 }
 
 async function jobNamed(queue: JobQueue, id: string): Promise<Job> {

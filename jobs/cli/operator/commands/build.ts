@@ -3,11 +3,15 @@ import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
-import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
+import { retryFailedBuild, startBuild } from '#jobs/cli/operator/actions/builds.ts'
 import { buildNamed, knowledgeBaseNamed } from '#jobs/cli/operator/actions/names.ts'
+import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
+import { buildStatus } from '#jobs/cli/operator/build-status.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
+import type { Output } from '#jobs/cli/operator/command.ts'
 import { rows, text, waitSeconds } from '#jobs/cli/operator/inputs.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
@@ -15,9 +19,14 @@ import { fields, table } from '#jobs/cli/operator/table.ts'
 import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#jobs/cli/operator/wait.ts'
 
 const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
+const WAIT = {
+  '--wait': 'follow it to its end; exit code 1 unless the candidate passed its evaluation',
+  '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
+} as const
 
 const NOTES = `\
 The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
+A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
 With openai, the worker needs OPENAI_API_KEY and every passage is sent to OPENAI_BASE_URL.
 
 How the candidate is evaluated:
@@ -29,17 +38,17 @@ How the candidate is evaluated:
                 conservative default.`
 
 export function addBuild(program: Command): void {
-  const build = noun(program, 'build', 'builds of candidate versions: start, show, list')
+  const build = noun(program, 'build', 'builds of candidate versions: start, show, list, retry')
   addStart(build)
+  addRetry(build)
   verb(build, {
     usage: 'show <build>',
-    summary: 'show how far a build is, why it failed, or what it made',
+    summary: 'show how far a build is, why its last run ended, when the next begins, or what it made',
     examples: ['build show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
     input: { build: text },
     variables: {},
     run: async (input, { operator, show }) => {
-      const row = await buildNamed(operator.database, input.build)
-      show(row, () => `${fields(row)}${next(row)}`)
+      showBuild(await buildNamed(operator.database, input.build), show)
     },
   })
   verb(build, {
@@ -61,12 +70,14 @@ export function addBuild(program: Command): void {
         done: 'done',
         total: 'total',
         attempt: 'attempt',
+        status: 'status',
         version_id: 'version',
         created_at: 'created',
         error: 'error',
       }
-      show(found, () =>
-        table(found, columns, 'There is no build here: start one with "operator build start --import IMPORT".'),
+      const shown = found.map((row) => ({ ...row, status: buildStatus(row) }))
+      show(shown, () =>
+        table(shown, columns, 'There is no build here: start one with "operator build start --import IMPORT".'),
       )
     },
   })
@@ -85,8 +96,7 @@ function addStart(build: Command): void {
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
       '--rerank-candidates <n>': 'passages it orders anew; default 20',
-      '--wait': 'follow it to its end',
-      '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
+      ...WAIT,
     },
     notes: NOTES,
     examples: ['build start --import 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --questions questions.jsonl --wait'],
@@ -118,10 +128,45 @@ function addStart(build: Command): void {
           () =>
             `Build ${started.id} of "${started.knowledge_base}" is queued.\nNext: operator build show ${started.id}`,
         )
-      const row = await waitForBuild(operator.database, started.id, input.waitSeconds, progress)
-      show(row, () => `${fields(row)}${next(row)}`)
+      await followBuild(operator, { progress, show }, started.id, input.waitSeconds)
     },
   })
+}
+
+function addRetry(build: Command): void {
+  verb(build, {
+    usage: 'retry <build>',
+    summary: 'run a failed build again, with all its attempts, from the stages that it completed',
+    flags: WAIT,
+    notes: 'Possible for a day after the failure; after that, or to change anything, start another build.',
+    examples: ['build retry 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
+    input: { build: text, wait: z.boolean().default(false), waitSeconds },
+    variables: { REDIS_URL },
+    writes: true,
+    run: async (input, { operator, config, progress, show }) => {
+      const { id } = await withQueues(config.REDIS_URL, (open) =>
+        retryFailedBuild(operator, input.build, (each) => enqueueBuild(open('build'), each)),
+      )
+      if (input.wait) return await followBuild(operator, { progress, show }, id, input.waitSeconds)
+      show({ id }, () => `Build ${id} is queued again.\nNext: operator build show ${id}`)
+    },
+  })
+}
+
+/** @throws OperatorError after the result where the candidate did not pass: a script must not go on with it. */
+async function followBuild(operator: Operator, { progress, show }: Output, id: string, seconds: number): Promise<void> {
+  const row = await waitForBuild(operator.database, id, seconds, progress)
+  showBuild(row, show)
+  if (row.passed !== true)
+    throw new OperatorError(
+      'The candidate did not pass its evaluation, so it cannot be activated: see "operator review show ' +
+        `${row.version_id ?? id}", correct sources or questions, and build another candidate.`,
+    )
+}
+
+function showBuild(row: BuildListRow, show: Output['show']): void {
+  const shown = { ...row, status: buildStatus(row) }
+  show(shown, () => `${fields(shown)}${next(row)}`)
 }
 
 function next({ version_id, passed }: BuildListRow): string {

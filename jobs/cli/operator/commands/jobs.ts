@@ -57,8 +57,8 @@ export function addJobs(program: Command): void {
   })
   verb(jobs, {
     usage: 'retry <queue> <job>',
-    summary: 'run a failed job again',
-    notes: 'A build that failed for good is not run again: start another from the same import.',
+    summary: 'run a failed job of the ledger or of maintenance again',
+    notes: 'A failed build is run again by "build retry"; an activation is asked for again by "activate".',
     examples: ['jobs retry maintenance 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
     input: { queue, job: text },
     variables: { REDIS_URL },

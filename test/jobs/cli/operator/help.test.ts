@@ -47,7 +47,7 @@ describe('help', () => {
         ...['rotate', 'rewrap', 'erase', 'list'].map((verb) => `fingerprints ${verb}`),
         ...['show', 'release'].map((verb) => `exposure ${verb}`),
         ...['list', 'show'].flatMap((verb) => [`imports ${verb}`, `versions ${verb}`]),
-        ...['start', 'show', 'list'].map((verb) => `build ${verb}`),
+        ...['start', 'retry', 'show', 'list'].map((verb) => `build ${verb}`),
         ...['approve', 'reject', 'show'].map((verb) => `review ${verb}`),
         ...['list', 'show', 'retry'].map((verb) => `jobs ${verb}`),
         'usage report',

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** How a process ended that told no outcome. */
+export interface ProcessEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last part of its standard error. */
+  readonly standardError: string
+  readonly heapMb: number | undefined
+  /** Kills by the kernel for memory in this container or service meanwhile; undefined where it does not say. */
+  readonly kernelKills: number | undefined
+}
+
+export interface Death {
+  /** A clause that follows "because". */
+  readonly reason: string
+  readonly outOfMemory: boolean
+}
+
+/** V8 at its heap limit, C++ and the allocator of array buffers. */
+const OUT_OF_MEMORY = /heap out of memory|std::bad_alloc|Array buffer allocation failed|Cannot allocate memory/
+const ABORTED_CODE = 134
+
+/**
+ * Recognises a process that ran out of memory. V8 aborts at its heap limit. The kernel sends SIGKILL where the memory
+ * of the machine or container runs out; so does a person, hence the wording where the kernel does not say.
+ */
+export function deathOf({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd): Death {
+  const aborted = signal === 'SIGABRT' || code === ABORTED_CODE
+  if (aborted && OUT_OF_MEMORY.test(standardError)) {
+    const limit = heapMb === undefined ? 'its heap limit' : `its heap limit of ${heapMb} MB`
+    return { outOfMemory: true, reason: `its process reached ${limit}` }
+  }
+  if (signal === 'SIGKILL')
+    return {
+      outOfMemory: true,
+      reason:
+        kernelKills !== undefined && kernelKills > 0
+          ? 'the kernel ended its process for lack of memory'
+          : 'its process was ended with SIGKILL, as the kernel does for lack of memory',
+    }
+  return {
+    outOfMemory: false,
+    reason: signal === null ? `its process ended with exit code ${code}` : `its process ended with ${signal}`,
+  }
+}
+
+/** Files of cgroup 2 and 1 that count the kernel's kills for memory, in a container and for a service of a host. */
+async function killCountFiles(): Promise<readonly string[]> {
+  const groups = await readFile('/proc/self/cgroup', 'utf8').catch(() => '')
+  const own = /^0::(\/.*)$/m.exec(groups)?.[1] ?? '/'
+  const ownMemory = /^\d+:(?:\w+,)*memory(?:,\w+)*:(\/.*)$/m.exec(groups)?.[1] ?? '/'
+  return [
+    join('/sys/fs/cgroup', own, 'memory.events'),
+    '/sys/fs/cgroup/memory.events',
+    join('/sys/fs/cgroup/memory', ownMemory, 'memory.oom_control'),
+    '/sys/fs/cgroup/memory/memory.oom_control',
+  ]
+}
+
+/** @returns how often the kernel ended a process of this container or service for memory, if it can be read. */
+export async function kernelKillCount(): Promise<number | undefined> {
+  for (const path of await killCountFiles()) {
+    const found = /^oom_kill (\d+)$/m.exec(await readFile(path, 'utf8').catch(() => ''))
+    if (found !== null) return Number(found[1])
+  }
+  return undefined
+}
