@@ -69,7 +69,8 @@ on conflict (knowledge_base_id) do nothing`
 
 /** Compare-and-set on the expected predecessor. */
 const MOVE_POINTER = `
-update active_versions set version_id = $2, profile_id = $3, previous_version_id = version_id, activated_at = now()
+update active_versions set version_id = $2, profile_id = $3, previous_version_id = version_id,
+  activated_at = clock_timestamp()
 where knowledge_base_id = $1 and version_id = $4`
 
 /** @returns false when another version than the expected one is active. */
@@ -80,27 +81,6 @@ export async function movePointer(client: Queryable, activation: ActivationRow, 
       ? await client.query(FIRST_POINTER, [knowledgeBaseId, versionId, profileId])
       : await client.query(MOVE_POINTER, [knowledgeBaseId, versionId, profileId, expected])
   return rowCount === 1
-}
-
-/**
- * A retired version was once active, and its creation time never changes. Repeated rollbacks therefore only go back.
- */
-const EARLIER_VERSION = `
-select e.id
-from corpus_versions v
-join corpus_versions e on e.knowledge_base_id = v.knowledge_base_id and e.created_at < v.created_at
-left join active_versions a on a.version_id = v.id
-where v.id = $1 and e.state = 'retired'
-order by (e.id = a.previous_version_id) is true desc, e.created_at desc, e.id
-limit 1`
-
-/**
- * @returns the version that this active one replaced, else the newest that was once active. Only older versions of the
- * same knowledge base count.
- */
-export async function earlierVersion(database: Queryable, versionId: string): Promise<string | undefined> {
-  const { rows } = await database.query(EARLIER_VERSION, [versionId])
-  return z.object({ id: z.uuid() }).optional().parse(rows[0])?.id
 }
 
 /**
@@ -126,7 +106,12 @@ export async function setVersionState(
   return rowCount === 1
 }
 
-const FINISH = "update activations set state = $2, message = $3, finished_at = now() where id = $1 and state = 'queued'"
+/**
+ * A trigger gives a done activation its place in the history, under the lock of the pointer that was moved. Times are
+ * those of the statement: its transaction may have waited minutes for search nodes.
+ */
+const FINISH = `
+update activations set state = $2, message = $3, finished_at = clock_timestamp() where id = $1 and state = 'queued'`
 
 /** @returns false if it is already finished; the earlier outcome remains. */
 export async function finishActivation(

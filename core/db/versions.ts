@@ -6,6 +6,7 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { WAY_BACK } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
 
 export interface DocumentRow {
@@ -162,12 +163,14 @@ export interface WantedProjection {
 }
 
 /**
- * Projections that every search node should hold: active versions, their predecessors, and the profiles that active
- * entitlements name.
+ * Projections that every search node should hold: active versions, the versions that rollbacks would return to, and the
+ * profiles that active entitlements name.
  */
 const WANTED_PROJECTIONS = `
-with wanted as (
-  select p.id from active_versions a join projections p on p.version_id in (a.version_id, a.previous_version_id)
+with recursive ${WAY_BACK}, wanted as (
+  select p.id from active_versions a join projections p using (version_id)
+  union
+  select p.id from way_back w join projections p using (version_id) where not w.rejected
   union
   select f.projection_id from entitlements e cross join lateral unnest(e.profile_ids) as named (id)
     join retrieval_profiles f on f.id = named.id where e.active

@@ -121,6 +121,8 @@ export const BOUNDS = {
   insertRowsMax: 1_000,
   /** Characters of an error that the row of a build or activation keeps. */
   failureMessageCharactersMax: 2_000,
+  /** Rejected versions in a row that a rollback passes over. */
+  rollbackStepsMax: 1_000,
 
   /** Reservations or outcomes of one group commit, and concurrent group commits of one gateway. */
   reservationBatchMax: 64,

@@ -27,6 +27,8 @@ export interface Definition<S extends z.ZodRawShape> {
 export interface Output {
   /** Writes to standard output: the value as JSON, or its text for people. */
   readonly show: (value: unknown, text: () => string) => void
+  /** Writes a sentence for people to standard error, before the result. */
+  readonly note: (text: string) => void
   readonly progress: Progress
 }
 
@@ -69,6 +71,10 @@ function createOutput(json: boolean): Output {
   const progress = createProgress(process.stderr)
   return {
     progress,
+    note(text) {
+      progress.end()
+      process.stderr.write(`${text}\n`)
+    },
     show(value, text) {
       progress.end()
       process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)

@@ -8,6 +8,9 @@ export interface InsertedVersion {
   readonly profile: string
 }
 
+const FACETS = JSON.stringify({ languages: ['en'], jurisdictions: ['EU'], subjects: [], statuses: ['verified'] })
+const EMBEDDING = JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })
+
 /** Inserts a version in any state, with every row that it refers to, and one profile of it. */
 export async function insertVersion(
   owner: Database,
@@ -39,12 +42,12 @@ export async function insertVersion(
   await withoutGuards(
     owner,
     'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
-      "facets, evaluation, passed) values ($1, $2, $3, $4, $5, 1, '{}', '{}', true)",
-    [version, base, build, state, passages],
+      "facets, evaluation, passed) values ($1, $2, $3, $4, $5, 1, $6, '{}', true)",
+    [version, base, build, state, passages, FACETS],
   )
   await owner.query(
-    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, '{}', sha256('m'))",
-    [projection, version],
+    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
+    [projection, version, EMBEDDING],
   )
   await owner.query(
     'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +

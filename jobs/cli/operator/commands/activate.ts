@@ -5,7 +5,7 @@ import { enqueueActivation } from '#jobs/queues.ts'
 import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
 import type { ActivationAsked } from '#jobs/cli/operator/actions/activations.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
-import { requestRollback } from '#jobs/cli/operator/actions/rollback.ts'
+import { requestRollback, rollbackInWords } from '#jobs/cli/operator/actions/rollback.ts'
 import type { Output } from '#jobs/cli/operator/command.ts'
 import { text, waitSeconds } from '#jobs/cli/operator/inputs.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
@@ -46,7 +46,7 @@ export function addActivate(program: Command): void {
     usage: 'rollback <knowledge-base>',
     summary: 'serve an earlier version again',
     flags: {
-      '--to <version>': 'which; default: the one that the active version replaced, or the newest before it',
+      '--to <version>': 'which; default: the one that "versions history" marks as next',
       ...WAIT,
     },
     notes: HOW,
@@ -57,7 +57,12 @@ export function addActivate(program: Command): void {
     run: async (input, { operator, config, ...output }) => {
       const wanted = { knowledgeBase: input['knowledge-base'], to: input.to }
       const asked = await withQueues(config.REDIS_URL, (open) =>
-        requestRollback(operator, wanted, (id) => enqueueActivation(open('activate'), id)),
+        requestRollback(
+          operator,
+          wanted,
+          (id) => enqueueActivation(open('activate'), id),
+          (plan) => output.note(rollbackInWords(plan)),
+        ),
       )
       await report(operator, output, asked, input)
     },

@@ -154,7 +154,12 @@ function addRetry(build: Command): void {
 }
 
 /** @throws OperatorError after the result where the candidate did not pass: a script must not go on with it. */
-async function followBuild(operator: Operator, { progress, show }: Output, id: string, seconds: number): Promise<void> {
+async function followBuild(
+  operator: Operator,
+  { progress, show }: Pick<Output, 'progress' | 'show'>,
+  id: string,
+  seconds: number,
+): Promise<void> {
   const row = await waitForBuild(operator.database, id, seconds, progress)
   showBuild(row, show)
   if (row.passed !== true)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { listHistory, readWayBack } from '#core/db/activation-history.ts'
 import { listVersions } from '#core/db/corpus-lists.ts'
 import { knowledgeBaseNamed, versionNamed } from '#jobs/cli/operator/actions/names.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
@@ -7,7 +8,8 @@ import { verb } from '#jobs/cli/operator/session.ts'
 import { fields, table } from '#jobs/cli/operator/table.ts'
 
 export function addVersions(program: Command): void {
-  const versions = noun(program, 'versions', 'immutable corpus versions: list, show')
+  const versions = noun(program, 'versions', 'immutable corpus versions: list, show, history')
+  addHistory(versions)
   verb(versions, {
     usage: 'list',
     summary: 'list versions and their states, newest first',
@@ -44,6 +46,44 @@ export function addVersions(program: Command): void {
     run: async (input, { operator, show }) => {
       const version = await versionNamed(operator.database, input.version)
       show(version, () => fields(version))
+    },
+  })
+}
+
+function addHistory(versions: Command): void {
+  verb(versions, {
+    usage: 'history <knowledge-base>',
+    summary: 'list what was active, newest first, and where a rollback goes',
+    flags: { '--rows <n>': 'show at most so many' },
+    notes:
+      'A rollback returns to the activation marked "next". A version that was left needs "rollback --to".\n' +
+      'A version that was rejected since is passed over.',
+    examples: ['versions history hsfa-rules', 'versions history hsfa-rules --rows 5 --json'],
+    input: { 'knowledge-base': text, rows },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const base = await knowledgeBaseNamed(operator.database, input['knowledge-base'])
+      const { target } = await readWayBack(operator.database, base.id)
+      const found = (await listHistory(operator.database, base.id, input.rows)).map((row) => ({
+        ...row,
+        next: row.sequence === target?.sequence,
+      }))
+      const shown = found.map((row) => ({
+        ...row,
+        state: row.rejected ? `${row.state}, rejected` : row.state,
+        next: row.next ? 'next' : '',
+      }))
+      const columns = {
+        at: 'active from',
+        kind: 'kind',
+        version_id: 'version',
+        replaced_version_id: 'replaced',
+        actor: 'actor',
+        state: 'state',
+        next: 'rollback',
+      }
+      const empty = `Nothing was active in "${base.slug}" yet: activate a version with "operator activate".`
+      show(found, () => table(shown, columns, empty))
     },
   })
 }

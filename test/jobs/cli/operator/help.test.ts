@@ -52,6 +52,7 @@ describe('help', () => {
         ...['list', 'show', 'retry'].map((verb) => `jobs ${verb}`),
         'usage report',
         ...['list', 'head', 'verify'].map((verb) => `audit ${verb}`),
+        'versions history',
       ].sort(),
     )
   })

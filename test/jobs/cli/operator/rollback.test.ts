@@ -78,8 +78,8 @@ test(
     'where nothing is left',
   async () => {
     const none =
-      '"rules" has no earlier version to return to: choose one from "operator versions list ' +
-      '--knowledge-base rules" and name it with --to.'
+      '"rules" has no earlier version to return to: choose a version from "operator versions history rules" ' +
+      'and name it with --to.'
     await expect(requestRollback(harness.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
     const activated: string[] = []
     for (let count = 0; count < 3; count++) {

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { ACTIVATION_KINDS } from './activations.ts'
+import type { Queryable } from './pool.ts'
+
+/**
+ * A rollback walks the history of activations back. Postgres keeps it as links: `activations.returns_to` names the
+ * activation that lies below on the way back. An activation of a version on that way shortens the way to it, and any
+ * other version goes on top. So rollbacks never go forth and back between two versions.
+ */
+
+/** The newest review rejects the version of the activation `a`. */
+const REJECTED = `coalesce((select r.verdict = 'rejected' from reviews r where r.version_id = a.version_id
+  order by r.created_at desc, r.id limit 1), false)`
+
+/**
+ * The way back of every knowledge base, from its active version (step 0) to the version that a rollback returns to: the
+ * next one that is not rejected. Empty where the history does not end with the active version.
+ */
+export const WAY_BACK = `
+way_back as (
+  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as rejected, 0 as step
+  from active_versions p
+  cross join lateral (select n.* from activations n
+    where n.knowledge_base_id = p.knowledge_base_id and n.sequence is not null order by n.sequence desc limit 1) a
+  where a.version_id = p.version_id
+  union all
+  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${REJECTED}, w.step + 1
+  from way_back w
+  join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
+  where (w.step = 0 or w.rejected) and w.step < ${BOUNDS.rollbackStepsMax}
+)`
+
+const stepSchema = z.object({
+  sequence: z.int(),
+  version_id: z.uuid(),
+  rejected: z.boolean(),
+  /** Since when, and until when, the version was active. */
+  active_from: z.date(),
+  active_until: z.date().nullable(),
+})
+/** A version on the way back. */
+export type WayBackStep = z.infer<typeof stepSchema>
+
+export interface WayBack {
+  /** Undefined where nothing is active, or the history does not end with the active version. */
+  readonly active: WayBackStep | undefined
+  /** Rejected since, so a rollback does not return to them. */
+  readonly passedOver: readonly WayBackStep[]
+  /** The version that a rollback returns to. */
+  readonly target: WayBackStep | undefined
+}
+
+const READ_WAY_BACK = `
+with recursive ${WAY_BACK}
+select w.sequence::float8 as sequence, w.version_id, w.rejected, a.finished_at as active_from,
+  (select n.finished_at from activations n where n.knowledge_base_id = w.knowledge_base_id
+    and n.sequence = w.sequence + 1) as active_until
+from way_back w join activations a using (knowledge_base_id, sequence)
+where w.knowledge_base_id = $1
+order by w.step`
+
+export async function readWayBack(database: Queryable, knowledgeBaseId: string): Promise<WayBack> {
+  const { rows } = await database.query(READ_WAY_BACK, [knowledgeBaseId])
+  const [active, ...earlier] = z.array(stepSchema).parse(rows)
+  return {
+    active,
+    passedOver: earlier.filter(({ rejected }) => rejected),
+    target: earlier.find(({ rejected }) => !rejected),
+  }
+}
+
+const LAST_ACTIVE = `
+select a.sequence::float8 as sequence, a.version_id, ${REJECTED} as rejected, a.finished_at as active_from,
+  (select n.finished_at from activations n where n.knowledge_base_id = a.knowledge_base_id
+    and n.sequence = a.sequence + 1) as active_until
+from activations a
+where a.knowledge_base_id = $1 and a.version_id = $2 and a.sequence is not null
+order by a.sequence desc
+limit 1`
+
+/** @returns when a version was active last, or undefined if it never was. */
+export async function readLastActive(
+  database: Queryable,
+  knowledgeBaseId: string,
+  versionId: string,
+): Promise<WayBackStep | undefined> {
+  return stepSchema.optional().parse((await database.query(LAST_ACTIVE, [knowledgeBaseId, versionId])).rows[0])
+}
+
+const HISTORY_STATES = ['active', 'on the way back', 'left'] as const
+
+const pastSchema = z.object({
+  sequence: z.int(),
+  at: z.date(),
+  kind: z.enum(ACTIVATION_KINDS),
+  version_id: z.uuid(),
+  /** The version that it replaced; null for the first. */
+  replaced_version_id: z.uuid().nullable(),
+  actor: z.string(),
+  /** Of the version: rollbacks reach one that is on the way back, and do not reach one that was left. */
+  state: z.enum(HISTORY_STATES),
+  rejected: z.boolean(),
+})
+/** An activation that was done. */
+export type PastActivation = z.infer<typeof pastSchema>
+
+/**
+ * Newest first. The link of a version on the way back is its newest activation, so links older than the rows shown
+ * concern none of them.
+ */
+const LIST_HISTORY = `
+with recursive shown as (
+  select a.* from activations a where a.knowledge_base_id = $1 and a.sequence is not null
+  order by a.sequence desc limit $2
+), whole_way as (
+  select s.sequence, s.version_id, s.returns_to from shown s where s.sequence = (select max(sequence) from shown)
+  union all
+  select s.sequence, s.version_id, s.returns_to from whole_way w join shown s on s.sequence = w.returns_to
+)
+select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
+  a.expected_version_id as replaced_version_id, a.actor, ${REJECTED} as rejected,
+  case when a.version_id = p.version_id then 'active'
+    when a.version_id in (select version_id from whole_way) then 'on the way back' else 'left' end as state
+from shown a join active_versions p using (knowledge_base_id)
+order by a.sequence desc`
+
+export async function listHistory(
+  database: Queryable,
+  knowledgeBaseId: string,
+  limit: number,
+): Promise<readonly PastActivation[]> {
+  return z.array(pastSchema).parse((await database.query(LIST_HISTORY, [knowledgeBaseId, limit])).rows)
+}

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { finishActivation } from '#core/db/activations.ts'
+import { listHistory, readLastActive, readWayBack } from '#core/db/activation-history.ts'
+import { migrate } from '#core/db/migrate.ts'
+import { MIGRATIONS, shippedMigrations } from '#core/db/migration-files.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { wantedProjections } from '#core/db/versions.ts'
+import { createLog } from '#core/platform/log.ts'
+import { openEmptyDatabase, openTestDatabase, withoutGuards } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
+import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
+
+const ROWS = 1_000
+
+let database: TestDatabase
+let owner: Database
+let jobs: Database
+beforeAll(async () => {
+  database = await openTestDatabase()
+  const log = createLog('test', 'silent')
+  owner = openDatabase(database.ownerUrl, log, 2)
+  jobs = openDatabase(database.jobsUrl, log, 2)
+})
+afterAll(async () => {
+  await owner.end()
+  await jobs.end()
+  await database.drop()
+})
+
+async function createVersions(base: HistoryBase, count: number): Promise<readonly string[]> {
+  const versions: string[] = []
+  for (let n = 0; n < count; n++) versions.push(await base.createVersion())
+  return versions
+}
+
+/** Versions by their numbers of a test, from the active one back, each where the rollback before it led. */
+async function rollbacksFrom(base: HistoryBase, versions: readonly string[]): Promise<readonly number[]> {
+  const path: number[] = []
+  for (;;) {
+    const { target } = await readWayBack(jobs, base.id)
+    if (target === undefined) return path
+    path.push(versions.indexOf(target.version_id))
+    await base.activate(target.version_id, 'rollback')
+  }
+}
+
+describe('the way back', () => {
+  test('after the activations 2, 4 and 3 leads to 4, then to 2, and ends there', async () => {
+    const base = await createHistoryBase(owner)
+    const versions = await createVersions(base, 5)
+    for (const n of [2, 4, 3]) await base.activate(versions[n] ?? '')
+    expect(await rollbacksFrom(base, versions)).toEqual([4, 2])
+  })
+
+  test('after a rollback to 4 and the activation of 5 leads to 4 again', async () => {
+    const base = await createHistoryBase(owner)
+    const versions = await createVersions(base, 6)
+    for (const n of [2, 4, 3]) await base.activate(versions[n] ?? '')
+    await base.activate(versions[4] ?? '', 'rollback')
+    await base.activate(versions[5] ?? '')
+    expect(await rollbacksFrom(base, versions)).toEqual([4, 2])
+  })
+
+  test('of a return to a version that was left leads to the version that was active before', async () => {
+    const base = await createHistoryBase(owner)
+    const versions = await createVersions(base, 5)
+    for (const n of [2, 4, 3]) await base.activate(versions[n] ?? '')
+    for (const n of [2, 3]) await base.activate(versions[n] ?? '', 'rollback')
+    expect(await rollbacksFrom(base, versions)).toEqual([2])
+  })
+
+  test('passes over what was rejected since, and search nodes keep what a rollback returns to', async () => {
+    const base = await createHistoryBase(owner)
+    const versions = await createVersions(base, 4)
+    for (const version of versions) {
+      await base.review(version, 'approved')
+      await base.activate(version)
+    }
+    await base.review(versions[1] ?? '', 'rejected')
+    await base.review(versions[2] ?? '', 'rejected')
+    const way = await readWayBack(jobs, base.id)
+    expect(way.active?.version_id).toBe(versions[3])
+    expect(way.passedOver.map((step) => step.version_id)).toEqual([versions[2], versions[1]])
+    expect(way.target?.version_id).toBe(versions[0])
+    expect(await wantedVersions(base)).toEqual(new Set([versions[0], versions[3]]))
+  })
+
+  test('decides what search nodes keep: after a rollback the version that was left is not kept', async () => {
+    const base = await createHistoryBase(owner)
+    const versions = await createVersions(base, 3)
+    for (const version of versions) await base.activate(version)
+    await base.activate(versions[1] ?? '', 'rollback')
+    expect(await wantedVersions(base)).toEqual(new Set([versions[0], versions[1]]))
+  })
+
+  test('tells when a version was active, by the moments at which the pointer moved', async () => {
+    const base = await createHistoryBase(owner)
+    const [first = '', second = ''] = await createVersions(base, 2)
+    await base.activate(first)
+    await base.activate(second)
+    const { active, target } = await readWayBack(jobs, base.id)
+    expect(target?.active_until).toEqual(active?.active_from)
+    expect(active?.active_until).toBeNull()
+    expect(await readLastActive(jobs, base.id, first)).toEqual(target)
+    expect(await readLastActive(jobs, base.id, randomUUID())).toBeUndefined()
+  })
+
+  test('is a stack, for any sequence of activations and rollbacks, and the history tells the same', async () => {
+    const versions = 5
+    const moves = fc.array(fc.nat({ max: versions - 1 }), { minLength: 1, maxLength: 14 })
+    await fc.assert(
+      fc.asyncProperty(moves, async (numbers) => {
+        const base = await createHistoryBase(owner)
+        const ids = await createVersions(base, versions)
+        let stack: readonly number[] = []
+        for (const number of numbers.filter((value, index) => value !== numbers[index - 1])) {
+          await base.activate(ids[number] ?? '')
+          stack = stack.includes(number) ? stack.slice(0, stack.indexOf(number) + 1) : [...stack, number]
+          expect((await readWayBack(jobs, base.id)).target?.version_id).toBe(ids[stack.at(-2) ?? -1])
+        }
+        const history = await listHistory(owner, base.id, ROWS)
+        for (const { version_id, state } of history) {
+          const place = stack.indexOf(ids.indexOf(version_id))
+          expect(state).toBe(place < 0 ? 'left' : place === stack.length - 1 ? 'active' : 'on the way back')
+        }
+        for (const limit of [1, 2, 5]) expect(await listHistory(owner, base.id, limit)).toEqual(history.slice(0, limit))
+        expect(await rollbacksFrom(base, ids)).toEqual(stack.slice(0, -1).toReversed())
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+describe('an activation', () => {
+  test('that is done stays as it is, and is done only when the pointer names its version', async () => {
+    const base = await createHistoryBase(owner)
+    const [first = '', second = ''] = await createVersions(base, 2)
+    await base.activate(first)
+    const id = randomUUID()
+    await owner.query(
+      'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor) ' +
+        "values ($1, $2, $3, $4, 'activate', 'actor')",
+      [id, base.id, second, first],
+    )
+    await expect(finishActivation(jobs, id, 'done', '')).rejects.toThrow(
+      'an activation is done only when its version is the active one',
+    )
+    for (const change of ["state = 'queued'", "state = 'refused'"])
+      await expect(
+        jobs.query(`update activations set ${change} where knowledge_base_id = $1 and state = 'done'`, [base.id]),
+      ).rejects.toThrow('an activation that is done stays as it is')
+    for (const column of ['sequence', 'returns_to'])
+      await expect(jobs.query(`update activations set ${column} = 1`)).rejects.toThrow('permission denied')
+  })
+
+  test('is placed by the move of the pointer, not by the start of its transaction', async () => {
+    const base = await createHistoryBase(owner)
+    const [first = '', second = '', third = ''] = await createVersions(base, 3)
+    await base.activate(first)
+    await base.activate(second)
+    await base.activate(third)
+    await owner.query(
+      "update activations set finished_at = finished_at - interval '1 hour' where version_id = $1 and state = 'done'",
+      [third],
+    )
+    expect((await readWayBack(jobs, base.id)).target?.version_id).toBe(second)
+  })
+})
+
+test('the migration orders earlier activations as the audit trail does, and links their way back', async () => {
+  const [empty, folder] = [await openEmptyDatabase(), mkdtempSync(join(tmpdir(), 'evidence-migrations-'))]
+  const pool = new pg.Pool({ connectionString: empty.url, max: 1 })
+  try {
+    for (const { name, number } of shippedMigrations())
+      if (number < 7) cpSync(join(MIGRATIONS, name), join(folder, name))
+    await migrate(empty.url, { folder })
+    const base = randomUUID()
+    await pool.query("insert into knowledge_bases (id, slug, title) values ($1, 'rules', 'Rules')", [base])
+    const versions = [2, 4, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`)
+    for (const [index, version] of versions.entries()) {
+      const id = randomUUID()
+      // The transactions began in the opposite order.
+      await withoutGuards(
+        pool,
+        'insert into activations (id, knowledge_base_id, version_id, kind, actor, state, finished_at) ' +
+          "values ($1, $2, $3, 'activate', 'actor', 'done', now() - make_interval(hours => $4))",
+        [id, base, version, index],
+      )
+      await pool.query(
+        "insert into audit (actor, action, subject, detail) values ('actor', 'version.activate', 'version', $1)",
+        [JSON.stringify({ activation_id: id })],
+      )
+    }
+    await migrate(empty.url)
+    const { rows } = await pool.query(
+      'select version_id, sequence::int, returns_to::int from activations order by sequence',
+    )
+    expect(rows).toEqual([
+      { version_id: versions[0], sequence: 1, returns_to: null },
+      { version_id: versions[1], sequence: 2, returns_to: 1 },
+      { version_id: versions[2], sequence: 3, returns_to: 2 },
+      { version_id: versions[3], sequence: 4, returns_to: 1 },
+    ])
+  } finally {
+    await pool.end()
+    await empty.drop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+/** Versions of a knowledge base that every search node should hold. */
+async function wantedVersions(base: HistoryBase): Promise<ReadonlySet<string>> {
+  const wanted = (await wantedProjections(jobs)).map(({ projectionId }) => projectionId)
+  const { rows } = await owner.query<{ version_id: string }>(
+    'select p.version_id from projections p join corpus_versions v on v.id = p.version_id ' +
+      'where p.id = any ($1) and v.knowledge_base_id = $2',
+    [wanted, base.id],
+  )
+  return new Set(rows.map(({ version_id }) => version_id))
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
+import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
+import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
+
+const INSTANT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z`
+
+let harness: CorpusHarness
+beforeAll(async () => {
+  harness = await openCorpusHarness()
+})
+afterAll(() => harness.close())
+
+/** A knowledge base after the activations of these versions, in this order. */
+async function createActivated(
+  count: number,
+): Promise<{ readonly base: HistoryBase; readonly ids: readonly string[] }> {
+  const base = await createHistoryBase(harness.owner)
+  const ids: string[] = []
+  for (let n = 0; n < count; n++) {
+    const id = await base.createVersion()
+    await base.review(id, 'approved')
+    await base.activate(id)
+    ids.push(id)
+  }
+  return { base, ids }
+}
+
+describe('versions history', () => {
+  test('shows what was active, newest first, and marks the activation that rollback returns to', async () => {
+    const { base, ids } = await createActivated(3)
+    const [v2 = '', v4 = '', v3 = ''] = ids
+    await base.activate(v4, 'rollback')
+    expect(await harness.cli.json('versions', 'history', base.slug)).toMatchObject([
+      { sequence: 4, kind: 'rollback', version_id: v4, replaced_version_id: v3, state: 'active', next: false },
+      { sequence: 3, kind: 'activate', version_id: v3, replaced_version_id: v4, state: 'left', next: false },
+      { sequence: 2, kind: 'activate', version_id: v4, replaced_version_id: v2, state: 'active', next: false },
+      { sequence: 1, kind: 'activate', version_id: v2, replaced_version_id: null, actor: 'actor', next: true },
+    ])
+    const { stdout } = await harness.cli.run('versions', 'history', base.slug)
+    expect(stdout).toMatch(/^active from +kind +version +replaced +actor +state +rollback\n/)
+    expect(stdout).toMatch(new RegExp(`^${INSTANT}  activate  ${v2} .* on the way back  next$`, 'm'))
+    expect(stdout.match(/next$/gm)).toHaveLength(1)
+    expect(await harness.cli.json('versions', 'history', base.slug, '--rows', '1')).toMatchObject([{ sequence: 4 }])
+  })
+
+  test('of a knowledge base without an activation says what to do', async () => {
+    const { base } = await createActivated(0)
+    expect(await harness.cli.run('versions', 'history', base.slug)).toMatchObject({
+      code: 0,
+      stdout: `Nothing was active in "${base.slug}" yet: activate a version with "operator activate".\n`,
+    })
+  })
+})
+
+describe('rollback', () => {
+  test('after the activations of V2, V4 and V3 returns to V4, next to V2, and then refuses', async () => {
+    const base = await createHistoryBase(harness.owner)
+    const [v2, v3, v4] = [await base.createVersion(), await base.createVersion(), await base.createVersion()]
+    for (const version of [v2, v4, v3]) {
+      await base.review(version, 'approved')
+      await base.activate(version)
+    }
+    for (const target of [v4, v2]) {
+      expect(await harness.cli.json('rollback', base.slug)).toMatchObject({ version_id: target })
+      await base.activate(target, 'rollback')
+    }
+    expect(await harness.cli.run('rollback', base.slug)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('has no earlier version to return to'),
+    })
+  })
+
+  test('says which version it returns to and when that was active, before it asks', async () => {
+    const { base, ids } = await createActivated(2)
+    const { code, stderr, stdout } = await harness.cli.run('rollback', base.slug)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`Asked for version ${ids[0]}`) })
+    expect(stderr).toMatch(
+      new RegExp(`^"${base.slug}" returns to version ${ids[0]}, active from ${INSTANT} to ${INSTANT}\\.\n`),
+    )
+  })
+
+  test('passes over a version that was rejected since, and says so', async () => {
+    const { base, ids } = await createActivated(3)
+    await base.review(ids[1] ?? '', 'rejected')
+    const { stderr, stdout } = await harness.cli.run('rollback', base.slug, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'rollback', version_id: ids[0], replaces: ids[2] })
+    expect(stderr).toContain(`Version ${ids[1]} is passed over, because it was rejected since.\n`)
+    expect(await harness.cli.json('versions', 'history', base.slug)).toMatchObject([
+      { rejected: false, next: false },
+      { rejected: true, state: 'on the way back', next: false },
+      { rejected: false, next: true },
+    ])
+  })
+
+  test('refuses where everything before was rejected, and asks for --to; that version is still refused', async () => {
+    const { base, ids } = await createActivated(2)
+    await base.review(ids[0] ?? '', 'rejected')
+    expect(await harness.cli.run('rollback', base.slug)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        `"${base.slug}" has no earlier version to return to that is not rejected (1 passed over): choose a version ` +
+        `from "operator versions history ${base.slug}" and name it with --to.\n`,
+    })
+    const named = await harness.cli.run('rollback', base.slug, '--to', ids[0] ?? '')
+    expect(named).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('rejects the version') })
+  })
+
+  test('with --to says when that version was active, also where it was left', async () => {
+    const { base, ids } = await createActivated(2)
+    await base.activate(ids[0] ?? '', 'rollback')
+    const { code, stderr } = await harness.cli.run('rollback', base.slug, '--to', ids[1] ?? '')
+    expect(code).toBe(0)
+    expect(stderr).toMatch(new RegExp(`returns to version ${ids[1]}, active from ${INSTANT} to ${INSTANT}\\.`))
+  })
+
+  test('refuses where the history does not end with the active version', async () => {
+    const { base, ids } = await createActivated(2)
+    await harness.owner.query(
+      'begin; set local session_replication_role = replica; ' +
+        `update active_versions set version_id = '${ids[0]}' where knowledge_base_id = '${base.id}'; commit`,
+    )
+    expect(await harness.cli.run('rollback', base.slug)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The history of "base-.*" does not end with its active version: choose/),
+    })
+  })
+})

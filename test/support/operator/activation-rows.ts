@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { finishActivation } from '#core/db/activations.ts'
+import type { ActivationRow } from '#core/db/activations.ts'
+import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
+import { withoutGuards } from '#test/support/database.ts'
+import { insertVersion } from './version-rows.ts'
+
+/** A knowledge base whose pointer a test moves. */
+export interface HistoryBase {
+  readonly id: string
+  readonly slug: string
+  /** A version that was active before, without any review. @returns its id. */
+  createVersion(): Promise<string>
+  /** What a done activation leaves, without its checks. */
+  activate(version: string, kind?: ActivationRow['kind']): Promise<void>
+  /** Adds a review, whatever the guards of reviews say. */
+  review(version: string, verdict: 'approved' | 'rejected'): Promise<void>
+}
+
+export async function createHistoryBase(owner: Database): Promise<HistoryBase> {
+  const [id, slug] = [randomUUID(), `base-${randomUUID()}`]
+  await insertKnowledgeBase(owner, id, slug, 'Rules')
+  return {
+    id,
+    slug,
+    createVersion: async () => (await insertVersion(owner, { slug, state: 'retired', passages: 1 })).version,
+    activate: (version, kind = 'activate') =>
+      inTransaction(owner, async (client) => await move(client, id, version, kind)),
+    review: (version, verdict) =>
+      withoutGuards(
+        owner,
+        'insert into reviews (id, version_id, verdict, reviewer, note, created_at) ' +
+          "values ($1, $2, $3, 'reviewer', 'note', clock_timestamp())",
+        [randomUUID(), version, verdict],
+      ),
+  }
+}
+
+async function move(client: Queryable, base: string, version: string, kind: string): Promise<void> {
+  const activation = randomUUID()
+  await client.query('set local session_replication_role = replica')
+  await client.query(
+    "update corpus_versions set state = case when id = $2 then 'active' else 'retired' end " +
+      "where knowledge_base_id = $1 and (id = $2 or state = 'active')",
+    [base, version],
+  )
+  await client.query('set local session_replication_role = origin')
+  await client.query(
+    'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor) values ($1, $2, ' +
+      "$3, (select version_id from active_versions where knowledge_base_id = $2), $4, 'actor')",
+    [activation, base, version, kind],
+  )
+  await client.query(
+    'insert into active_versions (knowledge_base_id, version_id, profile_id) select $1, $2, f.id ' +
+      'from retrieval_profiles f join projections p on p.id = f.projection_id where p.version_id = $2 ' +
+      'on conflict (knowledge_base_id) do update set version_id = excluded.version_id, ' +
+      'profile_id = excluded.profile_id, previous_version_id = active_versions.version_id',
+    [base, version],
+  )
+  await finishActivation(client, activation, 'done', '')
+}
