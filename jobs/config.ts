@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
@@ -65,7 +66,22 @@ export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as cons
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 
 export function jobsConfig(): JobsConfig {
-  return readConfig(JOBS_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values))
+  return readConfig(JOBS_VARIABLES, process.env, (values) => [
+    ...transportFaults(values.SEARCH_NODES ?? [], values),
+    ...signingFaults(values),
+  ])
+}
+
+/** What this worker signs must load on the search nodes, whose list of keys is the same. */
+function signingFaults({
+  MANIFEST_PRIVATE_KEY: privateKey,
+  MANIFEST_PUBLIC_KEY: publicKeys,
+}: Partial<JobsConfig>): readonly string[] {
+  if (privateKey === undefined || publicKeys === undefined) return []
+  const own = publicKeyOf(privateKey)
+  return publicKeys.some((key) => key.equals(own))
+    ? []
+    : ['MANIFEST_PRIVATE_KEY belongs to no key of MANIFEST_PUBLIC_KEY: add its public key to that list']
 }
 
 /** A command reads only the `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */

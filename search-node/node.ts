@@ -56,10 +56,10 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
 async function verifyOrRefuse(
   verifier: Verifier,
   folder: string,
-  publicKeyDer: Buffer,
+  publicKeysDer: readonly Buffer[],
   digest: Uint8Array,
 ): Promise<Manifest> {
-  const verified = await verifier.verify({ folder, publicKeyDer, digest })
+  const verified = await verifier.verify({ folder, publicKeysDer, digest })
   if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
   return verified.manifest
 }

@@ -23,6 +23,8 @@ export const BOUNDS = {
   internalRequestTimeoutMs: 10_000,
 
   // Build.
+  /** Public keys under which the manifest of a version may be signed. */
+  manifestKeysMax: 8,
   passageCharactersMax: 4_000,
   /** All fields of one reply passage as JSON. The rest of the smallest allowed reply still fits. */
   passageJsonBytesMax: 40_000,

@@ -55,6 +55,14 @@ export function parsePeppers(text: string): readonly Pepper[] {
   return pepperList.parse(text)
 }
 
+const publicKey = ed25519Key('spki', 44)
+
+const publicKeyList: z.ZodType<readonly Buffer[], string | undefined> = z
+  .string()
+  .transform((text): readonly (string | undefined)[] => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(publicKey).min(1).max(BOUNDS.manifestKeysMax))
+  .refine((keys) => new Set(keys.map((key) => key.toString('base64'))).size === keys.length)
+
 export const SETTINGS = {
   DATABASE_URL: {
     schema: url('postgres:', 'postgresql:'),
@@ -80,8 +88,10 @@ export const SETTINGS = {
     secret: true,
   },
   MANIFEST_PUBLIC_KEY: {
-    schema: ed25519Key('spki', 44),
-    help: 'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with',
+    schema: publicKeyList,
+    help:
+      'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with; while rotating, several keys, ' +
+      'separated by commas',
   },
   MANIFEST_PRIVATE_KEY: {
     schema: ed25519Key('pkcs8', 48),

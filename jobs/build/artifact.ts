@@ -39,6 +39,7 @@ export async function buildArtifact(
     acts: corpus.acts,
     rows: embeddedRows(context.workFolder, vectors),
     privateKeyDer: context.privateKeyDer,
+    publicKeysDer: context.publicKeysDer,
     onProgress: (done, total) => context.progress.at(done, total),
     signal: context.signal,
   })
@@ -62,5 +63,5 @@ export async function removeUnfinished(folder: string): Promise<void> {
 /** Reads the artifact back and verifies signature, sizes, hashes and the consistency of its files. */
 export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
   await context.progress.begin('verify', 0)
-  await verifyArtifact(artifact.folder, context.publicKeyDer, artifact.manifestDigest)
+  await verifyArtifact(artifact.folder, context.publicKeysDer, artifact.manifestDigest)
 }

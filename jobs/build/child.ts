@@ -72,7 +72,7 @@ async function run(
     workFolder: store.workFolder(buildId),
     embedding: { ...config, OPENAI_TIMEOUT_MS: BOUNDS.embedBatchTimeoutMs },
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
-    publicKeyDer: config.MANIFEST_PUBLIC_KEY,
+    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
     nodes: openSearchNodeClients(config.SEARCH_NODES, config),
     progress: createProgress(database, fence, overtaken, (mark) => void tell(mark)),
     signal: overtaken.signal,

@@ -19,7 +19,8 @@ export interface BuildContext {
   /** Stage outputs from which a later run of the same build resumes. */
   readonly workFolder: string
   readonly privateKeyDer: Buffer
-  readonly publicKeyDer: Buffer
+  /** The keys that are trusted; the private key belongs to one of them. */
+  readonly publicKeysDer: readonly Buffer[]
   readonly progress: Progress
   /** Aborted once another run has taken the build over. */
   readonly signal: AbortSignal

@@ -4,7 +4,7 @@ import { verifyArtifact } from '#core/index/format/verify.ts'
 
 export interface VerifyTask {
   readonly folder: string
-  readonly publicKeyDer: Uint8Array
+  readonly publicKeysDer: readonly Uint8Array[]
   readonly digest: Uint8Array
 }
 
@@ -15,9 +15,9 @@ export type Verified = { readonly manifest: Manifest } | { readonly fault: strin
  * Verifies an artifact. Hashing a large one takes seconds, so it runs on a thread apart from the event loop and
  * scoring.
  */
-export async function verify({ folder, publicKeyDer, digest }: VerifyTask): Promise<Verified> {
+export async function verify({ folder, publicKeysDer, digest }: VerifyTask): Promise<Verified> {
   try {
-    return { manifest: await verifyArtifact(folder, Buffer.from(publicKeyDer), digest) }
+    return { manifest: await verifyArtifact(folder, publicKeysDer, digest) }
   } catch (error) {
     if (error instanceof ArtifactError) return { fault: error.message }
     throw error

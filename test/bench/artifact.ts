@@ -114,7 +114,7 @@ export async function buildArtifact(
 /** @returns the artifact that `buildArtifact` wrote. */
 export async function openBuilt(settings: ArtifactSettings, publicKeyDer: Buffer): Promise<BenchArtifact> {
   const place = artifactPlace(settings)
-  const { manifest, digest } = await readSignedManifest(place.folder, publicKeyDer)
+  const { manifest, digest } = await readSignedManifest(place.folder, [publicKeyDer])
   return { ...place, manifest, manifestDigest: digest }
 }
 

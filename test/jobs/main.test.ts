@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { testSecrets } from '#test/support/secrets.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 
@@ -54,6 +55,17 @@ describe('the job worker as a process', () => {
     expect(ended).toMatchObject({ code: 0, output: expect.stringContaining('"event":"ready"') })
     expect(ended.output).toContain('"event":"stopping"')
     expect(existsSync(heartbeat)).toBe(true)
+  })
+
+  test('does not start with a private key whose versions the search nodes would not load', async () => {
+    const other = testSecrets().MANIFEST_PUBLIC_KEY
+    const [environment, rotating] = [other, `${other},${harness.environment['MANIFEST_PUBLIC_KEY'] ?? ''}`].map(
+      (keys) => ({ ...harness.environment, REDIS_URL: redis.url, LOG_LEVEL: 'info', MANIFEST_PUBLIC_KEY: keys }),
+    )
+    const refused = await boot(environment ?? {})
+    expect(refused.code).toBe(1)
+    expect(refused.output).toContain('MANIFEST_PRIVATE_KEY belongs to no key of MANIFEST_PUBLIC_KEY')
+    expect(await boot(rotating ?? {})).toMatchObject({ code: 0, output: expect.stringContaining('"event":"ready"') })
   })
 
   test('names every faulty variable at once and prints no value', async () => {

@@ -65,11 +65,19 @@ export function signManifest(manifestBytes: Uint8Array, privateKeyDer: Buffer): 
   return sign(null, manifestBytes, createPrivateKey({ key: privateKeyDer, format: 'der', type: 'pkcs8' }))
 }
 
-/** `publicKeyDer` is SPKI. */
+/** The public key (SPKI, DER) of a private one (PKCS #8, DER). */
+export function publicKeyOf(privateKeyDer: Buffer): Buffer {
+  const privateKey = createPrivateKey({ key: privateKeyDer, format: 'der', type: 'pkcs8' })
+  return createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
+}
+
+/** Several keys are accepted while the key is rotated: versions are served that earlier keys signed. Keys are SPKI. */
 export function manifestSignatureHolds(
   manifestBytes: Uint8Array,
   signature: Uint8Array,
-  publicKeyDer: Buffer,
+  publicKeysDer: readonly Uint8Array[],
 ): boolean {
-  return verify(null, manifestBytes, createPublicKey({ key: publicKeyDer, format: 'der', type: 'spki' }), signature)
+  return publicKeysDer.some((key) =>
+    verify(null, manifestBytes, createPublicKey({ key: Buffer.from(key), format: 'der', type: 'spki' }), signature),
+  )
 }

@@ -26,15 +26,16 @@ export interface SignedManifest {
 /**
  * Verifies an artifact before any of it is opened: signature, expected digest, file names, sizes and SHA-256 of every
  * file. The files must also agree with each other and with the manifest.
+ * @param publicKeysDer the keys that are trusted, SPKI; one of them signed the manifest.
  * @param expectedDigest SHA-256 of manifest.json as the database holds it.
  * @throws ArtifactError with one sentence about the first fault.
  */
 export async function verifyArtifact(
   folder: string,
-  publicKeyDer: Buffer,
+  publicKeysDer: readonly Uint8Array[],
   expectedDigest?: Uint8Array,
 ): Promise<Manifest> {
-  const { manifest } = await readSignedManifest(folder, publicKeyDer, expectedDigest)
+  const { manifest } = await readSignedManifest(folder, publicKeysDer, expectedDigest)
   await verifyNames(folder)
   for (const name of ARTIFACT_FILES) await verifySize(folder, name, manifest)
   await verifyHashes(folder, manifest)
@@ -47,15 +48,18 @@ export async function verifyArtifact(
 /** Verifies the manifest alone: digest, signature and schema. The other files are not checked. */
 export async function readSignedManifest(
   folder: string,
-  publicKeyDer: Buffer,
+  publicKeysDer: readonly Uint8Array[],
   expectedDigest?: Uint8Array,
 ): Promise<SignedManifest> {
   const bytes = await readSmall(folder, MANIFEST_FILE)
   const digest = sha256(bytes)
   if (expectedDigest !== undefined && !digest.equals(expectedDigest))
     throw new ArtifactError('The manifest has another digest than the one asked for.')
-  if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeyDer))
-    throw new ArtifactError('The signature of the manifest does not hold under the configured public key.')
+  if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeysDer))
+    throw new ArtifactError(
+      'The signature of the manifest holds under no key of MANIFEST_PUBLIC_KEY: add the key that signed it, or build ' +
+        'the version again.',
+    )
   const parsed = manifestSchema.safeParse(parseJson(bytes))
   if (!parsed.success || canonicalJson(parsed.data) !== bytes.toString('utf8'))
     throw new ArtifactError(

@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { access, mkdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,14 @@ import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
 import type { FileDigest, HashedFile } from '#core/platform/hashed-file.ts'
-import { ARTIFACT_FORMAT, MANIFEST_FILE, SIGNATURE_FILE, manifestSchema, signManifest } from './manifest.ts'
+import {
+  ARTIFACT_FORMAT,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  manifestSchema,
+  publicKeyOf,
+  signManifest,
+} from './manifest.ts'
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { QuantizedVectors } from '#core/index/vectors/nearest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -54,6 +61,8 @@ export interface ArtifactInput {
   readonly acts: readonly ActEntry[]
   /** Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
+  /** Keys under which an artifact that is already in place is kept; the one of the private key if absent. SPKI. */
+  readonly publicKeysDer?: readonly Uint8Array[]
   /** Minimum number of rows for a division into cells, if not the default. */
   readonly dividedFrom?: number
   /** Threads that divide the vectors into cells; all cores if absent. The artifact does not depend on the number. */
@@ -110,11 +119,9 @@ async function finishedElsewhere(error: unknown, folder: string): Promise<boolea
 }
 
 async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
-  const publicKeyDer = createPublicKey(
-    createPrivateKey({ key: input.privateKeyDer, format: 'der', type: 'pkcs8' }),
-  ).export({ format: 'der', type: 'spki' })
-  const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeyDer)
-  await verifyArtifact(input.artifactFolder, publicKeyDer, digest)
+  const publicKeysDer = input.publicKeysDer ?? [publicKeyOf(input.privateKeyDer)]
+  const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeysDer)
+  await verifyArtifact(input.artifactFolder, publicKeysDer, digest)
   if (manifest.projection_id !== input.projectionId || manifest.version_id !== input.versionId)
     throw new ArtifactError(
       'The folder of this projection holds the artifact of another; move it away before building again.',

@@ -116,7 +116,8 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
     source,
     store,
     workFolder: store.workFolder(BUILD_ID),
-    ...keys,
+    privateKeyDer: keys.privateKeyDer,
+    publicKeysDer: [keys.publicKeyDer],
     progress: {
       begin(next, total) {
         input.signal.throwIfAborted()

@@ -23,6 +23,7 @@ const buildId = derivedUuid('build', 'fixed digest')
  */
 test('the same sources, build and embedder give the same bytes as ever', async () => {
   const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
+  const keys = signingKeys()
   try {
     const store = createArtifactStore(pathToFileURL(root).href)
     const captured = await captureSources(store, (await listSource(rulebook, 'markdown')).files)
@@ -43,7 +44,8 @@ test('the same sources, build and embedder give the same bytes as ever', async (
         },
         store,
         workFolder: store.workFolder(buildId),
-        ...signingKeys(),
+        privateKeyDer: keys.privateKeyDer,
+        publicKeysDer: [keys.publicKeyDer],
         progress: { begin: () => Promise.resolve(), at: () => undefined },
         signal: new AbortController().signal,
       },

@@ -64,7 +64,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   const node = await startSearchNode(
     {
       ARTIFACT_STORE: storeUrl,
-      MANIFEST_PUBLIC_KEY: Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64'),
+      MANIFEST_PUBLIC_KEY: [Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64')],
       SEARCH_TLS_CA: undefined,
       SEARCH_TLS_CERT: undefined,
       SEARCH_TLS_KEY: undefined,

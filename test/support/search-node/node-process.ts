@@ -18,10 +18,17 @@ export interface NodeProcess {
 
 export type Environment = Readonly<Record<string, string>>
 
-export function nodeEnvironment(store: string, publicKeyDer: Buffer, more: Environment = {}): Environment {
+export function nodeEnvironment(
+  store: string,
+  publicKeyDer: Buffer | readonly Buffer[],
+  more: Environment = {},
+): Environment {
   return {
     ARTIFACT_STORE: pathToFileURL(store).href,
-    MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'),
+    MANIFEST_PUBLIC_KEY: [publicKeyDer]
+      .flat()
+      .map((key) => key.toString('base64'))
+      .join(','),
     SEARCH_THREADS: '1',
     DRAIN_MS: '0',
     ...more,

@@ -58,7 +58,7 @@ function row(record: ArtifactRow['record'], vector: Float32Array = new Float32Ar
 test('an artifact verifies and holds every row as it was given', async () => {
   const rows = corpus(2_345)
   const { manifest, manifestDigest } = await writeArtifact(input(rows))
-  expect(await verifyArtifact(artifactFolder, keys.publicKeyDer, manifestDigest)).toEqual(manifest)
+  expect(await verifyArtifact(artifactFolder, [keys.publicKeyDer], manifestDigest)).toEqual(manifest)
   expect(manifest.passages).toBe(2_345)
   expect(manifest.documents).toBe(235)
 
@@ -70,6 +70,15 @@ test('an artifact verifies and holds every row as it was given', async () => {
     )
   const vectors = new Float32Array(new Uint8Array(readFileSync(join(artifactFolder, 'vectors.f32'))).buffer)
   for (const at of [0, 1_000, 2_344]) expect(Math.hypot(...vectors.subarray(at * 8, at * 8 + 8))).toBeCloseTo(1, 6)
+})
+
+test('an artifact in place is kept if any trusted key signed it, and refused otherwise', async () => {
+  const earlier = await writeArtifact(input(corpus(20)))
+  const current = signingKeys()
+  const again = { ...input(corpus(20)), privateKeyDer: current.privateKeyDer }
+  const trusted = { ...again, publicKeysDer: [current.publicKeyDer, keys.publicKeyDer] }
+  expect(await writeArtifact(trusted)).toEqual(earlier)
+  await expect(writeArtifact(again)).rejects.toThrow(/holds under no key/)
 })
 
 test('facets hold one bit a row and value, and the days a row is in force', async () => {

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { credentials } from '@grpc/grpc-js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
+
+const [earlier, current] = [signingKeys(), signingKeys()]
+let store: string
+let served: TestArtifact
+let rebuilt: TestArtifact
+
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'search-node-'))
+  const build = (seed: number, { privateKeyDer }: typeof earlier): Promise<TestArtifact> =>
+    buildTestArtifact({
+      name: `version ${seed}`,
+      store,
+      rows: testRows({ rows: 50, dimensions: 16, seed }),
+      privateKeyDer,
+    })
+  served = await build(1, earlier)
+  rebuilt = await build(2, current)
+})
+afterAll(() => rmSync(store, { recursive: true, force: true }))
+
+/** Starts a node that trusts the keys, and says of each version whether it loads, or why not. */
+async function loads(...keys: readonly (typeof earlier)[]): Promise<readonly string[]> {
+  const trusted = keys.map(({ publicKeyDer }) => publicKeyDer)
+  const node = await startNode(nodeEnvironment(store, trusted))
+  const client = openSearchNodeClient(node.address, credentials.createInsecure())
+  try {
+    const outcomes: string[] = []
+    for (const { projectionId, manifestDigest } of [served, rebuilt])
+      outcomes.push(
+        await client.prepareVersion({ projectionId, manifestDigest }, CALL_TIMEOUT_MS).then(
+          () => 'loaded',
+          (error: unknown) => String(error),
+        ),
+      )
+    return outcomes
+  } finally {
+    client.close()
+    await node.stop()
+  }
+}
+
+test('a version signed by an earlier key loads while that key is listed, and not once it is removed', async () => {
+  const refused = expect.stringContaining('holds under no key of MANIFEST_PUBLIC_KEY: add the key that signed it')
+  expect(await loads(earlier)).toEqual(['loaded', refused])
+  expect(await loads(earlier, current)).toEqual(['loaded', 'loaded'])
+  expect(await loads(current, earlier)).toEqual(['loaded', 'loaded'])
+  expect(await loads(current)).toEqual([refused, 'loaded'])
+})
+
+test('a list with a key twice, with more than eight keys, or with something that is no key is refused', async () => {
+  const nine = Array.from({ length: 9 }, () => signingKeys().publicKeyDer)
+  const noKey = Buffer.alloc(44)
+  for (const keys of [[earlier.publicKeyDer, earlier.publicKeyDer], nine, [earlier.publicKeyDer, noKey]]) {
+    const refused = spawnNode(nodeEnvironment(store, keys))
+    expect(await refused.ended).toBe(1)
+    expect(refused.output()).toContain('MANIFEST_PUBLIC_KEY is not valid')
+  }
+  expect(await loads(earlier, ...nine.slice(2).map((publicKeyDer) => ({ ...current, publicKeyDer })))).toHaveLength(2)
+})
