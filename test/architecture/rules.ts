@@ -99,6 +99,19 @@ const inTest = ({ path }: SourceFile): boolean => path.startsWith('test/')
 const isConfig = ({ path }: SourceFile): boolean =>
   /^(?:gateway|search-node|jobs)\/config\.ts$/.test(path) || path === 'jobs/cli/bootstrap.mjs'
 
+/** What follows each call of `appendAudit` up to the end of its block. */
+function afterAudit(text: string): readonly string[] {
+  return [...text.matchAll(/\bawait appendAudit\(/g)].map((call) => {
+    const rest = text.slice(call.index + call[0].length)
+    let depth = 0
+    for (const [at, character] of [...rest].entries()) {
+      if (character === '{') depth++
+      else if (character === '}' && --depth < 0) return [...rest].slice(0, at).join('')
+    }
+    return rest
+  })
+}
+
 export const RULES: readonly Rule[] = [
   {
     guarantee: 'core imports no service, services import only core and themselves, and nothing but tests imports tests',
@@ -168,6 +181,24 @@ export const RULES: readonly Rule[] = [
       { path: 'search-node/threads/workers.ts', text: 'const YOUNG_GENERATION_MB: number = 16' },
       { path: 'core/queues/ledger-queue.ts', text: "import x from 'y'\n\nconst WAIT_SECONDS = 0.5" },
       { path: 'jobs/queues.ts', text: 'const EVENT_BYTES = 4 * 1024' },
+    ],
+  },
+  {
+    guarantee: 'an audit entry is the last statement of its transaction, which then holds the lock of the chain',
+    breaches: (file) =>
+      /^(?:core|gateway|jobs|search-node)\//.test(file.path) &&
+      afterAudit(file.text).some((rest) => /\bawait\b/.test(rest))
+        ? [`${file.path} awaits something after appendAudit`]
+        : [],
+    bad: [
+      {
+        path: 'jobs/activate/pipeline.ts',
+        text: 'async function flip() {\n  await appendAudit(client, { detail: {} })\n  await finish(client)\n}',
+      },
+      {
+        path: 'jobs/cli/operator/actions/plans.ts',
+        text: 'work(async () => {\n  if (changed) await appendAudit(client, entry)\n  return await read(client)\n})',
+      },
     ],
   },
   {

@@ -9,7 +9,7 @@ import { finishActivation } from '#core/db/activations.ts'
 import { listHistory, readLastActive, readWayBack } from '#core/db/activation-history.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { MIGRATIONS, shippedMigrations } from '#core/db/migration-files.ts'
-import { openDatabase } from '#core/db/pool.ts'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { wantedProjections } from '#core/db/versions.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -161,17 +161,23 @@ describe('an activation', () => {
       await expect(jobs.query(`update activations set ${column} = 1`)).rejects.toThrow('permission denied')
   })
 
-  test('is placed by the move of the pointer, not by the start of its transaction', async () => {
+  test('is placed and dated by the move of the pointer, not by the start of its transaction', async () => {
     const base = await createHistoryBase(owner)
     const [first = '', second = '', third = ''] = await createVersions(base, 3)
-    await base.activate(first)
-    await base.activate(second)
-    await base.activate(third)
-    await owner.query(
-      "update activations set finished_at = finished_at - interval '1 hour' where version_id = $1 and state = 'done'",
-      [third],
+    await inTransaction(owner, async (early) => {
+      await early.query('select now()')
+      await base.activate(first)
+      await base.activate(second)
+      await base.activateIn(early, third)
+    })
+    const { active, target } = await readWayBack(jobs, base.id)
+    expect([active?.version_id, target?.version_id]).toEqual([third, second])
+    const { rows } = await owner.query<{ moved: Date }>(
+      'select activated_at as moved from active_versions where knowledge_base_id = $1',
+      [base.id],
     )
-    expect((await readWayBack(jobs, base.id)).target?.version_id).toBe(second)
+    for (const moved of [active?.active_from, rows[0]?.moved])
+      expect(moved?.getTime()).toBeGreaterThanOrEqual(target?.active_from.getTime() ?? Infinity)
   })
 })
 

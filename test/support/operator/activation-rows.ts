@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { finishActivation } from '#core/db/activations.ts'
+import { finishActivation, movePointer, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction } from '#core/db/pool.ts'
@@ -15,6 +15,8 @@ export interface HistoryBase {
   createVersion(): Promise<string>
   /** What a done activation leaves, without its checks. */
   activate(version: string, kind?: ActivationRow['kind']): Promise<void>
+  /** The same in a transaction that the test began. */
+  activateIn(client: Queryable, version: string): Promise<void>
   /** Adds a review, whatever the guards of reviews say. */
   review(version: string, verdict: 'approved' | 'rejected'): Promise<void>
 }
@@ -28,6 +30,7 @@ export async function createHistoryBase(owner: Database): Promise<HistoryBase> {
     createVersion: async () => (await insertVersion(owner, { slug, state: 'retired', passages: 1 })).version,
     activate: (version, kind = 'activate') =>
       inTransaction(owner, async (client) => await move(client, id, version, kind)),
+    activateIn: (client, version) => move(client, id, version, 'activate'),
     review: (version, verdict) =>
       withoutGuards(
         owner,
@@ -52,12 +55,12 @@ async function move(client: Queryable, base: string, version: string, kind: stri
       "$3, (select version_id from active_versions where knowledge_base_id = $2), $4, 'actor')",
     [activation, base, version, kind],
   )
-  await client.query(
-    'insert into active_versions (knowledge_base_id, version_id, profile_id) select $1, $2, f.id ' +
-      'from retrieval_profiles f join projections p on p.id = f.projection_id where p.version_id = $2 ' +
-      'on conflict (knowledge_base_id) do update set version_id = excluded.version_id, ' +
-      'profile_id = excluded.profile_id, previous_version_id = active_versions.version_id',
-    [base, version],
+  const { rows } = await client.query<{ id: string }>(
+    'select f.id from retrieval_profiles f join projections p on p.id = f.projection_id where p.version_id = $1',
+    [version],
   )
+  const asked = await readActivation(client, activation)
+  if (asked === undefined || rows[0] === undefined || !(await movePointer(client, asked, rows[0].id)))
+    throw new Error('the pointer did not move')
   await finishActivation(client, activation, 'done', '')
 }

@@ -9,6 +9,7 @@ import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const ENTRIES = 2_345
+const REVIEW = randomUUID()
 const DAY = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 
 let harness: OperatorHarness
@@ -99,6 +100,13 @@ describe('a trail of several batches', () => {
       'Entry 0 was inserted',
     ],
     [
+      'an entry in the middle, with a hash that fits, and the rest numbered again',
+      'update audit set seq = -seq where seq >= 1200; update audit set seq = 1 - seq where seq < 0; ' +
+        'insert into audit (seq, actor, action, subject, previous_hash, hash) ' +
+        `select 1200, 'x', 'x', 'x', hash, hash from audit where seq = 1199; ${REHASH}`,
+      'Entry 1201 was altered',
+    ],
+    [
       'two entries that changed places',
       `alter table audit drop constraint audit_seq; update audit ${ORDERED}`,
       'Entry 1200 was altered',
@@ -119,6 +127,24 @@ describe('a trail of several batches', () => {
       await expect(verifyAudit(client, head)).rejects.toThrow(sentence)
     })
     expect(await verifyAudit(harness.owner, head)).toMatchObject({ entries: ENTRIES, head, heads_found: 1 })
+  })
+
+  test('that ends before the head in a signed review is found, as is one with another hash there', async () => {
+    const signed = (at: AuditHead): string =>
+      'alter table reviews add column if not exists statement text; ' +
+      'insert into reviews (id, version_id, verdict, reviewer, note, statement) ' +
+      `values ('${REVIEW}', '${REVIEW}', 'approved', 'r', 'n', '${JSON.stringify({ audit_head: at })}')`
+    await tampered(signed(head), async (client) => {
+      expect(await verifyAudit(client, undefined)).toMatchObject({ entries: ENTRIES, heads_found: 1 })
+    })
+    await tampered(`${signed(head)}; delete from audit where seq > 2340`, async (client) => {
+      await expect(verifyAudit(client, undefined)).rejects.toThrow(
+        `Review ${REVIEW} names entry ${ENTRIES}, which was removed from the end of the trail.`,
+      )
+    })
+    await tampered(signed({ seq: 7, hash: head.hash }), async (client) => {
+      await expect(verifyAudit(client, undefined)).rejects.toThrow(`Review ${REVIEW} names another hash of entry 7`)
+    })
   })
 
   test('is read on in batches, and the progress tells how far', async () => {
