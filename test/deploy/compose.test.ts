@@ -161,6 +161,21 @@ describe('the test would notice', () => {
       /postgres publishes/,
     ],
     [
+      'an operator without sources',
+      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
+      /operator has no sources to import/,
+    ],
+    [
+      'sources that the operator may write to',
+      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence', './sources:/sources']),
+      /operator mounts \.\/sources, which is no volume/,
+    ],
+    [
+      'a service that reads a folder of the machine',
+      (compose) => service(compose, 'gateway').volumes.push('${SOURCES_DIR:-./sources}:/sources:ro'),
+      /gateway mounts .*SOURCES_DIR/,
+    ],
+    [
       'a program that is not known',
       (compose) => (service(compose, 'jobs').command = ['node', 'jobs/other.ts']),
       /jobs runs jobs\/other\.ts, whose variables are not known/,

@@ -29,6 +29,8 @@ export interface Output {
   readonly show: (value: unknown, text: () => string) => void
   /** Writes a sentence for people to standard error, before the result. */
   readonly note: (text: string) => void
+  /** Writes bytes to standard output as they are, also with `--json`. */
+  readonly write: (bytes: Uint8Array) => Promise<void>
   readonly progress: Progress
 }
 
@@ -78,6 +80,12 @@ function createOutput(json: boolean): Output {
     show(value, text) {
       progress.end()
       process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
+    },
+    async write(bytes) {
+      progress.end()
+      await new Promise<void>((resolve, reject) =>
+        process.stdout.write(bytes, (error) => (error === undefined || error === null ? resolve() : reject(error))),
+      )
     },
   }
 }

@@ -190,9 +190,15 @@ function reachable(compose: Compose, name: string, seen: Set<string> = new Set()
   return seen
 }
 
+/** The one folder of the machine that a service reads: what the operator imports, without the right to write. */
+const SOURCES = '${SOURCES_DIR:-./sources}:/sources:ro'
+
 function hostFaults(compose: Compose, name: string, service: Service): readonly string[] {
-  const volumes = service.volumes.map((volume) => volume.split(':')[0] ?? '')
+  const volumes = service.volumes
+    .filter((volume) => name !== 'operator' || volume !== SOURCES)
+    .map((volume) => volume.split(':')[0] ?? '')
   return [
+    ...(name !== 'operator' || service.volumes.includes(SOURCES) ? [] : [`${name} has no sources to import`]),
     ...(/:\d+\.\d+/.test(service.image) ? [] : [`${name}: the image ${service.image} is not pinned to a version`]),
     ...service.ports
       .filter((port) => name !== 'gateway' || !port.startsWith('127.0.0.1:'))

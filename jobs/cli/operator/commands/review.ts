@@ -6,6 +6,7 @@ import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { versionNamed } from '#jobs/cli/operator/actions/names.ts'
 import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
+import { addReport } from '#jobs/cli/operator/commands/report.ts'
 import { text } from '#jobs/cli/operator/inputs.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
 import { cell, fields, table } from '#jobs/cli/operator/table.ts'
@@ -14,8 +15,9 @@ const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const NEEDED = 'A candidate is activated only when it passed its evaluation and its newest review approves it.'
 
 export function addReview(program: Command): void {
-  const review = noun(program, 'review', 'the decision about a candidate version: show, approve, reject')
+  const review = noun(program, 'review', 'the decision about a candidate version: show, report, approve, reject')
   addShow(review)
+  addReport(review)
   addVerdict(review, 'approve', 'approved', 'approve a candidate that passed its evaluation')
   addVerdict(review, 'reject', 'rejected', 'reject a version; a candidate is rejected for good')
 }

@@ -48,7 +48,7 @@ describe('help', () => {
         ...['show', 'release'].map((verb) => `exposure ${verb}`),
         ...['list', 'show'].flatMap((verb) => [`imports ${verb}`, `versions ${verb}`]),
         ...['start', 'retry', 'show', 'list'].map((verb) => `build ${verb}`),
-        ...['approve', 'reject', 'show'].map((verb) => `review ${verb}`),
+        ...['approve', 'reject', 'report', 'show'].map((verb) => `review ${verb}`),
         ...['list', 'show', 'retry'].map((verb) => `jobs ${verb}`),
         'usage report',
         ...['list', 'head', 'verify'].map((verb) => `audit ${verb}`),
