@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import type { ChangeLimits } from '#core/domain/changes.ts'
+import { DEFAULT_REVIEW_POLICY, limitsOf } from '#core/domain/review-policy.ts'
+import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
+import type { Queryable } from './pool.ts'
+
+const signatureSchema = z.strictObject({
+  /** Id of a reviewer. */
+  reviewer: z.uuid(),
+  /** Base64. */
+  signature: z.string(),
+})
+const policyRow = z.object({
+  seq: z.int(),
+  statement: z.string(),
+  signatures: z.array(signatureSchema).readonly(),
+  created_at: z.date(),
+})
+/** A policy of a knowledge base as its reviewers signed it; the newest is in force. */
+export type ReviewPolicyRow = z.infer<typeof policyRow>
+
+const LIST =
+  'select seq, statement, signatures, created_at from review_policies where knowledge_base_id = $1 ' +
+  'order by seq limit $2'
+
+/** Oldest first. */
+export async function listReviewPolicies(
+  database: Queryable,
+  knowledgeBaseId: string,
+  limit: number,
+): Promise<readonly ReviewPolicyRow[]> {
+  return z.array(policyRow).parse((await database.query(LIST, [knowledgeBaseId, limit])).rows)
+}
+
+const INSERT =
+  'insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, $2, $3, $4) ' +
+  'on conflict do nothing'
+
+/** @returns false when another policy was set meanwhile. */
+export async function insertReviewPolicy(
+  client: Queryable,
+  knowledgeBaseId: string,
+  row: Pick<ReviewPolicyRow, 'seq' | 'statement' | 'signatures'>,
+): Promise<boolean> {
+  const values = [knowledgeBaseId, row.seq, row.statement, JSON.stringify(row.signatures)]
+  return (await client.query(INSERT, values)).rowCount === 1
+}
+
+const NEWEST = 'select statement from review_policies where knowledge_base_id = $1 order by seq desc limit 1'
+
+/** The limits to show in a report. Signatures are verified where a candidate becomes active, not here. */
+export async function readChangeLimits(database: Queryable, knowledgeBaseId: string): Promise<ChangeLimits> {
+  const { rows } = await database.query(NEWEST, [knowledgeBaseId])
+  const { statement } = z.object({ statement: z.string() }).optional().parse(rows[0]) ?? { statement: '' }
+  return limitsOf(parseStatement(policyStatementSchema, statement)?.policy ?? DEFAULT_REVIEW_POLICY)
+}

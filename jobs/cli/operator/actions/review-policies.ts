@@ -1,0 +1,100 @@
+import { signStatement } from '#core/credentials/reviewer-keys.ts'
+import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
+import { insertReviewPolicy } from '#core/db/review-policies.ts'
+import { lockReviewers } from '#core/db/reviewers.ts'
+import type { ChangeKind } from '#core/domain/changes.ts'
+import { reviewPolicySchema } from '#core/domain/review-policy.ts'
+import type { ReviewPolicy } from '#core/domain/review-policy.ts'
+import { statementText } from '#core/domain/review-statements.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { readReviewRules } from '#jobs/review/approvals.ts'
+import type { ReviewRules } from '#jobs/review/approvals.ts'
+import { knowledgeBaseNamed } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+import { reviewerOf } from './reviewers.ts'
+
+export interface PolicyChange {
+  readonly reviewers?: number | undefined
+  readonly excludeBuildStarter?: boolean | undefined
+  readonly limits?: Partial<Record<ChangeKind, number>> | undefined
+}
+
+export interface PolicyShown extends ReviewPolicy {
+  readonly knowledge_base: string
+  /** 0: the default. */
+  readonly seq: number
+}
+
+export async function showReviewPolicy(operator: Operator, knowledgeBase: string): Promise<PolicyShown> {
+  const { id, slug } = await knowledgeBaseNamed(operator.database, knowledgeBase)
+  const { inForce } = await readReviewRules(operator.database, id)
+  return { knowledge_base: slug, seq: inForce.seq, ...inForce.policy }
+}
+
+/**
+ * Changes what a knowledge base asks of reviews. As many reviewers sign as the policy in force requires, so that no
+ * limit is raised without them.
+ */
+export async function changeReviewPolicy(
+  operator: Operator,
+  knowledgeBase: string,
+  change: PolicyChange,
+  keys: readonly SigningKey[],
+): Promise<PolicyShown> {
+  return recorded(operator, async (client) => {
+    await lockReviewers(client)
+    const { id, slug } = await knowledgeBaseNamed(client, knowledgeBase)
+    const rules = await readReviewRules(client, id)
+    const { inForce } = rules
+    const policy = reviewPolicySchema.parse({
+      reviewers: change.reviewers ?? inForce.policy.reviewers,
+      exclude_build_starter: change.excludeBuildStarter ?? inForce.policy.exclude_build_starter,
+      limits: { ...inForce.policy.limits, ...change.limits },
+    })
+    const signers = signersOf(rules, keys, policy)
+    const seq = inForce.seq + 1
+    if (seq > BOUNDS.reviewPoliciesMax)
+      throw new OperatorError(`"${slug}" had ${inForce.seq} review policies, which is the most that is supported.`)
+    const statement = statementText({
+      format: 'evidence review policy 1',
+      knowledge_base: { id, slug },
+      seq,
+      previous_sha256: inForce.sha256,
+      policy,
+    })
+    const signatures = [...signers].map(([reviewer, key]) => ({
+      reviewer,
+      signature: signStatement(statement, key).toString('base64'),
+    }))
+    if (!(await insertReviewPolicy(client, id, { seq, statement, signatures })))
+      throw new OperatorError(`The policy of "${slug}" was changed meanwhile: look at it and repeat the command.`)
+    const names = [...signers.keys()].map((signer) => rules.registry.byId(signer)?.name)
+    const detail = { knowledge_base: slug, seq, before: inForce.policy, after: policy, reviewers: names }
+    return {
+      result: { knowledge_base: slug, seq, ...policy },
+      audit: { action: 'knowledge-base.policy', subject: `knowledge-base:${id}`, detail },
+    }
+  })
+}
+
+/** The keys by reviewer. */
+function signersOf(
+  { registry, inForce }: ReviewRules,
+  keys: readonly SigningKey[],
+  next: ReviewPolicy,
+): ReadonlyMap<string, SigningKey> {
+  const signers = new Map(keys.map((key) => [reviewerOf(registry, key).id, key] as const))
+  const { reviewers } = inForce.policy
+  if (signers.size < reviewers)
+    throw new OperatorError(
+      `The policy in force asks for ${reviewers} different reviewers, and ${signers.size} signed: add --key for each.`,
+    )
+  if (registry.active.length < next.reviewers)
+    throw new OperatorError(
+      `There are ${registry.active.length} active reviewers, so ${next.reviewers} could never approve: add reviewers ` +
+        'first.',
+    )
+  return signers
+}

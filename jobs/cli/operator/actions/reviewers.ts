@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import { open, readFile, stat } from 'node:fs/promises'
+import { createReviewerKey, parsePublicKey, parseSigningKey, signStatement } from '#core/credentials/reviewer-keys.ts'
+import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { insertReviewer, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
+import type { ReviewerRow } from '#core/db/reviewers.ts'
+import { statementText } from '#core/domain/review-statements.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { verifyReviewers } from '#jobs/review/reviewers.ts'
+import type { Registry } from '#jobs/review/reviewers.ts'
+import { checkedName } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+/** Writes a new private key, readable by its owner only. @returns the public key in PEM. */
+export async function writeReviewerKey(path: string): Promise<string> {
+  const { privatePem, publicPem } = createReviewerKey()
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+      throw new OperatorError(`${path} exists already and is not overwritten: name another file with --out.`)
+    throw error
+  })
+  try {
+    await file.writeFile(privatePem)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  return publicPem
+}
+
+/** @throws OperatorError when the file is not an Ed25519 private key. */
+export async function readSigningKey(path: string): Promise<SigningKey> {
+  const key = parseSigningKey((await readSmallFile(path)).toString('utf8'))
+  if (key === undefined)
+    throw new OperatorError(
+      `${path} is not an unencrypted Ed25519 private key in PEM: make one with "operator reviewers keygen", or sign ` +
+        'elsewhere what "operator review statement" writes.',
+    )
+  return key
+}
+
+/** @returns SPKI, DER. @throws OperatorError when the file is not an Ed25519 public key. */
+export async function readPublicKey(path: string): Promise<Buffer> {
+  const publicKey = parsePublicKey((await readSmallFile(path)).toString('utf8'))
+  if (publicKey === undefined)
+    throw new OperatorError(
+      `${path} is not an Ed25519 public key in PEM: save what "operator reviewers keygen" prints.`,
+    )
+  return publicKey
+}
+
+/** @throws OperatorError when there is no such file, or it is larger than a key, a statement or a signature. */
+export async function readSmallFile(path: string): Promise<Buffer> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined || !found.isFile() || found.size > BOUNDS.reviewFileBytesMax)
+    throw new OperatorError(`${path} is not a file of at most ${BOUNDS.reviewFileBytesMax} bytes: correct the path.`)
+  return readFile(path)
+}
+
+export async function readRegistry(database: Queryable): Promise<Registry> {
+  return verifyReviewers(await listReviewers(database, BOUNDS.reviewersMax + 1))
+}
+
+/** @throws OperatorError unless the key is that of an active reviewer. */
+export function reviewerOf(registry: Registry, key: SigningKey): ReviewerRow {
+  const reviewer = registry.byPublicKey(key.publicKeyDer)
+  if (reviewer === undefined)
+    throw new OperatorError('The key belongs to no reviewer: "operator reviewers list" shows whose keys count.')
+  return assertActive(reviewer)
+}
+
+export function assertActive(reviewer: ReviewerRow): ReviewerRow {
+  if (reviewer.retired_at !== null)
+    throw new OperatorError(`"${reviewer.name}" is retired and signs no more: another reviewer does.`)
+  return reviewer
+}
+
+export interface AddReviewer {
+  readonly name: string
+  /** SPKI, DER. */
+  readonly publicKey: Buffer
+  /** Login of this person in Postgres. */
+  readonly login?: string | undefined
+  /** Key of the endorser; undefined: the first reviewer. */
+  readonly endorser?: SigningKey | undefined
+}
+
+export interface ReviewerAdded {
+  readonly id: string
+  readonly name: string
+  /** Null: the first reviewer. */
+  readonly endorsed_by: string | null
+}
+
+/**
+ * Adds a reviewer. An active reviewer endorses everybody but the first, so a person without such a key cannot add one.
+ */
+export async function addReviewer(operator: Operator, input: AddReviewer): Promise<ReviewerAdded> {
+  const name = checkedName('a reviewer', input.name)
+  const { publicKey, endorser: key } = input
+  return recorded(operator, async (client) => {
+    await lockReviewers(client)
+    const rows = await listReviewers(client, BOUNDS.reviewersMax)
+    if (rows.length === BOUNDS.reviewersMax)
+      throw new OperatorError(`There are ${rows.length} reviewers already, which is the most that is supported.`)
+    const endorser = endorserOf(verifyReviewers(rows), key)
+    const [id, login] = [randomUUID(), input.login ?? null]
+    const endorsedBy = endorser?.id ?? null
+    const statement = statementText({
+      format: 'evidence reviewer 1',
+      id,
+      name,
+      login,
+      public_key: publicKey.toString('base64'),
+      endorsed_by: endorsedBy,
+    })
+    const endorsement = endorser === undefined || key === undefined ? null : signStatement(statement, key)
+    if (!(await insertReviewer(client, { id, name, login, publicKey, endorsedBy, statement, endorsement })))
+      throw new OperatorError(
+        `The name "${name}" or this key belongs to a reviewer already, who may be retired: take another name, or ` +
+          'another key.',
+      )
+    const detail = { name, login, endorsed_by: endorser?.name ?? null, without_endorsement: endorser === undefined }
+    return {
+      result: { id, name, endorsed_by: endorser?.name ?? null },
+      audit: { action: 'reviewer.add', subject: `reviewer:${id}`, detail },
+    }
+  })
+}
+
+/** @returns undefined for the first reviewer. */
+function endorserOf(registry: Registry, key: SigningKey | undefined): ReviewerRow | undefined {
+  if (registry.active.length === 0) {
+    if (key !== undefined)
+      throw new OperatorError('There is no active reviewer who could endorse the first: leave out --key.')
+    return undefined
+  }
+  if (key === undefined)
+    throw new OperatorError('An active reviewer endorses every reviewer but the first: add --key with a private key.')
+  return reviewerOf(registry, key)
+}
+
+/** Retires a reviewer for good. Approvals of this reviewer no longer count. */
+export async function retireReviewerNamed(operator: Operator, name: string): Promise<ReviewerAdded> {
+  return recorded(operator, async (client) => {
+    await lockReviewers(client)
+    const rows = await listReviewers(client, BOUNDS.reviewersMax)
+    const reviewer = rows.find((row) => row.name === name || row.id === name)
+    if (reviewer === undefined)
+      throw new OperatorError(`There is no reviewer "${name}": see "operator reviewers list".`)
+    if (reviewer.retired_at !== null) throw new OperatorError(`"${reviewer.name}" is retired already.`)
+    if (rows.filter((row) => row.retired_at === null).length === 1)
+      throw new OperatorError(
+        `"${reviewer.name}" is the last active reviewer, without whom nothing can be approved: add another first.`,
+      )
+    await retireReviewer(client, reviewer.id)
+    return {
+      result: { id: reviewer.id, name: reviewer.name, endorsed_by: reviewer.endorsed_by },
+      audit: { action: 'reviewer.retire', subject: `reviewer:${reviewer.id}`, detail: { name: reviewer.name } },
+    }
+  })
+}

@@ -1,0 +1,133 @@
+import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { listReviewPolicies } from '#core/db/review-policies.ts'
+import { listReviewers } from '#core/db/reviewers.ts'
+import type { ReviewerRow } from '#core/db/reviewers.ts'
+import { newestSignedReviews } from '#core/db/reviews.ts'
+import type { SignedReviewRow } from '#core/db/reviews.ts'
+import type { VersionRow } from '#core/db/versions.ts'
+import type { ReviewPolicy } from '#core/domain/review-policy.ts'
+import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
+import type { AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { verifyPolicies } from './policy.ts'
+import type { PolicyInForce } from './policy.ts'
+import { ReviewRefused } from './refused.ts'
+import { verifyReviewers } from './reviewers.ts'
+import type { Registry } from './reviewers.ts'
+import { acceptanceInWords, assertComparable, kindsToAccept, subjectOf } from './transition.ts'
+
+/** Who may review, and what a knowledge base asks for; every signature was verified. */
+export interface ReviewRules {
+  readonly registry: Registry
+  readonly inForce: PolicyInForce
+}
+
+/** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
+export async function readReviewRules(database: Queryable, knowledgeBaseId: string): Promise<ReviewRules> {
+  const registry = verifyReviewers(await listReviewers(database, BOUNDS.reviewersMax + 1))
+  const policies = await listReviewPolicies(database, knowledgeBaseId, BOUNDS.reviewPoliciesMax + 1)
+  return { registry, inForce: verifyPolicies(knowledgeBaseId, policies, registry) }
+}
+
+/** Who approved a transition, and what they accepted by name. */
+export interface Approved {
+  readonly reviewers: readonly { readonly id: string; readonly name: string }[]
+  readonly accepted: readonly AcceptedKind[]
+}
+
+/** Reads reviewers, policies and reviews, and verifies them. @throws ReviewRefused */
+export async function readApproval(
+  database: Queryable,
+  version: VersionRow,
+  predecessor: string | null,
+): Promise<Approved> {
+  const rules = await readReviewRules(database, version.knowledge_base_id)
+  return assertApproved(version, predecessor, rules, await newestSignedReviews(database, version.id, predecessor))
+}
+
+/**
+ * Checks that enough different reviewers approve the transition from the predecessor to the version.
+ * @param reviews the newest of each reviewer about this transition.
+ * @throws ReviewRefused
+ */
+function assertApproved(
+  version: VersionRow,
+  predecessor: string | null,
+  { registry, inForce }: ReviewRules,
+  reviews: readonly SignedReviewRow[],
+): Approved {
+  assertComparable(version, predecessor)
+  const { policy } = inForce
+  const toAccept = kindsToAccept(version, policy)
+  const counted: ReviewerRow[] = []
+  let startedByReviewer = false
+  for (const review of reviews) {
+    const reviewer = registry.byId(review.reviewer_id)
+    if (reviewer === undefined || reviewer.retired_at !== null) continue
+    assertReview(review, reviewer, version, predecessor, toAccept, policy)
+    if (policy.exclude_build_starter && isBuildStarter(reviewer, version)) startedByReviewer = true
+    else counted.push(reviewer)
+  }
+  if (counted.length < policy.reviewers)
+    throw new ReviewRefused(missingInWords(version, policy, counted.length, startedByReviewer))
+  return { reviewers: counted.map(({ id, name }) => ({ id, name })), accepted: toAccept }
+}
+
+/** @throws ReviewRefused unless the review is signed by the reviewer, approves, and is about what is on record. */
+function assertReview(
+  review: SignedReviewRow,
+  reviewer: ReviewerRow,
+  version: VersionRow,
+  predecessor: string | null,
+  toAccept: readonly AcceptedKind[],
+  policy: ReviewPolicy,
+): void {
+  const again = `"${reviewer.name}" signs again with "operator review sign".`
+  const statement = parseStatement<ReviewStatement>(reviewStatementSchema, review.statement)
+  if (statement === undefined || !statementSignatureHolds(review.statement, review.signature, reviewer.public_key))
+    throw new ReviewRefused(`The signature of the review of "${reviewer.name}" does not hold: ${again}`)
+  const { verdict, accepts, note: _note, reviewer: signer, audit_head: _head, ...subject } = statement
+  const about = canonicalJson(subject) === canonicalJson(subjectOf(version, predecessor))
+  if (!about || signer.id !== reviewer.id || verdict !== review.verdict)
+    throw new ReviewRefused(`The review of "${reviewer.name}" is about other bytes than those on record: ${again}`)
+  if (verdict === 'rejected')
+    throw new ReviewRefused(`"${reviewer.name}" rejects the version: build another candidate from corrected sources.`)
+  const open = toAccept.find(({ kind, count }) => !accepts.some((one) => one.kind === kind && one.count === count))
+  if (open !== undefined)
+    throw new ReviewRefused(
+      `The approval of "${reviewer.name}" does not accept ${acceptanceInWords(open, policy)}: ` +
+        `${again.slice(0, -1)} and --accept ${toAccept.map(({ kind }) => kind).join(',')}.`,
+    )
+}
+
+/**
+ * A reviewer is taken for who started the build if the name is the actor's or the stated login is that of the session.
+ * The actor is free text; only the login is vouched for, by Postgres.
+ */
+function isBuildStarter(reviewer: ReviewerRow, version: VersionRow): boolean {
+  const named = version.started_by?.trim().toLowerCase() === reviewer.name.toLowerCase()
+  const loggedIn = reviewer.login !== null && reviewer.login === version.started_login
+  return named || loggedIn || version.started_by === null
+}
+
+function missingInWords(
+  version: VersionRow,
+  policy: ReviewPolicy,
+  counted: number,
+  startedByReviewer: boolean,
+): string {
+  const next = `operator review sign ${version.id} --verdict approved`
+  if (startedByReviewer)
+    return (
+      `The approval of who started the build does not count in "${version.knowledge_base}": ` +
+      `another reviewer signs with "${next}".`
+    )
+  if (counted === 0)
+    return `No active reviewer approves the step from the active version to this one: sign it with "${next}".`
+  return (
+    `"${version.knowledge_base}" requires ${policy.reviewers} reviewers and ${counted} approved: ` +
+    `another one signs with "${next}".`
+  )
+}

@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { VersionRow } from '#core/db/versions.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import { ReviewRefused } from './refused.ts'
+
+/** The files that a reviewer reads, with the digests that were recorded with the version. */
+export const REVIEWED_FILES = ['report', 'figures', 'changes'] as const
+export type ReviewedFile = (typeof REVIEWED_FILES)[number]
+
+export interface CheckedFile {
+  readonly file: ReviewedFile
+  readonly path: string
+  /** `not recorded`: the version is of an earlier release, or no version was active when it was built. */
+  readonly state: 'as recorded' | 'altered' | 'missing' | 'not recorded'
+}
+
+/** Compares the files of a report with their recorded digests. */
+export async function checkFiles(store: ArtifactStore, version: VersionRow): Promise<readonly CheckedFile[]> {
+  const files = [
+    ['report', store.reportFile(version.id), version.report_sha256],
+    ['figures', store.figuresFile(version.id), version.figures_sha256],
+    ['changes', store.changesFile(version.id), version.changes_sha256],
+  ] as const
+  return Promise.all(files.map(async ([file, path, sha256]) => ({ file, path, state: await stateOf(path, sha256) })))
+}
+
+async function stateOf(path: string, sha256: string | null): Promise<CheckedFile['state']> {
+  if (sha256 === null) return 'not recorded'
+  try {
+    return (await digestFile(path)).sha256 === sha256 ? 'as recorded' : 'altered'
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 'missing'
+    throw error
+  }
+}
+
+/** @throws ReviewRefused when a file of the report is missing or has not the recorded digest. */
+export async function assertFilesAsRecorded(store: ArtifactStore, version: VersionRow): Promise<void> {
+  for (const { file, path, state } of await checkFiles(store, version))
+    if (state === 'altered' || state === 'missing')
+      throw new ReviewRefused(
+        `The ${file} file of the version is ${state} (${path}): restore the file from a backup, or build again.`,
+      )
+}
+
+const changeSchema = z.object({
+  kind: z.string(),
+  /** Citation of a passage or provision. */
+  label: z.string().optional(),
+  document: z.object({ title: z.string().optional(), key: z.string().optional() }).optional(),
+  facet: z.string().optional(),
+  value: z.string().optional(),
+})
+
+const LABEL_CHARACTERS_MAX = 200
+
+/**
+ * The first changes of the file by kind and label, for the audit trail. What was only added is left out.
+ * @param path a file whose digest was verified.
+ */
+export async function firstChanges(path: string): Promise<readonly string[]> {
+  const stream = createReadStream(path)
+  const found: string[] = []
+  try {
+    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+      const { kind, label, document, facet, value } = changeSchema.parse(JSON.parse(line))
+      if (kind.endsWith('_added')) continue
+      const what = [label, document?.title ?? document?.key, facet, value].filter((part) => part !== undefined)
+      found.push(`${kind}: ${what.join(', ')}`.slice(0, LABEL_CHARACTERS_MAX))
+      if (found.length === BOUNDS.auditedChangesMax) break
+    }
+  } finally {
+    stream.destroy()
+  }
+  return found
+}

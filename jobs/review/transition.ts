@@ -1,0 +1,100 @@
+import type { VersionRow } from '#core/db/versions.ts'
+import { kindsBeyond } from '#core/domain/changes.ts'
+import type { ChangeKind } from '#core/domain/changes.ts'
+import { limitsOf } from '#core/domain/review-policy.ts'
+import type { ReviewPolicy } from '#core/domain/review-policy.ts'
+import type { AcceptableKind, AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
+import { ReviewRefused } from './refused.ts'
+
+/**
+ * Checks that a candidate can replace the predecessor at all, whoever approves it.
+ * @param predecessor the active version; null: none.
+ * @throws ReviewRefused
+ */
+export function assertComparable(version: VersionRow, predecessor: string | null): void {
+  if (!version.passed)
+    throw new ReviewRefused(
+      'The version did not pass its evaluation: read the report with "operator versions show", ' +
+        'correct sources or questions, and build another candidate.',
+    )
+  const { comparison } = version
+  if (comparison === null && predecessor !== null)
+    throw new ReviewRefused('The version was not compared with the active one: build it again to compare the two.')
+  if (comparison !== null && comparison.version_id !== predecessor)
+    throw new ReviewRefused(
+      'The version was compared with another one than the active version: build it again to compare the two.',
+    )
+  if (comparison !== null && (comparison.changes === undefined || comparison.changes === null))
+    throw new ReviewRefused(
+      'The report of the version does not say what changes against the active one: build it again to compare the two.',
+    )
+  const changes = comparison?.changes?.sha256 ?? null
+  if (version.report_sha256 === null || version.figures_sha256 === null || version.changes_sha256 !== changes)
+    throw new ReviewRefused('The digests of the files of the report are not on record: build the version again.')
+}
+
+/** What an approval must accept by name: kinds of change beyond their limits, and a ranking that is worse. */
+export function kindsToAccept({ comparison }: VersionRow, policy: ReviewPolicy): readonly AcceptedKind[] {
+  if (comparison === null) return []
+  const { changes, worse, worse_on: metrics } = comparison
+  const beyond =
+    changes === undefined || changes === null
+      ? []
+      : kindsBeyond(changes, limitsOf(policy)).map((kind) => ({ kind, count: changes.counts[kind] }))
+  return worse ? [...beyond, { kind: 'ranking', count: Math.max(1, metrics.length) }] : beyond
+}
+
+const ONE: Readonly<Record<ChangeKind, string>> = {
+  documents_removed: 'document removed',
+  documents_changed: 'document changed',
+  provisions_removed: 'provision removed',
+  provisions_changed: 'provision changed',
+  passages_removed: 'passage removed',
+  passages_changed: 'passage changed',
+  facet_values_removed: 'facet value removed',
+}
+
+/** `1 passage changed beyond the limit 0`. */
+export function acceptanceInWords({ kind, count }: AcceptedKind, policy: ReviewPolicy): string {
+  if (kind === 'ranking') return `a ranking that is worse on ${count} ${count === 1 ? 'metric' : 'metrics'}`
+  const [thing = '', ...what] = ONE[kind].split(/ (?=removed|changed)/)
+  return `${count} ${count === 1 ? thing : `${thing}s`} ${what.join(' ')} beyond the limit ${policy.limits[kind] ?? 0}`
+}
+
+/** What an approval accepts, at most once each. */
+export function acceptedKinds(
+  wanted: readonly AcceptableKind[],
+  toAccept: readonly AcceptedKind[],
+  policy: ReviewPolicy,
+): readonly AcceptedKind[] {
+  const needless = wanted.find((kind) => !toAccept.some((one) => one.kind === kind))
+  if (needless !== undefined)
+    throw new ReviewRefused(`Nothing of the kind ${needless} is to be accepted: leave it out of --accept.`)
+  const left = toAccept.filter(({ kind }) => !wanted.includes(kind))
+  if (left.length > 0) {
+    const words = left.map((one) => acceptanceInWords(one, policy)).join(', ')
+    const kinds = toAccept.map(({ kind }) => kind).join(',')
+    throw new ReviewRefused(
+      `The version goes beyond the limits of the knowledge base: reject it, or add --accept ${kinds}: ${words}.`,
+    )
+  }
+  return toAccept
+}
+
+/** The part of a statement that follows from the version; the rest is the reviewer's. */
+export function subjectOf(
+  version: VersionRow,
+  predecessor: string | null,
+): Omit<ReviewStatement, 'verdict' | 'accepts' | 'note' | 'reviewer' | 'audit_head'> {
+  return {
+    format: 'evidence review 1',
+    knowledge_base: { id: version.knowledge_base_id, slug: version.knowledge_base },
+    candidate: version.id,
+    predecessor,
+    manifest_sha256: version.manifest_digest.toString('hex'),
+    report_sha256: version.report_sha256,
+    figures_sha256: version.figures_sha256,
+    changes_sha256: version.changes_sha256,
+    question_set: version.question_set,
+  }
+}

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { signStatement } from '#core/credentials/reviewer-keys.ts'
+import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { insertReviewPolicy, readChangeLimits } from '#core/db/review-policies.ts'
+import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
+import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
+import type { ReviewPolicy } from '#core/domain/review-policy.ts'
+import { statementText } from '#core/domain/review-statements.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { createLog } from '#core/platform/log.ts'
+import { verifyReviewers } from '#jobs/review/reviewers.ts'
+import { openTestDatabase, withoutGuards } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { insertVersion } from '#test/support/operator/version-rows.ts'
+import { firstReviewer, insertSignedReview, insertTestReviewer, makeComparable } from '#test/support/reviews.ts'
+import type { TestReviewer } from '#test/support/reviews.ts'
+
+let database: TestDatabase
+let owner: Database
+/** The role of the command line: what it cannot insert, nobody who operates can. */
+let operator: Database
+let first: TestReviewer
+const base = { id: randomUUID(), slug: 'rules' }
+
+beforeAll(async () => {
+  database = await openTestDatabase()
+  const log = createLog('test', 'silent')
+  owner = openDatabase(database.ownerUrl, log, 2)
+  operator = openDatabase(database.operatorUrl, log, 2)
+  first = await firstReviewer(owner)
+  await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
+})
+afterAll(async () => {
+  await owner.end()
+  await operator.end()
+  await database.drop()
+})
+
+describe('a reviewer', () => {
+  const endorsed = 'an active reviewer endorses every reviewer but the first'
+
+  test('is not added without the endorsement of an active reviewer, unless it is the first', async () => {
+    await expect(insertTestReviewer(operator, 'unendorsed')).rejects.toThrow(endorsed)
+    const unknown = { ...first, id: randomUUID() }
+    await expect(insertTestReviewer(operator, 'by nobody', undefined, unknown)).rejects.toThrow(endorsed)
+    const retired = await insertTestReviewer(operator, 'soon retired', undefined, first)
+    await retireReviewer(operator, retired.id)
+    await expect(insertTestReviewer(operator, 'by a retired one', undefined, retired)).rejects.toThrow(endorsed)
+  })
+
+  test('comes in the order of insertion, at the time of Postgres', async () => {
+    const next = await insertTestReviewer(operator, 'next', undefined, first)
+    const rows = await listReviewers(owner, 100)
+    expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1))
+    expect(rows.at(-1)).toMatchObject({ id: next.id, endorsed_by: first.id, retired_at: null })
+  })
+
+  test('keeps name and key for good', async () => {
+    await expect(insertTestReviewer(operator, first.name, undefined, first)).rejects.toThrow('already')
+    await expect(insertTestReviewer(operator, 'the same key', first.key, first)).rejects.toThrow('already')
+  })
+
+  test('is retired once, and changes nothing else', async () => {
+    const { id } = await insertTestReviewer(operator, 'retired', undefined, first)
+    expect(await retireReviewer(operator, id)).toBe(true)
+    expect(await retireReviewer(operator, id)).toBe(false)
+    await expect(owner.query('update reviewers set retired_at = null where id = $1', [id])).rejects.toThrow(
+      'a reviewer is retired once, and the last active one never',
+    )
+    await expect(owner.query("update reviewers set login = 'other' where id = $1", [first.id])).rejects.toThrow(
+      'a reviewer changes nothing but the time of retirement',
+    )
+    await expect(owner.query('delete from reviewers where id = $1', [id])).rejects.toThrow('never deleted')
+  })
+
+  test('who is the last active one is never retired', async () => {
+    for (const { id, retired_at: at } of await listReviewers(owner, 100))
+      if (at === null && id !== first.id) await retireReviewer(operator, id)
+    await expect(retireReviewer(operator, first.id)).rejects.toThrow('the last active one never')
+  })
+
+  test('is added without an endorsement after the owner of the schema retired all whose keys were lost', async () => {
+    const other = await openTestDatabase()
+    const superuser = openDatabase(other.ownerUrl, createLog('test', 'silent'), 1)
+    try {
+      const lost = await firstReviewer(superuser)
+      await superuser.query('alter table reviewers disable trigger guard_reviewer')
+      await superuser.query('update reviewers set retired_at = now() where retired_at is null')
+      await superuser.query('alter table reviewers enable trigger guard_reviewer')
+      const next = await insertTestReviewer(superuser, 'after the loss')
+      const registry = verifyReviewers(await listReviewers(superuser, 10))
+      expect(registry.active.map(({ id }) => id)).toEqual([next.id])
+      expect(registry.byId(lost.id)?.retired_at).toBeInstanceOf(Date)
+    } finally {
+      await superuser.end()
+      await other.drop()
+    }
+  })
+
+  test('does not review after the retirement', async () => {
+    const retired = await insertTestReviewer(operator, 'too late', undefined, first)
+    const { version } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+    await makeComparable(owner, version)
+    await retireReviewer(operator, retired.id)
+    await expect(insertSignedReview(operator, version, { reviewer: retired })).rejects.toThrow(
+      'an active reviewer reviews',
+    )
+  })
+})
+
+describe('a review', () => {
+  test('is signed, about its own row, and never changed', async () => {
+    const { version } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+    const another = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+    await makeComparable(owner, version)
+    await expect(
+      operator.query(
+        "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
+        [randomUUID(), version],
+      ),
+    ).rejects.toThrow('a review is signed')
+    await expect(
+      insertSignedReview(operator, version, { alter: (same) => ({ ...same, candidate: another.version }) }),
+    ).rejects.toThrow('the statement is about another review')
+    await insertSignedReview(operator, version)
+    await expect(owner.query("update reviews set verdict = 'rejected'")).rejects.toThrow('never changed or deleted')
+    await expect(owner.query('delete from reviews')).rejects.toThrow('never changed or deleted')
+  })
+})
+
+describe('a review policy', () => {
+  async function insert(
+    seq: number,
+    policy: Partial<ReviewPolicy>,
+    previous: string | null,
+    signers: readonly TestReviewer[],
+  ): Promise<string> {
+    const statement = statementText({
+      format: 'evidence review policy 1',
+      knowledge_base: base,
+      seq,
+      previous_sha256: previous,
+      policy: { ...DEFAULT_REVIEW_POLICY, ...policy },
+    })
+    const signatures = signers.map(({ id, key }) => ({
+      reviewer: id,
+      signature: signStatement(statement, key).toString('base64'),
+    }))
+    await insertReviewPolicy(operator, base.id, { seq, statement, signatures })
+    return sha256(statement).toString('hex')
+  }
+
+  test('is signed by as many active reviewers as the one in force requires, and follows it', async () => {
+    const few = 'a review policy is signed by as many active reviewers as the one in force requires'
+    const second = await insertTestReviewer(owner, 'second', undefined, first)
+    await expect(insert(1, { limits: { passages_changed: 9 } }, null, [])).rejects.toThrow(few)
+    expect((await readChangeLimits(owner, base.id)).get('passages_changed')).toBe(0)
+    const one = await insert(1, { reviewers: 2, limits: { passages_changed: 9 } }, null, [first])
+    expect((await readChangeLimits(owner, base.id)).get('passages_changed')).toBe(9)
+    await expect(insert(2, {}, one, [first])).rejects.toThrow(few)
+    await expect(insert(2, {}, one, [first, first])).rejects.toThrow(few)
+    await expect(insert(3, {}, one, [first, second])).rejects.toThrow('follows the one in force')
+    await insert(2, {}, one, [first, second])
+    await expect(owner.query("update review_policies set signatures = '[]'")).rejects.toThrow('never changed')
+    await expect(owner.query('delete from review_policies')).rejects.toThrow('never changed')
+  })
+})
+
+test('an approval of an earlier release counts for nothing, and a rejection of it still rejects', async () => {
+  const { version } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+  const rejected = async (): Promise<boolean | undefined> =>
+    (await owner.query<{ rejected: boolean }>('select is_rejected($1) as rejected', [version])).rows[0]?.rejected
+  const insert = (verdict: string, at: string): Promise<void> =>
+    withoutGuards(
+      owner,
+      'insert into reviews (id, version_id, verdict, reviewer, note, created_at) values ($1, $2, $3, $4, $5, $6)',
+      [randomUUID(), version, verdict, 'reviewer', '', at],
+    )
+  await insert('rejected', '2026-01-01')
+  expect(await rejected()).toBe(true)
+  await insert('approved', '2026-01-02')
+  expect(await rejected()).toBe(false)
+  await expect(owner.query("update corpus_versions set state = 'active' where id = $1", [version])).rejects.toThrow(
+    'only after the pointer names it',
+  )
+})
