@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Queryable } from './pool.ts'
 
@@ -20,34 +21,57 @@ export interface ImportRow {
   readonly snapshots: readonly SourceSnapshot[]
 }
 
-/** The same bytes of the same source are one snapshot. A repeated capture returns the id of the first. */
-const INSERT_SNAPSHOT = `
-with inserted as (
-  insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes)
-  values ($1, $2, $3, $4, decode($5, 'hex'), $6)
-  on conflict (knowledge_base_id, source_name, sha256) do nothing
-  returning id
-)
-select id from inserted
-union all
-select id from source_snapshots where knowledge_base_id = $2 and source_name = $3 and sha256 = decode($5, 'hex')
-limit 1`
+/**
+ * The same bytes of the same source are one snapshot. The rows are inserted in one order, so that two imports of the
+ * same sources wait for each other instead of deadlocking.
+ */
+const INSERT_SNAPSHOTS = `
+insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes)
+select s.id, $1, s."sourceName", s."mediaType", decode(s.sha256, 'hex'), s.bytes
+from jsonb_to_recordset($2::jsonb) as s (id uuid, "sourceName" text, "mediaType" text, sha256 text, bytes bigint)
+on conflict (knowledge_base_id, source_name, sha256) do nothing`
 
-/** @returns the id of the new or existing snapshot. */
-export async function insertSnapshot(
+/** A statement of its own: it sees the rows that another import committed while the insert waited for it. */
+const FIND_SNAPSHOTS = `
+select s.id
+from rows from (jsonb_to_recordset($2::jsonb) as ("sourceName" text, sha256 text))
+  with ordinality as wanted (source_name, sha256, place)
+join source_snapshots s on s.knowledge_base_id = $1 and s.source_name = wanted.source_name
+  and s.sha256 = decode(wanted.sha256, 'hex')
+order by wanted.place`
+
+const idSchema = z.object({ id: z.uuid() })
+
+/**
+ * Inserts the snapshots that do not exist yet, in batches.
+ * @returns the id of each, new or existing, in the given order.
+ */
+export async function insertSnapshots(
   database: Queryable,
   knowledgeBaseId: string,
-  snapshot: SourceSnapshot,
-): Promise<string> {
-  const { rows } = await database.query(INSERT_SNAPSHOT, [
-    snapshot.id,
-    knowledgeBaseId,
-    snapshot.sourceName,
-    snapshot.mediaType,
-    snapshot.sha256,
-    snapshot.bytes,
-  ])
-  return z.object({ id: z.uuid() }).parse(rows[0]).id
+  snapshots: readonly SourceSnapshot[],
+  onProgress: (done: number) => void = () => undefined,
+): Promise<readonly string[]> {
+  const ids: string[] = []
+  const sorted = snapshots.toSorted(bySourceAndContent)
+  for (let from = 0; from < snapshots.length; from += BOUNDS.insertRowsMax)
+    await database.query(INSERT_SNAPSHOTS, [
+      knowledgeBaseId,
+      JSON.stringify(sorted.slice(from, from + BOUNDS.insertRowsMax)),
+    ])
+  for (let from = 0; from < snapshots.length; from += BOUNDS.insertRowsMax) {
+    const batch = snapshots.slice(from, from + BOUNDS.insertRowsMax)
+    const { rows } = await database.query(FIND_SNAPSHOTS, [knowledgeBaseId, JSON.stringify(batch)])
+    const found = z.array(idSchema).length(batch.length).parse(rows)
+    for (const { id } of found) ids.push(id)
+    onProgress(ids.length)
+  }
+  return ids
+}
+
+function bySourceAndContent(a: SourceSnapshot, b: SourceSnapshot): number {
+  if (a.sourceName !== b.sourceName) return a.sourceName < b.sourceName ? -1 : 1
+  return a.sha256 < b.sha256 ? -1 : 1
 }
 
 const INSERT_IMPORT =
@@ -71,22 +95,24 @@ export async function insertImport(database: Queryable, row: NewImport): Promise
   ])
 }
 
-/** One row per snapshot, in the order of `snapshot_ids`. */
 const READ_IMPORT = `
-select i.knowledge_base_id, i.mapping, s.id as snapshot_id, s.source_name, s.media_type, encode(s.sha256,
-  'hex') as sha256, s.bytes::float8 as bytes
+select knowledge_base_id, mapping, cardinality(snapshot_ids) as snapshots from imports where id = $1`
+
+/** Snapshots of an import from one place of `snapshot_ids` to another, in their order. */
+const READ_SNAPSHOTS = `
+select s.id, s.source_name as "sourceName", s.media_type as "mediaType", encode(s.sha256, 'hex') as sha256,
+  s.bytes::float8 as bytes
 from imports i
-cross join lateral unnest(i.snapshot_ids) with ordinality as wanted (id, place)
+cross join lateral unnest(i.snapshot_ids[$2:$3]) with ordinality as wanted (id, place)
 join source_snapshots s on s.id = wanted.id
 where i.id = $1
 order by wanted.place`
 
-const importRowSchema = z.object({
-  knowledge_base_id: z.uuid(),
-  mapping: z.unknown(),
-  snapshot_id: z.uuid(),
-  source_name: z.string(),
-  media_type: z.string(),
+const importRowSchema = z.object({ knowledge_base_id: z.uuid(), mapping: z.unknown(), snapshots: z.int() })
+const snapshotSchema = z.object({
+  id: z.uuid(),
+  sourceName: z.string(),
+  mediaType: z.string(),
   sha256: z.string(),
   bytes: z.number(),
 })
@@ -94,16 +120,13 @@ const importRowSchema = z.object({
 /** @throws OperatorError when there is no such import. */
 export async function readImport(database: Queryable, id: string): Promise<ImportRow> {
   const { rows } = await database.query(READ_IMPORT, [id])
-  const parsed = z.array(importRowSchema).parse(rows)
-  const first = parsed[0]
-  if (first === undefined)
+  const [found] = z.array(importRowSchema).parse(rows)
+  if (found === undefined)
     throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)
-  const snapshots = parsed.map((row) => ({
-    id: row.snapshot_id,
-    sourceName: row.source_name,
-    mediaType: row.media_type,
-    sha256: row.sha256,
-    bytes: row.bytes,
-  }))
-  return { id, knowledgeBaseId: first.knowledge_base_id, mapping: first.mapping, snapshots }
+  const snapshots: SourceSnapshot[] = []
+  for (let from = 1; from <= found.snapshots; from += BOUNDS.insertRowsMax) {
+    const read = await database.query(READ_SNAPSHOTS, [id, from, from + BOUNDS.insertRowsMax - 1])
+    for (const row of z.array(snapshotSchema).parse(read.rows)) snapshots.push(row)
+  }
+  return { id, knowledgeBaseId: found.knowledge_base_id, mapping: found.mapping, snapshots }
 }

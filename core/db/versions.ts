@@ -9,25 +9,24 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { WAY_BACK } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
 
-export interface DocumentRow {
-  readonly id: string
-  readonly key: string
-}
+export const documentRowSchema = z.strictObject({ id: z.uuid(), key: z.string() })
+export type DocumentRow = z.infer<typeof documentRowSchema>
 
-export interface RevisionRow {
-  readonly id: string
-  readonly documentId: string
-  readonly snapshotId: string
-  readonly title: string
+export const revisionRowSchema = z.strictObject({
+  id: z.uuid(),
+  documentId: z.uuid(),
+  snapshotId: z.uuid(),
+  title: z.string(),
   /** ISO 8601 UTC. */
-  readonly publishedAt: string
-  readonly effectiveAt: string
-  readonly effectiveTo: string | null
+  publishedAt: z.string(),
+  effectiveAt: z.string(),
+  effectiveTo: z.string().nullable(),
   /** 64 hex digits. */
-  readonly contentSha256: string
+  contentSha256: z.string(),
   /** Which fields were derived, by which rule. */
-  readonly lineage: unknown
-}
+  lineage: z.record(z.string(), z.string()),
+})
+export type RevisionRow = z.infer<typeof revisionRowSchema>
 
 /** A document keeps its id in every version of its knowledge base, so it usually exists already. */
 const INSERT_DOCUMENTS = `
@@ -38,12 +37,10 @@ on conflict do nothing`
 export async function insertDocuments(
   database: Queryable,
   knowledgeBaseId: string,
-  documents: readonly DocumentRow[],
+  documents: AsyncIterable<DocumentRow>,
 ): Promise<void> {
-  for (let from = 0; from < documents.length; from += BOUNDS.insertRowsMax) {
-    const batch = documents.slice(from, from + BOUNDS.insertRowsMax)
+  for await (const batch of inBatches(documents))
     await database.query(INSERT_DOCUMENTS, [knowledgeBaseId, JSON.stringify(batch)])
-  }
 }
 
 /** A revision's id is derived from its content, so an unchanged revision exists already and stays as first recorded. */
@@ -57,10 +54,20 @@ from jsonb_to_recordset($1::jsonb) as r (id uuid, "documentId" uuid, "snapshotId
   "effectiveTo" timestamptz, "contentSha256" text, lineage jsonb)
 on conflict (id) do nothing`
 
-export async function insertRevisions(database: Queryable, revisions: readonly RevisionRow[]): Promise<void> {
-  for (let from = 0; from < revisions.length; from += BOUNDS.insertRowsMax) {
-    await database.query(INSERT_REVISIONS, [JSON.stringify(revisions.slice(from, from + BOUNDS.insertRowsMax))])
+export async function insertRevisions(database: Queryable, revisions: AsyncIterable<RevisionRow>): Promise<void> {
+  for await (const batch of inBatches(revisions)) await database.query(INSERT_REVISIONS, [JSON.stringify(batch)])
+}
+
+/** Groups rows, so that a statement has a bounded size whatever the size of the corpus. */
+async function* inBatches<T>(rows: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+  let batch: T[] = []
+  for await (const row of rows) {
+    batch.push(row)
+    if (batch.length < BOUNDS.insertRowsMax) continue
+    yield batch
+    batch = []
   }
+  if (batch.length > 0) yield batch
 }
 
 /** A candidate with its projection and the profile of its evaluation. */

@@ -1,5 +1,6 @@
 import { createBoundOrder } from './bound-order.ts'
 
+import { IMPORT_BOUNDS } from './import-bounds.ts'
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
 
 /**
@@ -31,11 +32,6 @@ export const BOUNDS = {
   titleCharactersMax: 1_000,
   urlCharactersMax: 2_000,
   labelCharactersMax: 500,
-  sourceFileBytesMax: 512 * 1024 * 1024,
-  sourceFilesMax: 20_000,
-  reportEntriesMax: 10_000,
-  /** One line of a JSONL source: one record. */
-  lineBytesMax: 1024 * 1024,
   markdownFileBytesMax: 16 * 1024 * 1024,
   /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
   markdownNestingMax: 32,
@@ -50,16 +46,9 @@ export const BOUNDS = {
   aliasCharactersMax: 200,
   aliasesPerActMax: 50,
   referenceCharactersMax: 300,
-  referencesPerRecordMax: 8,
-  /** Vocabularies in memory. Sources arrive act by act, and a vocabulary takes about 1.5 ms to create. */
-  vocabulariesMax: 64,
   embedBatchTexts: 64,
   /** One read of a source or snapshot. */
   readBlockBytes: 256 * 1024,
-  /** Drafts collected before they are appended to the spill file. */
-  spillBufferBytes: 1024 * 1024,
-  /** Sorted rows after which the event loop gets a turn. */
-  sortYieldEveryRows: 500,
 
   // Deadlines of one request, outermost first.
   hardDeadlineMs: 20_000,
@@ -140,6 +129,7 @@ export const BOUNDS = {
   failureWindowMs: 60_000,
   failureAddressesMax: 10_000,
 
+  ...IMPORT_BOUNDS,
   ...LIMIT_BOUNDS,
 
   // Search node.

@@ -1,13 +1,21 @@
 import { appendAudit } from '#core/db/audit.ts'
 import { succeedBuild } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import { insertDocuments, insertRevisions, insertVersion } from '#core/db/versions.ts'
+import {
+  documentRowSchema,
+  insertDocuments,
+  insertRevisions,
+  insertVersion,
+  revisionRowSchema,
+} from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import type { Evaluated } from '#jobs/evaluate/pipeline.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import { profileIdOf, versionIdOf } from './ids.ts'
 import { StaleBuild } from './progress.ts'
+import { documentsFile, revisionsFile } from './read-import.ts'
+import { linesOf } from './row-files.ts'
 import type { Corpus } from './sort.ts'
 
 /**
@@ -22,14 +30,14 @@ export async function publishCandidate(
   artifact: BuiltArtifact,
   { report, profile }: Evaluated,
 ): Promise<string> {
-  const { fence, knowledgeBaseId } = context
+  const { fence, knowledgeBaseId, workFolder } = context
   const versionId = versionIdOf(fence.buildId)
   await context.progress.begin('candidate', 0)
   await inTransaction(context.database, async (client) => {
     if (!(await succeedBuild(client, fence)))
       throw new StaleBuild(`build ${fence.buildId} was taken over by another run`)
-    await insertDocuments(client, knowledgeBaseId, corpus.documents)
-    await insertRevisions(client, corpus.revisions)
+    await insertDocuments(client, knowledgeBaseId, linesOf(documentsFile(workFolder), documentRowSchema))
+    await insertRevisions(client, linesOf(revisionsFile(workFolder), revisionRowSchema))
     await insertVersion(client, {
       id: versionId,
       knowledgeBaseId,

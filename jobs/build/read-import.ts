@@ -1,131 +1,76 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import type { Facets } from '#core/index/facets/layout.ts'
-import { digestFile } from '#core/platform/hashed-file.ts'
+import { createRevisionIds, recordsByRevision, stagedDocuments } from '#core/db/staging/rows.ts'
+import { openStaging } from '#core/db/staging/staging.ts'
+import type { Staging } from '#core/db/staging/staging.ts'
+import type { RevisionRow } from '#core/db/versions.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import type { ActEntry } from '#core/index/references/layout.ts'
-import type { PlacedPassage } from '#core/index/format/row-order.ts'
-import type { DocumentRow, RevisionRow } from '#core/db/versions.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { placedDrafts } from '#jobs/import/draft.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
+import { openDraftsReader, withDraftsFile } from '#jobs/import/drafts-file.ts'
+import type { DraftsReader } from '#jobs/import/drafts-file.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
-import { importSnapshots } from '#jobs/import/pipeline.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { readSources } from '#jobs/import/pipeline.ts'
+import { placementOf } from '#jobs/import/placement.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
 import type { BuildContext } from './context.ts'
+import { replaceLines } from './row-files.ts'
 
-/** Position of one draft in the spill file, and every field that determines its row in the artifact. */
-export interface SpilledPassage extends PlacedPassage {
-  readonly offset: number
-  readonly bytes: number
-}
-
+/** The imported records in the staging file, their drafts in a file beside it. */
 export interface ImportedCorpus {
-  readonly spillFile: string
-  readonly passages: readonly SpilledPassage[]
-  readonly revisions: readonly RevisionRow[]
-  readonly documents: readonly DocumentRow[]
-  /** Passages of each document over all its revisions. */
-  readonly documentPassages: ReadonlyMap<string, number>
-  readonly facets: Facets
-  readonly acts: readonly ActEntry[]
+  readonly staging: Staging
+  readonly drafts: DraftsReader
+  readonly mapping: Mapping
+  readonly report: ImportReport
   /** SHA-256 (hex) over the sorted SHA-256 values of the snapshots. */
   readonly snapshotsDigest: string
 }
 
-/** One revision while its passages are read; its rows share these objects. */
-interface OpenRevision {
-  readonly first: DraftPassage
-  readonly content: Hash
-  readonly document: PlacedPassage['document']
-}
+/** Files of one run of a build. A later run of the build removes them. */
+export const RUN_FILES =
+  /^(?:(?:drafts|staging)\.\d+\.(?:jsonl|sqlite)|(?:documents|passages|revisions)\.jsonl\.\d+\.tmp)$/
 
 /**
- * Reads the import again from its snapshots, after checking the SHA-256 of each. Writes the passages to the spill file
- * in the order of the sources. Only the position and sort fields of each passage stay in memory.
+ * Reads the import again from its snapshots, after checking the SHA-256 of each, and passes it to `use`. What
+ * identifies and orders a record goes to the staging file, its passages to the spill file.
  */
-export async function readImportedCorpus(context: BuildContext): Promise<ImportedCorpus> {
+export async function withImportedCorpus<T>(
+  context: BuildContext,
+  use: (imported: ImportedCorpus) => Promise<T>,
+): Promise<T> {
+  const { workFolder, fence, source } = context
   const snapshots = await verifiedSnapshots(context)
-  const path = join(context.workFolder, `drafts.${context.fence.attempt}.jsonl`)
-  const drafts = importSnapshots({
-    knowledgeBaseId: context.knowledgeBaseId,
-    mapping: parseMapping(context.source.mapping),
-    snapshots,
-    signal: context.signal,
-  })
-  const revisions = new Map<string, OpenRevision>()
-  const documents = new Map<string, DocumentRow>()
-  const documentPassages = new Map<string, number>()
-  const passages: SpilledPassage[] = []
-  const shared = new Map<string, Pick<SpilledPassage, 'metadata' | 'subjects'>>()
-  const spillFile = await openSpillFile(path)
+  const mapping = parseMapping(source.mapping)
+  const draftsPath = join(workFolder, `drafts.${fence.attempt}.jsonl`)
+  const staging = openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`))
   try {
-    let step = await drafts.next()
-    for (; step.done !== true; step = await drafts.next()) {
-      const draft = step.value
-      const revision = revisionOf(revisions, draft)
-      revision.content.update(contentOf(draft))
-      documents.set(draft.document.id, { id: draft.document.id, key: draft.document_key })
-      documentPassages.set(draft.document.id, (documentPassages.get(draft.document.id) ?? 0) + 1)
-      passages.push({
-        ...sharedFields(shared, draft),
-        document: revision.document,
-        place: { ordinal: draft.ordinal, document_passages: 1 },
-        ...(await spillFile.append(draft)),
-      })
-      context.progress.at(passages.length, 0)
+    let records = 0
+    const input = {
+      knowledgeBaseId: context.knowledgeBaseId,
+      mapping,
+      snapshots,
+      signal: context.signal,
+      onRecord: () => context.progress.at((records += 1), 0),
     }
-    await spillFile.flush()
-    if (passages.length === 0)
+    const report = await withDraftsFile(draftsPath, (file) => readSources(input, staging, file))
+    if (report.passages === 0)
       throw new OperatorError(
         'The import holds no passage: read its report, correct the sources or the mapping, import ' +
           'again and build from that.',
       )
-    return {
-      spillFile: path,
-      passages,
-      revisions: closeRevisions(revisions),
-      documents: [...documents.values()],
-      documentPassages,
-      facets: step.value.facets,
-      acts: step.value.acts,
-      snapshotsDigest: digestOf(context),
+    const drafts = openDraftsReader(draftsPath)
+    try {
+      return await use({ staging, drafts, mapping, report, snapshotsDigest: digestOf(context) })
+    } finally {
+      drafts.close()
     }
   } finally {
-    await spillFile.close()
-  }
-}
-
-/** Writes drafts to a file, one per line, in blocks of `spillBufferBytes`. */
-interface SpillFile {
-  /** Returns the draft's position in the file; the draft is on disk only after `flush`. */
-  append(draft: DraftPassage): Promise<Pick<SpilledPassage, 'offset' | 'bytes'>>
-  flush(): Promise<void>
-  close(): Promise<void>
-}
-
-async function openSpillFile(path: string): Promise<SpillFile> {
-  const file = await open(path, 'w')
-  let waiting: Buffer[] = []
-  let [written, collected] = [0, 0]
-  async function flush(): Promise<void> {
-    await file.writeFile(Buffer.concat(waiting))
-    written += collected
-    ;[waiting, collected] = [[], 0]
-  }
-  return {
-    async append(draft) {
-      const line = Buffer.from(`${JSON.stringify(draft)}\n`)
-      const place = { offset: written + collected, bytes: line.length }
-      waiting.push(line)
-      collected += line.length
-      if (collected >= BOUNDS.spillBufferBytes) await flush()
-      return place
-    },
-    flush,
-    close: () => file.close(),
+    staging.close()
   }
 }
 
@@ -156,16 +101,59 @@ function digestOf({ source }: BuildContext): string {
   return sha256(sorted.join('')).toString('hex')
 }
 
-function revisionOf(revisions: Map<string, OpenRevision>, draft: DraftPassage): OpenRevision {
-  const { revision_id, title, authority, canonical_url } = draft.document
-  const known = revisions.get(revision_id)
-  if (known !== undefined) return known
-  const content = createHash('sha256').update(
-    JSON.stringify([title, authority, canonical_url, draft.effective_to, draft.lineage]),
-  )
-  const made = { first: draft, content, document: { ...draft.document } }
-  revisions.set(revision_id, made)
-  return made
+/**
+ * Writes the rows of documents and revisions to files, and notes the id of each revision. A revision's id
+ * depends on its content too: a corrected text under the same dates is another revision, an unchanged one the same.
+ */
+export async function writeRevisions(context: BuildContext, imported: ImportedCorpus): Promise<void> {
+  await replaceLines(context, revisionsFile(context.workFolder), revisionRows(imported))
+  await replaceLines(context, documentsFile(context.workFolder), stagedDocuments(imported.staging))
+}
+
+export function documentsFile(workFolder: string): string {
+  return join(workFolder, 'documents.jsonl')
+}
+
+export function revisionsFile(workFolder: string): string {
+  return join(workFolder, 'revisions.jsonl')
+}
+
+/** A revision while its passages are read. */
+interface OpenRevision {
+  readonly number: number
+  readonly first: DraftPassage
+  readonly content: Hash
+  /** Rule by which the end of one of its records is derived. */
+  endDerived: string | undefined
+}
+
+function* revisionRows({ staging, drafts, mapping }: ImportedCorpus): Generator<RevisionRow> {
+  const noteId = createRevisionIds(staging)
+  const closed = (revision: OpenRevision): RevisionRow => {
+    const row = revisionRow(revision)
+    noteId(revision.number, row.id)
+    return row
+  }
+  let revision: OpenRevision | undefined
+  for (const placed of recordsByRevision(staging)) {
+    const placement = placementOf(placed, mapping)
+    const record = drafts.read(placed)
+    const passages = placedDrafts(record.provision, record.drafts, placement)
+    const [first] = passages
+    if (first === undefined) continue
+    if (revision?.number !== placed.revision) {
+      if (revision !== undefined) yield closed(revision)
+      revision = { number: placed.revision, first, content: contentOfRevision(first), endDerived: undefined }
+    }
+    revision.endDerived ??= placement.endDerived
+    for (const passage of passages) revision.content.update(contentOf(passage))
+  }
+  if (revision !== undefined) yield closed(revision)
+}
+
+function contentOfRevision({ document, effective_to, lineage }: DraftPassage): Hash {
+  const { title, authority, canonical_url } = document
+  return createHash('sha256').update(JSON.stringify([title, authority, canonical_url, effective_to, lineage]))
 }
 
 /** Returns the fields that define a revision's content; a passage's id already depends on its text and place. */
@@ -180,34 +168,10 @@ function contentOf(draft: DraftPassage): string {
   ])
 }
 
-/** Passages with equal fields share one object, since millions of rows have few combinations. */
-function sharedFields(
-  shared: Map<string, Pick<SpilledPassage, 'metadata' | 'subjects'>>,
-  { metadata, subjects }: DraftPassage,
-): Pick<SpilledPassage, 'metadata' | 'subjects'> {
-  const key = JSON.stringify([metadata, subjects])
-  const known = shared.get(key) ?? { metadata, subjects }
-  shared.set(key, known)
-  return known
-}
-
-/**
- * Sets the final id of each revision, which depends on its content too. A corrected text under the same dates is
- * another revision; an unchanged text is the same one. The passages share their revision's object, so all of them get
- * the id.
- */
-function closeRevisions(revisions: ReadonlyMap<string, OpenRevision>): readonly RevisionRow[] {
-  return [...revisions].map(([importedId, revision]) => {
-    const row = revisionRow(importedId, revision)
-    revision.document.revision_id = row.id
-    return row
-  })
-}
-
-function revisionRow(importedId: string, { first, content }: OpenRevision): RevisionRow {
+function revisionRow({ first, content, endDerived }: OpenRevision): RevisionRow {
   const contentSha256 = content.digest('hex')
   return {
-    id: derivedUuid('revision', importedId, contentSha256),
+    id: derivedUuid('revision', first.document.revision_id, contentSha256),
     documentId: first.document.id,
     snapshotId: first.citation.source_snapshot_id,
     title: first.document.title,
@@ -215,6 +179,6 @@ function revisionRow(importedId: string, { first, content }: OpenRevision): Revi
     effectiveAt: first.document.effective_at,
     effectiveTo: first.effective_to,
     contentSha256,
-    lineage: first.lineage,
+    lineage: endDerived === undefined ? first.lineage : { ...first.lineage, effective_to: endDerived },
   }
 }

@@ -1,5 +1,5 @@
+import { z } from 'zod'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
-import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import { sourceAnchor } from './anchor.ts'
@@ -8,15 +8,16 @@ import type { Placed } from './place.ts'
 import { codePointsOf } from './text.ts'
 
 /** A passage before the number of passages of its document is known. */
-export interface DraftPassage extends Omit<PassageRecord, 'place'> {
+export const draftPassageSchema = passageRecordSchema.omit({ place: true }).extend({
   /** Place within the revision, from 0, in the order of the source. */
-  readonly ordinal: number
-  readonly document_key: string
+  ordinal: z.int().nonnegative(),
+  document_key: z.string(),
   /** ISO 8601 UTC with milliseconds; null while the revision is open. */
-  readonly effective_to: string | null
+  effective_to: z.string().nullable(),
   /** Derived fields and the documented rule of each. */
-  readonly lineage: Readonly<Record<string, string>>
-}
+  lineage: z.record(z.string(), z.string()),
+})
+export type DraftPassage = z.infer<typeof draftPassageSchema>
 
 export interface DraftInput {
   readonly knowledgeBaseId: string
@@ -28,13 +29,11 @@ export interface DraftInput {
   readonly texts: readonly string[]
   /** Canonical forms of the provisions whose text the record holds. */
   readonly references: readonly string[]
-  /** Number of earlier records of the same revision with the same provision. */
-  readonly occurrence: number
 }
 
 /**
- * Returns every part as a passage with ordinal 0. If one part breaks a bound, returns the reason instead and keeps
- * none.
+ * Returns every part as a passage, as if its record were the only one of its revision and had no successor. If one part
+ * breaks a bound, returns the reason instead and keeps none.
  */
 export function draftPassages(input: DraftInput): readonly DraftPassage[] | string {
   const drafts = input.texts.map((text, index) => draftOf(input, text, index + 1))
@@ -47,14 +46,13 @@ export function draftPassages(input: DraftInput): readonly DraftPassage[] | stri
 
 function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
   const { knowledgeBaseId, snapshotId, sourceId, recordTitle, placed, texts } = input
-  const documentId = derivedUuid('document', knowledgeBaseId, placed.documentKey)
-  const revision = [placed.effectiveAt, placed.effectiveTo ?? '', placed.publishedAt]
+  const documentId = documentIdOf(knowledgeBaseId, placed.documentKey)
   return {
     chunk_id: chunkId([knowledgeBaseId, placed.documentKey, placed.effectiveAt, sourceId, String(part)], text),
     text,
     document: {
       id: documentId,
-      revision_id: derivedUuid('revision', documentId, ...revision),
+      revision_id: revisionIdOf(documentId, placed.effectiveAt, placed.effectiveTo ?? null, placed.publishedAt),
       title: placed.title,
       authority: placed.authority,
       canonical_url: placed.canonicalUrl,
@@ -73,12 +71,56 @@ function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
     source_id: sourceId,
     heading: placed.heading ?? [placed.title, recordTitle].filter((each) => each !== '').join(' › '),
     references: [...input.references],
-    provision: derivedUuid('provision', documentId, placed.provision, String(input.occurrence), String(part)),
+    provision: provisionIdOf(documentId, placed.provision, 0, part),
     ordinal: 0,
     document_key: placed.documentKey,
     effective_to: placed.effectiveTo ?? null,
-    lineage: placed.lineage,
+    lineage: { ...placed.lineage },
   }
+}
+
+export function documentIdOf(knowledgeBaseId: string, documentKey: string): string {
+  return derivedUuid('document', knowledgeBaseId, documentKey)
+}
+
+function revisionIdOf(documentId: string, from: string, to: string | null, published: string): string {
+  return derivedUuid('revision', documentId, from, to ?? '', published)
+}
+
+function provisionIdOf(documentId: string, provision: string, occurrence: number, part: number): string {
+  return derivedUuid('provision', documentId, provision, String(occurrence), String(part))
+}
+
+/** What the other records of an import decide about a record. */
+export interface Placement {
+  /** Number of earlier records of the same provision in the revision as it is stated. */
+  readonly occurrence: number
+  /** ISO 8601 UTC with milliseconds; null while the text is open. */
+  readonly effectiveTo: string | null
+  /** The documented rule by which the end is derived; undefined where it is the stated one. */
+  readonly endDerived: string | undefined
+  /** Ordinal of the first part. */
+  readonly ordinal: number
+}
+
+/** Returns the passages of a record at their place among all records. The chunk_id of none depends on it. */
+export function placedDrafts(
+  provision: string,
+  drafts: readonly DraftPassage[],
+  { occurrence, effectiveTo, endDerived, ordinal }: Placement,
+): readonly DraftPassage[] {
+  return drafts.map((draft, index) => {
+    const { id, effective_at, published_at } = draft.document
+    return {
+      ...draft,
+      document: { ...draft.document, revision_id: revisionIdOf(id, effective_at, effectiveTo, published_at) },
+      in_force_to: effectiveTo === null ? null : dayOf(effectiveTo),
+      provision: provisionIdOf(id, provision, occurrence, index + 1),
+      ordinal: ordinal + index,
+      effective_to: effectiveTo,
+      lineage: endDerived === undefined ? draft.lineage : { ...draft.lineage, effective_to: endDerived },
+    }
+  })
 }
 
 const recordSchema = passageRecordSchema.omit({ place: true }).loose()

@@ -110,6 +110,16 @@ const mappingSchema = z
     values: z.record(z.string(), ruleSchema).default({}),
     fields: fieldsSchema,
     /**
+     * What a new revision replaces: the whole document, or the same provision alone. A text then ends when its
+     * successor takes effect. Without it, overlapping revisions of JSONL records refuse the import; a new revision of a
+     * Markdown document replaces the document.
+     */
+    revises: z.enum(['document', 'provision']).optional(),
+    /** Names of sources. Where two hold different texts of one provision and day, the first one here is imported. */
+    precedence: z.array(z.string().min(1).max(1_000)).max(10_000).default([]),
+    /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
+    reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),
+    /**
      * Patterns for records that are no evidence; the first pattern that matches gives the reason. `on` defaults to
      * `{text}`.
      */

@@ -1,22 +1,29 @@
-import type { ActEntry } from '#core/index/references/layout.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readDuplicates, settleConflicts } from '#core/db/staging/conflicts.ts'
+import { placeKept, readSplits, readTotals } from '#core/db/staging/placement.ts'
+import { placedRecords } from '#core/db/staging/rows.ts'
+import { openStaging } from '#core/db/staging/staging.ts'
+import type { Staging, StagedPlace } from '#core/db/staging/staging.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
-import { CompactCounter } from './compact-counter.ts'
-import { draftPassages } from './draft.ts'
+import { actsOf, facetsOf } from './described.ts'
+import { placedDrafts } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
+import { openDraftsReader, withDraftsFile } from './drafts-file.ts'
+import type { DraftsFile, DraftsReader } from './drafts-file.ts'
 import { jsonlRecords } from './jsonl.ts'
 import { MARKDOWN_MAPPING } from './mapping.ts'
 import type { Mapping } from './mapping.ts'
 import { markdownRecords } from './markdown.ts'
-import { placeOf } from './place.ts'
-import type { Placed } from './place.ts'
-import type { SourceItem, SourceRecord, SourceSnapshot } from './record.ts'
-import { createReferenceReader } from './references.ts'
+import { REVERSED_DATES } from './place.ts'
+import { placementOf } from './placement.ts'
+import type { SourceItem, SourceSnapshot } from './record.ts'
+import { DUPLICATE, createRecorder } from './recorder.ts'
+import { ImportRefusals } from './refusals.ts'
 import { ReportAccumulator } from './report.ts'
-import type { ImportReport } from './report.ts'
-import { compileMapping } from './resolve.ts'
-import { splitText } from './split.ts'
-import { isBlank } from './text.ts'
+import type { ImportReport, RecordPlace } from './report.ts'
 
 export interface ImportInput {
   readonly knowledgeBaseId: string
@@ -26,81 +33,113 @@ export interface ImportInput {
   /** Names of files in the source folder that are not read, for the report. */
   readonly leftOut?: readonly string[]
   readonly signal?: AbortSignal
+  /** Called for every record read. */
+  readonly onRecord?: () => void
 }
 
 /**
- * Runs the import: read and parse → map → split → draft. Yields passages in the order of the sources and returns the
- * report. Holds one record (for Markdown, one file) in memory, plus some hundred bytes for each record's keys. The same
- * snapshots and mapping give the same passages.
- * @throws OperatorError when the mapping yields too many facet values, acts or aliases.
+ * Runs the import and yields its passages in the order of the sources; returns the report. Its files are in a temporary
+ * folder of the system.
+ * @throws OperatorError as `readSources` does.
  */
 export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
-  const { mapping = MARKDOWN_MAPPING, signal } = input
-  const draft = createDrafter(input.knowledgeBaseId, mapping)
+  const folder = await mkdtemp(join(tmpdir(), 'evidence-import-'))
+  const path = join(folder, 'drafts.jsonl')
+  const staging = openStaging(join(folder, 'staging.sqlite'))
+  let reader: DraftsReader | undefined
+  try {
+    const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
+    reader = openDraftsReader(path)
+    for (const placed of placedRecords(staging)) {
+      const { provision, drafts } = reader.read(placed)
+      yield* placedDrafts(provision, drafts, placementOf(placed, mappingOf(input)))
+    }
+    return report
+  } finally {
+    reader?.close()
+    staging.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function mappingOf({ mapping = MARKDOWN_MAPPING }: Pick<ImportInput, 'mapping'>): Mapping {
+  return mapping
+}
+
+/**
+ * Reads the sources into the staging file: read and parse → map → split → draft → identify. Then settles what all
+ * records together decide: contradictions, ends and places. Holds one record (for Markdown, one file) in memory. The
+ * drafts go to a spill file where one is given. The same snapshots and mapping give the same passages.
+ * @throws OperatorError when the sources contradict each other, or the mapping yields too many facet values, acts or
+ * aliases.
+ */
+export async function readSources(input: ImportInput, staging: Staging, drafts?: DraftsFile): Promise<ImportReport> {
+  const mapping = mappingOf(input)
   const report = new ReportAccumulator()
+  const refusals = new ImportRefusals()
+  const record = createRecorder({ knowledgeBaseId: input.knowledgeBaseId, mapping, staging, drafts })
 
   for (const source of input.leftOut ?? [])
-    report.skipped({ source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] })
-  for (const snapshot of input.snapshots) {
+    report.skipped({ source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] }, 'lost')
+  for (const [source, snapshot] of input.snapshots.entries()) {
     report.file()
-    for await (const item of readRecords(snapshot, mapping, signal)) {
-      signal?.throwIfAborted()
-      if (item.kind === 'warning') continue
+    for await (const item of readRecords(snapshot, mapping, input.signal)) {
+      input.signal?.throwIfAborted()
       const place = { source: snapshot.sourceName, line: item.line, ...(item.id === undefined ? {} : { id: item.id }) }
-      const drafted = item.kind === 'fault' ? item.reason : draft(item, snapshot.id)
-      if (typeof drafted === 'string') report.skipped({ ...place, reason: drafted })
-      else yield* report.drafted(drafted.passages, drafted.act, place)
+      if (item.kind === 'warning') {
+        report.warned({ ...place, message: item.message })
+        continue
+      }
+      input.onRecord?.()
+      if (item.kind === 'fault') {
+        report.skipped({ ...place, reason: item.reason }, 'lost')
+        continue
+      }
+      const outcome = await record(item, source, snapshot.id)
+      const other = 'first' in outcome ? { other: placeIn(input, outcome.first) } : {}
+      if (outcome.kind === 'distinct')
+        report.warned({ ...place, message: `an id is used again; this record is ${outcome.id}`, ...other })
+      if (outcome.kind !== 'skipped') continue
+      if (outcome.reason === REVERSED_DATES && mapping.reversed_dates === 'refuse')
+        refusals.reversedDates(place, outcome.reason)
+      else report.skipped({ ...place, reason: outcome.reason, ...other }, outcome.skip)
     }
   }
-  return report.close()
+  await drafts?.flush()
+  settle(input, staging, report, refusals)
+  return report.close({
+    totals: readTotals(staging),
+    splits: readSplits(staging, BOUNDS.reportEntriesMax).map(({ parts, ...place }) => ({
+      ...placeIn(input, place),
+      parts,
+    })),
+    acts: actsOf(staging),
+    facets: facetsOf(staging),
+  })
 }
 
-interface Drafted {
-  readonly passages: readonly DraftPassage[]
-  readonly act: ActEntry | undefined
+/** Settles what depends on all records. @throws OperatorError when the sources contradict each other. */
+function settle(input: ImportInput, staging: Staging, report: ReportAccumulator, refusals: ImportRefusals): void {
+  const mapping = mappingOf(input)
+  const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
+  const placeOf = (place: StagedPlace): RecordPlace => placeIn(input, place)
+  settleConflicts(staging, {
+    wholeDocuments: mapping.format === 'markdown',
+    rank: (source) => ranks.get(input.snapshots[source]?.sourceName ?? ''),
+    onConflict: (conflict) => refusals.conflict(conflict, placeOf),
+    onOutranked: ({ record, by }) =>
+      report.skipped({ ...placeOf(record), reason: 'another source has precedence', other: placeOf(by) }, 'intended'),
+  })
+  for (const { record, first } of readDuplicates(staging))
+    report.skipped({ ...placeOf(record), reason: DUPLICATE, other: placeOf(first) }, 'intended')
+  refusals.assertNone()
+  const revises = mapping.revises ?? (mapping.format === 'markdown' ? 'document' : undefined)
+  placeKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, placeOf))
+  refusals.assertNone()
 }
 
-/** Returns a function that makes a record's passages, or gives the reason why there are none. */
-function createDrafter(
-  knowledgeBaseId: string,
-  mapping: Mapping,
-): (record: SourceRecord, snapshotId: string) => Drafted | string {
-  const resolve = compileMapping(mapping)
-  const readReferences = createReferenceReader({ byLabel: mapping.fields.reference === undefined })
-  const keys = new CompactCounter()
-  const provisions = new CompactCounter()
-
-  return (record, snapshotId) => {
-    const resolved = resolve(record)
-    const reason = resolved.skip ?? noEvidence(record)
-    const placed = reason ?? placeOf(resolved)
-    if (typeof placed === 'string') return placed
-    const key = recordKey(mapping, record, placed)
-    if (keys.count(key) > 0) return 'duplicate id'
-
-    const { act, references } = readReferences(placed)
-    const provision = JSON.stringify([
-      placed.documentKey,
-      placed.effectiveAt,
-      placed.effectiveTo,
-      placed.publishedAt,
-      placed.provision,
-    ])
-    const passages = draftPassages({
-      knowledgeBaseId,
-      snapshotId,
-      sourceId: mapping.format === 'markdown' ? `${placed.documentKey}#${record.id}` : record.id,
-      recordTitle: record.title,
-      placed,
-      texts: splitText(record.text, placed.language, BOUNDS.passageCharactersMax),
-      references,
-      occurrence: provisions.count(provision),
-    })
-    if (typeof passages === 'string') return passages
-    keys.add(key)
-    provisions.add(provision)
-    return { passages, act }
-  }
+function placeIn({ snapshots }: Pick<ImportInput, 'snapshots'>, { source, line, id }: StagedPlace): RecordPlace {
+  return { source: snapshots[source]?.sourceName ?? '', line, id }
 }
 
 function readRecords(
@@ -116,15 +155,4 @@ function readRecords(
     default:
       return mapping.format satisfies never
   }
-}
-
-/** Returns the reason why a text is no evidence under any mapping, or undefined. */
-function noEvidence({ text, title }: SourceRecord): string | undefined {
-  if (isBlank(text)) return 'text is blank'
-  return title !== '' && text.trim() === title ? 'text only repeats its title' : undefined
-}
-
-/** Ids are unique within a JSONL corpus; Markdown anchors are unique within one revision of a document. */
-function recordKey(mapping: Mapping, { id }: SourceRecord, placed: Placed): string {
-  return mapping.format === 'jsonl' ? id : JSON.stringify([placed.documentKey, placed.effectiveAt, id])
 }

@@ -41,6 +41,9 @@ export interface Placed {
   readonly lineage: Readonly<Record<string, string>>
 }
 
+/** The reason of a record whose dates contradict each other. */
+export const REVERSED_DATES = 'effective_to is not after effective_at'
+
 const statusSchema = z.enum(VERIFICATION_STATUSES)
 
 /**
@@ -61,8 +64,7 @@ export function placeOf(resolved: ResolvedRecord): Placed | string {
   if (effectiveAt === undefined) return 'effective_at is not a date'
   const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
   if (value('effective_to') !== '' && effectiveTo === undefined) return 'effective_to is not a date'
-  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt))
-    return 'effective_to is not after effective_at'
+  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt)) return REVERSED_DATES
   const language = canonicalLanguage(value('language'))
   if (language === undefined) return 'language is not a BCP 47 tag'
   const status = statusSchema.safeParse(value('verification_status'))

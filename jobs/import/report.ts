@@ -1,9 +1,7 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
+import type { StagedTotals } from '#core/db/staging/placement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { OperatorError } from '#core/platform/errors.ts'
-import { CompactCounter } from './compact-counter.ts'
-import type { DraftPassage } from './draft.ts'
 
 /** Position of a record in its source. */
 export interface RecordPlace {
@@ -15,11 +13,19 @@ export interface RecordPlace {
 
 export interface ImportReportEntry extends RecordPlace {
   readonly reason: string
+  /** The record that this one repeats, or that has precedence. */
+  readonly other?: RecordPlace
 }
 
 /** A record too long for one passage. */
 export interface ImportReportSplit extends RecordPlace {
   readonly parts: number
+}
+
+/** Something that was imported, but not exactly as the source has it. */
+export interface ImportReportWarning extends RecordPlace {
+  readonly message: string
+  readonly other?: RecordPlace
 }
 
 /**
@@ -37,15 +43,27 @@ export interface ImportReport {
   readonly passages: number
   readonly documents: number
   readonly revisions: number
+  /** Records whose text ends when a later revision takes effect, not on the day that the source states. */
+  readonly ends_derived: number
   /** Records cut into several passages. */
   readonly split: number
   readonly skipped: number
+  /**
+   * Skipped records whose text the import does not hold although nobody chose so: neither a pattern nor the precedence
+   * of the mapping skips them, and they repeat no other record.
+   */
+  readonly lost: number
   readonly reasons: Readonly<Record<string, number>>
-  /** The first skipped records: files left out, then records in the order of the sources. */
+  /**
+   * The first skipped records: files left out, then records in the order of the sources; last the records that repeat
+   * one of another source or give way to one.
+   */
   readonly entries: readonly ImportReportEntry[]
   readonly entries_omitted: number
   /** The first split records, in the order of the sources, with the same limit as the skipped ones. */
   readonly splits: readonly ImportReportSplit[]
+  /** How many warnings there are, and the first of them, with the same limit. */
+  readonly warnings: { readonly count: number; readonly entries: readonly ImportReportWarning[] }
   /** Passages whose own provision is known. */
   readonly referenced: number
   /** Acts that the corpus holds, by id, with their aliases. */
@@ -53,22 +71,16 @@ export interface ImportReport {
   readonly facets: Facets
 }
 
-/** Collects the report while the import runs; its memory is bounded for every corpus. */
+/** Whether a skipped record is lost, or is left out on purpose. */
+export type SkipKind = 'lost' | 'intended'
+
+/** Collects the skipped records and the warnings while the import runs; its memory is bounded for every corpus. */
 export class ReportAccumulator {
   readonly #entriesMax: number
-  readonly #documents = new CompactCounter()
-  readonly #revisions = new CompactCounter()
   readonly #reasons = new Map<string, number>()
   readonly #entries: ImportReportEntry[] = []
-  readonly #splits: ImportReportSplit[] = []
-  readonly #facets = {
-    languages: new Set<string>(),
-    jurisdictions: new Set<string>(),
-    subjects: new Set<string>(),
-    statuses: new Set<string>(),
-  }
-  readonly #acts = new Map<string, Set<string>>()
-  readonly #counts = { files: 0, records_read: 0, passages: 0, split: 0, skipped: 0, referenced: 0 }
+  readonly #warnings: ImportReportWarning[] = []
+  readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0 }
 
   constructor(entriesMax: number = BOUNDS.reportEntriesMax) {
     this.#entriesMax = entriesMax
@@ -78,74 +90,40 @@ export class ReportAccumulator {
     this.#counts.files += 1
   }
 
-  skipped(entry: ImportReportEntry): void {
-    this.#counts.records_read += 1
+  skipped(entry: ImportReportEntry, kind: SkipKind): void {
     this.#counts.skipped += 1
+    if (kind === 'lost') this.#counts.lost += 1
     this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
     if (this.#entries.length < this.#entriesMax) this.#entries.push(entry)
   }
 
-  /** Counts a record's passages and sets the ordinal of each within its revision. */
-  drafted(passages: readonly DraftPassage[], act: ActEntry | undefined, place: RecordPlace): readonly DraftPassage[] {
-    if (act !== undefined) this.#noteAct(act)
-    this.#counts.records_read += 1
-    this.#counts.passages += passages.length
-    if (passages.length > 1) {
-      this.#counts.split += 1
-      if (this.#splits.length < this.#entriesMax) this.#splits.push({ ...place, parts: passages.length })
-    }
-    return passages.map((passage) => {
-      this.#documents.add(passage.document.id)
-      this.#noteFacets(passage)
-      if (passage.references.some((reference) => reference.includes('#'))) this.#counts.referenced += 1
-      return { ...passage, ordinal: this.#revisions.add(passage.document.revision_id) }
-    })
+  warned(warning: ImportReportWarning): void {
+    this.#counts.warnings += 1
+    if (this.#warnings.length < this.#entriesMax) this.#warnings.push(warning)
   }
 
-  #noteAct({ id, aliases }: ActEntry): void {
-    const known = this.#acts.get(id) ?? new Set<string>()
-    for (const alias of aliases) known.add(alias)
-    this.#acts.set(id, known)
-    if (known.size > BOUNDS.aliasesPerActMax)
-      throw new OperatorError(
-        `the mapping yields more than ${BOUNDS.aliasesPerActMax} aliases of ${id}: map them to fewer`,
-      )
-    if (this.#acts.size > BOUNDS.actsMax)
-      throw new OperatorError(`the mapping yields more than ${BOUNDS.actsMax} different acts: map them to fewer`)
-  }
-
-  #noteFacets(passage: DraftPassage): void {
-    this.#facets.languages.add(passage.metadata.language)
-    this.#facets.jurisdictions.add(passage.metadata.jurisdiction)
-    this.#facets.statuses.add(passage.metadata.verification_status)
-    for (const subject of passage.subjects) this.#facets.subjects.add(subject)
-    for (const [name, values] of Object.entries(this.#facets)) {
-      if (values.size > BOUNDS.facetValuesMax)
-        throw new OperatorError(
-          `the mapping yields more than ${BOUNDS.facetValuesMax} different ${name}: map them to fewer`,
-        )
-    }
-  }
-
-  close(): ImportReport {
+  close(imported: {
+    readonly totals: StagedTotals
+    readonly splits: readonly ImportReportSplit[]
+    readonly acts: readonly ActEntry[]
+    readonly facets: Facets
+  }): ImportReport {
+    const { records, ...totals } = imported.totals
+    const { files, skipped, lost, warnings } = this.#counts
     const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
     return {
-      ...this.#counts,
-      documents: this.#documents.size,
-      revisions: this.#revisions.size,
+      files,
+      records_read: records + skipped,
+      ...totals,
+      skipped,
+      lost,
       reasons: Object.fromEntries(reasons),
       entries: this.#entries,
-      entries_omitted: this.#counts.skipped - this.#entries.length,
-      splits: this.#splits,
-      acts: [...this.#acts]
-        .map(([id, aliases]) => ({ id, aliases: [...aliases].sort() }))
-        .sort((a, b) => (a.id < b.id ? -1 : 1)),
-      facets: {
-        languages: [...this.#facets.languages].sort(),
-        jurisdictions: [...this.#facets.jurisdictions].sort(),
-        subjects: [...this.#facets.subjects].sort(),
-        statuses: [...this.#facets.statuses].sort(),
-      },
+      entries_omitted: skipped - this.#entries.length,
+      splits: imported.splits,
+      warnings: { count: warnings, entries: this.#warnings },
+      acts: imported.acts,
+      facets: imported.facets,
     }
   }
 }
@@ -153,8 +131,8 @@ export class ReportAccumulator {
 const ENTRIES_SHOWN = 20
 
 /**
- * Renders the report for a terminal: the counts, each reason with its count, and the first split and skipped records.
- * Ends with a new line.
+ * Renders the report for a terminal: the counts, each reason with its count, and the first warnings, split and skipped
+ * records. Ends with a new line.
  */
 export function renderImportReport(report: ImportReport): string {
   const rows: readonly (readonly [string, number])[] = [
@@ -164,7 +142,9 @@ export function renderImportReport(report: ImportReport): string {
     ['passages whose provision is known', report.referenced],
     ['documents', report.documents],
     ['revisions', report.revisions],
+    ['records that end when a later revision takes effect', report.ends_derived],
     ['records split', report.split],
+    ['warnings', report.warnings.count],
     ['records skipped', report.skipped],
   ]
   const lines = [
@@ -172,8 +152,19 @@ export function renderImportReport(report: ImportReport): string {
     ...Object.entries(report.reasons).map(([reason, count]) => [`  ${shown(reason)}`, count] as const),
   ].map(([name, count]) => `${String(count).padStart(9)}  ${name}`)
   const splits = listed('Split:', report.splits, report.split, ({ parts }) => `${parts} passages`)
-  const skips = listed('Skipped:', report.entries, report.skipped, ({ reason }) => shown(reason))
-  return [...lines, ...splits, ...skips, ''].join('\n')
+  const warnings = listed(
+    'Warnings:',
+    report.warnings.entries,
+    report.warnings.count,
+    ({ message, other }) => `${shown(message)}${shownOther(other)}`,
+  )
+  const skips = listed(
+    'Skipped:',
+    report.entries,
+    report.skipped,
+    ({ reason, other }) => `${shown(reason)}${shownOther(other)}`,
+  )
+  return [...lines, ...splits, ...warnings, ...skips, ''].join('\n')
 }
 
 /** Lists the first records, each with its position and what was done with it. */
@@ -184,15 +175,17 @@ function listed<T extends RecordPlace>(
   what: (record: T) => string,
 ): readonly string[] {
   if (records.length === 0) return []
-  const first = records
-    .slice(0, ENTRIES_SHOWN)
-    .map(
-      (record) =>
-        '  ' +
-        `${shown(record.source)}:${record.line}${record.id === undefined ? '' : ` ${shown(record.id)}`}: ` +
-        what(record),
-    )
+  const first = records.slice(0, ENTRIES_SHOWN).map((record) => `  ${shownPlace(record)}: ${what(record)}`)
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
+}
+
+/** Returns `file:line id` without control characters. */
+export function shownPlace({ source, line, id }: RecordPlace): string {
+  return `${shown(source)}:${line}${id === undefined ? '' : ` ${shown(id)}`}`
+}
+
+function shownOther(other: RecordPlace | undefined): string {
+  return other === undefined ? '' : ` (${shownPlace(other)})`
 }
 
 /** Returns one line of bounded length without control characters, including terminal escapes. */

@@ -5,7 +5,7 @@ import { dirname, sep } from 'node:path'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { renameDurably } from '#core/platform/durable-file.ts'
+import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { SourceFile } from './list.ts'
 
@@ -25,36 +25,119 @@ export function snapshotId(knowledgeBaseId: string, sourceName: string, sha256He
   return derivedUuid('snapshot', knowledgeBaseId, sourceName, sha256Hex)
 }
 
+export interface CaptureOptions {
+  readonly signal?: AbortSignal
+  /** Called with the number of bytes of each block that was read. */
+  readonly onBytes?: (bytes: number) => void
+}
+
 /**
- * Copies the exact bytes of each file into the store, in order; an existing snapshot is kept. On return, every snapshot
- * is on disk.
+ * Copies the exact bytes of each file into the store; an existing snapshot is kept. Each file is read once. Returns the
+ * sources in the given order, and on return every snapshot is on disk.
  * @throws OperatorError for a file that is too large, not a regular file, outside its folder, or changed while it was
  * read.
  */
 export async function captureSources(
   store: ArtifactStore,
   files: readonly SourceFile[],
+  options: CaptureOptions = {},
 ): Promise<readonly CapturedSource[]> {
   if (files.length > BOUNDS.sourceFilesMax)
     throw new OperatorError(
       `${files.length} files are more than the ${BOUNDS.sourceFilesMax} of one import: import them in parts`,
     )
   const captured: CapturedSource[] = []
-  for (const file of files) captured.push(await captureSource(store, file))
+  const waiting = files.entries()
+  const failed = new AbortController()
+  const signal = options.signal === undefined ? failed.signal : AbortSignal.any([options.signal, failed.signal])
+  async function captureNext(): Promise<void> {
+    for (const [place, file] of waiting) captured[place] = await captureSource(store, file, { ...options, signal })
+  }
+  const captures = Array.from({ length: Math.min(files.length, BOUNDS.sourceCapturesMax) }, async () =>
+    captureNext().catch((error: unknown) => {
+      failed.abort(error)
+      throw error
+    }),
+  )
+  // Every capture has ended, and removed its temporary file, before the first failure is reported.
+  for (const ended of await Promise.allSettled(captures)) if (ended.status === 'rejected') throw failed.signal.reason
   return captured
 }
 
-async function captureSource(store: ArtifactStore, file: SourceFile): Promise<CapturedSource> {
+async function captureSource(store: ArtifactStore, file: SourceFile, options: CaptureOptions): Promise<CapturedSource> {
   const source = await openSource(file)
   try {
-    const { sha256Hex, bytes } = await readThrough(source, file.sourceName)
-    const target = store.snapshotFile(sha256Hex)
-    const held = await stat(target).catch(() => undefined)
-    if (held?.size !== bytes) await copyDurably(source, file.sourceName, target, sha256Hex)
+    const before = await source.stat({ bigint: true })
+    const { sha256Hex, bytes } =
+      before.size <= BOUNDS.readBlockBytes
+        ? await keepSmall(store, source, file.sourceName, options)
+        : await keepLarge(store, source, file.sourceName, options)
+    const after = await source.stat({ bigint: true })
+    if (after.mtimeNs !== before.mtimeNs || after.size !== before.size || after.size !== BigInt(bytes))
+      throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
     return { sourceName: file.sourceName, mediaType: file.mediaType, sha256Hex, bytes }
   } finally {
     await source.close()
   }
+}
+
+interface Kept {
+  readonly sha256Hex: string
+  readonly bytes: number
+}
+
+/** Reads a file of few bytes into memory and writes it only where the store lacks it. */
+async function keepSmall(
+  store: ArtifactStore,
+  source: FileHandle,
+  sourceName: string,
+  options: CaptureOptions,
+): Promise<Kept> {
+  const blocks: Uint8Array[] = []
+  const read = await readThrough(source, sourceName, options, (block) => {
+    blocks.push(block)
+    return Promise.resolve()
+  })
+  const target = store.snapshotFile(read.sha256Hex)
+  if (!(await holds(target, read.bytes))) await writeDurably(target, Buffer.concat(blocks))
+  return read
+}
+
+/** Hashes a file while it is copied to a temporary name. The copy gets its final name, or is removed if that exists. */
+async function keepLarge(
+  store: ArtifactStore,
+  source: FileHandle,
+  sourceName: string,
+  options: CaptureOptions,
+): Promise<Kept> {
+  const temporary = store.incomingFile(randomUUID())
+  await mkdir(dirname(temporary), { recursive: true })
+  try {
+    const copy = await open(temporary, 'wx')
+    const read = await (async () => {
+      try {
+        const copied = await readThrough(source, sourceName, options, async (block) => {
+          await copy.writeFile(block)
+        })
+        await copy.sync()
+        return copied
+      } finally {
+        await copy.close()
+      }
+    })()
+    const target = store.snapshotFile(read.sha256Hex)
+    if (!(await holds(target, read.bytes))) {
+      await mkdir(dirname(target), { recursive: true })
+      await renameDurably(temporary, target)
+    }
+    return read
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function holds(path: string, bytes: number): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.size === bytes
 }
 
 async function openSource(file: SourceFile): Promise<FileHandle> {
@@ -77,47 +160,25 @@ function tooLarge(sourceName: string): OperatorError {
   )
 }
 
-/** Hashes the file from its first byte and passes each block to `write`, if given. */
+/** Hashes the file from its first byte and passes each block, in a buffer of its own, to `keep`. */
 async function readThrough(
   source: FileHandle,
   sourceName: string,
-  write?: (block: Uint8Array) => Promise<void>,
-): Promise<{ readonly sha256Hex: string; readonly bytes: number }> {
+  { signal, onBytes }: CaptureOptions,
+  keep: (block: Uint8Array) => Promise<void>,
+): Promise<Kept> {
   const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(BOUNDS.readBlockBytes)
   let bytes = 0
   for (;;) {
+    signal?.throwIfAborted()
+    const buffer = Buffer.allocUnsafe(BOUNDS.readBlockBytes)
     const { bytesRead } = await source.read(buffer, 0, buffer.length, bytes)
     if (bytesRead === 0) return { sha256Hex: hash.digest('hex'), bytes }
     bytes += bytesRead
     if (bytes > BOUNDS.sourceFileBytesMax) throw tooLarge(sourceName)
     const block = buffer.subarray(0, bytesRead)
     hash.update(block)
-    if (write !== undefined) await write(block)
-  }
-}
-
-/**
- * Copies to a temporary name, calls fsync and renames. The copy is hashed too, so a file that changed meanwhile never
- * gets a name with the wrong hash.
- */
-async function copyDurably(source: FileHandle, sourceName: string, target: string, sha256Hex: string): Promise<void> {
-  await mkdir(dirname(target), { recursive: true })
-  const temporary = `${target}.${randomUUID()}.tmp`
-  try {
-    const copy = await open(temporary, 'wx')
-    try {
-      const copied = await readThrough(source, sourceName, async (block) => {
-        await copy.writeFile(block)
-      })
-      if (copied.sha256Hex !== sha256Hex)
-        throw new OperatorError(`${sourceName} changed while it was read: import it again when nothing writes to it`)
-      await copy.sync()
-    } finally {
-      await copy.close()
-    }
-    await renameDurably(temporary, target)
-  } finally {
-    await rm(temporary, { force: true })
+    await keep(block)
+    onBytes?.(bytesRead)
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beginAttempt } from '#core/db/build-runs.ts'
 import { insertBuild, succeedBuild } from '#core/db/builds.ts'
-import { insertImport, insertSnapshot } from '#core/db/imports.ts'
+import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { insertVersion } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/domain/retrieval-profile.ts'
@@ -54,7 +54,7 @@ export async function createBase({ owner, operator }: Installation): Promise<Bas
     bytes: 0,
   }
   const importId = randomUUID()
-  await insertSnapshot(owner, id, snapshot)
+  await insertSnapshots(owner, id, [snapshot])
   await insertImport(owner, { id: importId, knowledgeBaseId: id, mapping: {}, snapshotIds: [SNAPSHOT_ID], report: {} })
   return { id, importId }
 }

@@ -2,13 +2,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `work/<build id>/`,
- * `reports/<version id>.html` and `.json`.
+ * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `incoming/`,
+ * `work/<build id>/`, `reports/<version id>.html` and `.json`.
  * Nothing is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
   artifactFolder(projectionId: string): string
   snapshotFile(sha256Hex: string): string
+  /** File of an import that is not complete: a copy of a source, or its staging. */
+  incomingFile(name: string): string
   workFolder(buildId: string): string
   /** Evaluation report of a version, as a page for reviewers. */
   reportFile(versionId: string): string
@@ -22,6 +24,7 @@ export function createArtifactStore(url: string): ArtifactStore {
   return {
     artifactFolder: (projectionId) => join(root, 'artifacts', projectionId),
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
+    incomingFile: (name) => join(root, 'incoming', name),
     workFolder: (buildId) => join(root, 'work', buildId),
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
     figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),

@@ -26,6 +26,8 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
   return {
     format: 'jsonl',
     about: 'A research corpus while it is evaluated.',
+    revises: 'provision',
+    reversed_dates: 'skip',
     tables: limit === undefined ? {} : { limit_to: Object.fromEntries(limit.subjectOf) },
     fields: {
       document_key: [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { DUPLICATE } from '#jobs/import/recorder.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'
@@ -123,7 +124,7 @@ describe('a JSONL import', () => {
   ])('skips a record with the reason "%s", its line and its id', async (reason, bad) => {
     const mapping = smallMapping(
       { document_key: 'acts', title: 'Acts' },
-      { skip_patterns: [{ pattern: '^\\(Repealed\\.\\)$', reason: 'repealed' }] },
+      { reversed_dates: 'skip', skip_patterns: [{ pattern: '^\\(Repealed\\.\\)$', reason: 'repealed' }] },
     )
     const { passages, report } = await importContents({ 'corpus.jsonl': `${line('first', TEXT)}\n${bad}\n` }, mapping)
     expect(passages.map((passage) => passage.source_id)).toEqual(['first'])
@@ -131,16 +132,17 @@ describe('a JSONL import', () => {
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 
-  test('skips the second record of an id, in another file too', async () => {
+  test('skips a record that repeats another one, in another file too, and names both', async () => {
     const { passages, report } = await importContents(
       { 'a.jsonl': `${line('a', TEXT)}\n${line('a', TEXT)}\n`, 'b.jsonl': line('a', TEXT) },
       smallMapping(),
     )
     expect(passages).toHaveLength(1)
     expect(report.entries).toEqual([
-      { source: 'a.jsonl', line: 2, id: 'a', reason: 'duplicate id' },
-      { source: 'b.jsonl', line: 1, id: 'a', reason: 'duplicate id' },
+      { source: 'a.jsonl', line: 2, id: 'a', reason: DUPLICATE, other: { source: 'a.jsonl', line: 1, id: 'a' } },
+      { source: 'b.jsonl', line: 1, id: 'a', reason: DUPLICATE, other: { source: 'a.jsonl', line: 1, id: 'a' } },
     ])
+    expect(report.lost).toBe(0)
   })
 
   test('keeps no part of a record one of whose parts breaks a bound', async () => {

@@ -49,7 +49,7 @@ describe('a mapping', () => {
       { values: { slug: { from: '{metadata.act}', match: '^(\\w)', derived: 'first letter of the act' } } },
     )
     const { passages } = await importContents(
-      { 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { gazette: '2019-12-31' })].join('\n') },
+      { 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { section: '2', gazette: '2019-12-31' })].join('\n') },
       mapping,
     )
     expect(passages.map((passage) => passage.lineage)).toEqual([

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { CompactCounter } from '#jobs/import/compact-counter.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
@@ -68,19 +67,5 @@ describe('an import report', () => {
     expect(shown).toContain('… and 5 more')
     expect(shown.split('\n').filter((each) => each.includes('corpus.jsonl:'))).toHaveLength(20)
     expect(shown).not.toContain('\u001b')
-  })
-})
-
-describe('a compact counter', () => {
-  test('counts every key exactly while it grows', () => {
-    const counter = new CompactCounter()
-    const expected = new Map<string, number>()
-    for (let index = 0; index < 30_000; index += 1) {
-      const key = `key ${(index * 7919) % 11_003}`
-      expect(counter.add(key)).toBe(expected.get(key) ?? 0)
-      expected.set(key, (expected.get(key) ?? 0) + 1)
-    }
-    expect(counter.size).toBe(expected.size)
-    expect(counter.count('never added')).toBe(0)
   })
 })

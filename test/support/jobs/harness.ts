@@ -9,7 +9,7 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild } from '#core/db/builds.ts'
-import { insertImport, insertSnapshot } from '#core/db/imports.ts'
+import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -104,18 +104,12 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     },
     async importFolder(knowledgeBaseId, folder) {
       const captured = await captureSources(store, (await listSource(folder, 'markdown')).files)
-      const snapshotIds: string[] = []
-      for (const { sourceName, mediaType, sha256Hex, bytes } of captured) {
-        snapshotIds.push(
-          await insertSnapshot(owner, knowledgeBaseId, {
-            id: snapshotId(knowledgeBaseId, sourceName, sha256Hex),
-            sourceName,
-            mediaType,
-            sha256: sha256Hex,
-            bytes,
-          }),
-        )
-      }
+      const snapshots = captured.map(({ sha256Hex, ...source }) => ({
+        ...source,
+        id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
+        sha256: sha256Hex,
+      }))
+      const snapshotIds = await insertSnapshots(owner, knowledgeBaseId, snapshots)
       const id = randomUUID()
       await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: {} })
       return id

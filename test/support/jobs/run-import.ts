@@ -65,6 +65,7 @@ export function smallMapping(
 ): Mapping {
   return parseMapping({
     format: 'jsonl',
+    revises: 'provision',
     fields: {
       document_key: '{metadata.act}',
       title: 'The {metadata.act} Act',

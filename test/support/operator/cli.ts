@@ -13,7 +13,11 @@ export interface CliResult {
 
 /** The command line as a process of its own, with only the variables given. */
 export interface Cli {
-  start(...args: readonly string[]): { stderr(): string; readonly ended: Promise<CliResult> }
+  start(...args: readonly string[]): {
+    stderr(): string
+    signal(name: NodeJS.Signals): void
+    readonly ended: Promise<CliResult>
+  }
   run(...args: readonly string[]): Promise<CliResult>
   /** Adds `--json`, expects exit code 0 and parses standard output. */
   json(...args: readonly string[]): Promise<unknown>
@@ -31,7 +35,7 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
     const ended = new Promise<CliResult>((resolve, reject) =>
       child.once('error', reject).once('close', (code) => resolve({ code, ...output })),
     )
-    return { stderr: () => output.stderr, ended }
+    return { stderr: () => output.stderr, signal: (name) => void child.kill(name), ended }
   }
   const run: Cli['run'] = (...args) => start(...args).ended
   return {

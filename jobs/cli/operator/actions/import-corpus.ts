@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { insertImport, insertSnapshot } from '#core/db/imports.ts'
+import { insertImport, insertSnapshots } from '#core/db/imports.ts'
+import { openStaging } from '#core/db/staging/staging.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
-import { importSnapshots } from '#jobs/import/pipeline.ts'
+import { readSources } from '#jobs/import/pipeline.ts'
 import type { ImportInput as SnapshotsInput } from '#jobs/import/pipeline.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
@@ -27,6 +29,8 @@ export interface ImportInput {
   readonly mapping?: string | undefined
   readonly store: ArtifactStore
   readonly onProgress?: OnProgress
+  /** Aborted: the import ends, and nothing of it is recorded. */
+  readonly signal?: AbortSignal
 }
 
 export interface Imported {
@@ -35,7 +39,7 @@ export interface Imported {
   readonly report: ImportReport
 }
 
-const PROGRESS_EVERY_PASSAGES = 200
+const PROGRESS_EVERY_RECORDS = 200
 
 /**
  * Imports a corpus: capture → parse → record. The exact bytes are in the store, and every record has been read, before
@@ -44,16 +48,13 @@ const PROGRESS_EVERY_PASSAGES = 200
  */
 export async function importCorpus(operator: Operator, input: ImportInput): Promise<Imported> {
   const { store, onProgress = () => undefined } = input
+  const signal = input.signal === undefined ? {} : { signal: input.signal }
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const mapping = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
   const listing = await listSource(input.source, mapping.format)
-  const sources = await capture(listing.files, store, onProgress)
-  const report = await parse(
-    { knowledgeBaseId: base.id, mapping, leftOut: listing.leftOut },
-    sources,
-    store,
-    onProgress,
-  )
+  const sources = await capture(listing.files, input, onProgress)
+  const { leftOut } = listing
+  const report = await parse({ knowledgeBaseId: base.id, mapping, leftOut, ...signal }, sources, store, onProgress)
   if (report.passages === 0)
     throw new OperatorError(
       (
@@ -63,17 +64,14 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
     )
   const id = randomUUID()
   return recorded(operator, async (client) => {
-    const snapshotIds: string[] = []
-    for (const [index, source] of sources.entries()) {
-      snapshotIds.push(
-        await insertSnapshot(client, base.id, {
-          ...source,
-          id: snapshotId(base.id, source.sourceName, source.sha256Hex),
-          sha256: source.sha256Hex,
-        }),
-      )
-      onProgress('recording', index + 1, sources.length)
-    }
+    const snapshots = sources.map(({ sha256Hex, ...source }) => ({
+      ...source,
+      id: snapshotId(base.id, source.sourceName, sha256Hex),
+      sha256: sha256Hex,
+    }))
+    const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
+      onProgress('recording', done, snapshots.length),
+    )
     await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
     const { files, records_read, passages, skipped } = report
     const audit = {
@@ -100,20 +98,20 @@ async function readMapping(path: string): Promise<Mapping> {
 
 async function capture(
   files: readonly SourceFile[],
-  store: ArtifactStore,
+  { store, signal }: ImportInput,
   onProgress: OnProgress,
 ): Promise<readonly CapturedSource[]> {
-  const captured: CapturedSource[] = []
-  for (const file of files) {
-    onProgress('capturing', captured.length, files.length)
-    captured.push(...(await captureSources(store, [file])))
-  }
-  onProgress('capturing', captured.length, files.length)
-  return captured
+  onProgress('capturing bytes', 0, 0)
+  let bytes = 0
+  return await captureSources(store, files, {
+    ...(signal === undefined ? {} : { signal }),
+    onBytes: (read) => onProgress('capturing bytes', (bytes += read), 0),
+  })
 }
 
+/** Reads the captured sources for the report. The staging file has no name, so an interruption leaves nothing. */
 async function parse(
-  described: Omit<SnapshotsInput, 'snapshots'>,
+  described: Omit<SnapshotsInput, 'snapshots' | 'onRecord'>,
   sources: readonly CapturedSource[],
   store: ArtifactStore,
   onProgress: OnProgress,
@@ -124,10 +122,17 @@ async function parse(
     mediaType,
     path: store.snapshotFile(sha256Hex),
   }))
-  const passages = importSnapshots({ ...described, snapshots })
-  for (let count = 1; ; count++) {
-    const step = await passages.next()
-    if (step.done === true) return step.value
-    if (count % PROGRESS_EVERY_PASSAGES === 0) onProgress('reading passages', count, 0)
+  let records = 0
+  const path = store.incomingFile(`${randomUUID()}.sqlite`)
+  await mkdir(dirname(path), { recursive: true })
+  const staging = openStaging(path, { unnamed: true })
+  try {
+    const onRecord = (): void => {
+      records += 1
+      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
+    }
+    return await readSources({ ...described, snapshots, onRecord }, staging)
+  } finally {
+    staging.close()
   }
 }

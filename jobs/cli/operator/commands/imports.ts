@@ -2,11 +2,13 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
+import type { Imported } from '#jobs/cli/operator/actions/import-corpus.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/cli/operator/actions/names.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
 import { rows, text } from '#jobs/cli/operator/inputs.ts'
@@ -24,19 +26,30 @@ function withoutAbsentId<T extends { readonly id?: string | undefined }>({
   return id === undefined ? rest : { ...rest, id }
 }
 
-/** Schema of the stored report. */
+const otherPlace = place.transform(withoutAbsentId)
+const skipped = place
+  .extend({ reason: z.string(), other: otherPlace.optional() })
+  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+const warning = place
+  .extend({ message: z.string(), other: otherPlace.optional() })
+  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+
+/** Schema of the stored report; older reports lack the fields with a default. */
 const reportSchema = z.object({
   files: z.int(),
   records_read: z.int(),
   passages: z.int(),
   documents: z.int(),
   revisions: z.int(),
+  ends_derived: z.int().default(0),
   split: z.int(),
   skipped: z.int(),
+  lost: z.int().default(0),
   reasons: z.record(z.string(), z.int()),
-  entries: z.array(place.extend({ reason: z.string() }).transform(withoutAbsentId)),
+  entries: z.array(skipped),
   entries_omitted: z.int(),
   splits: z.array(place.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  warnings: z.object({ count: z.int(), entries: z.array(warning) }).default({ count: 0, entries: [] }),
   facets: facetsSchema,
   referenced: z.int().default(0),
   acts: referencesSchema.shape.acts.default([]),
@@ -71,20 +84,40 @@ function addImport(program: Command): void {
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
       const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
-      const imported = await importCorpus(operator, {
-        ...input,
-        store: createArtifactStore(config.ARTIFACT_STORE),
-        onProgress,
-      })
-      show(
-        imported,
-        () =>
-          `${renderImportReport(imported.report)}\nImport ${imported.id} of ` +
-          `"${imported.knowledge_base}".\nNext: operator build start --import ${imported.id} ` +
-          '--questions FILE --wait',
-      )
+      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const imported = await interruptible((signal) => importCorpus(operator, { ...input, store, onProgress, signal }))
+      show(imported, () => renderImported(imported))
     },
   })
+}
+
+/** The first interruption ends the work in order, so that no temporary file is left; a second one ends the process. */
+async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interrupted = new AbortController()
+  const interrupt = (): void =>
+    interrupted.abort(new OperatorError('The import was interrupted: nothing is imported; run it again.'))
+  for (const signal of INTERRUPTIONS) process.once(signal, interrupt)
+  try {
+    return await work(interrupted.signal)
+  } catch (error) {
+    // A stream that is aborted fails with an error of its own.
+    interrupted.signal.throwIfAborted()
+    throw error
+  } finally {
+    for (const signal of INTERRUPTIONS) process.off(signal, interrupt)
+  }
+}
+
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
+
+function renderImported({ id, knowledge_base, report }: Imported): string {
+  const build = `operator build start --import ${id} --questions FILE --wait`
+  const next =
+    report.lost === 0
+      ? `Next: ${build}`
+      : `${report.lost} of ${report.records_read} records are lost, for the reasons above.\n` +
+        `Next: correct the sources or the mapping and import again; or build it as it is with ${build}`
+  return `${renderImportReport(report)}\nImport ${id} of "${knowledge_base}".\n${next}`
 }
 
 function addList(imports: Command): void {

@@ -160,10 +160,13 @@ test.each([
 
 test('records that are skipped and judged records that are not held are counted', async () => {
   const files = rulebook()
-  const corpus = [...(files['corpus.jsonl'] as readonly object[]).slice(1), { _id: 'ferry-fees', text: 'Again.' }]
+  const held = (files['corpus.jsonl'] as readonly object[]).slice(1)
+  const corpus = [...held, ...held.slice(-1)]
   const { code, stderr } = await start(folderOf({ ...files, 'corpus.jsonl': corpus })).ended
   expect(code).toBe(0)
-  expect(stderr).toContain('note: records of corpus.jsonl skipped: 1 (1 duplicate id; the first in line 50)\n')
+  expect(stderr).toContain(
+    'note: records of corpus.jsonl skipped: 1 (1 same id and text as another record; the first in line 50)\n',
+  )
   expect(stderr).toContain('note: relevant records that the corpus does not hold, counted as not found: 1 of 50\n')
 })
 

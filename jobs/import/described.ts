@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { Facets } from '#core/index/facets/layout.ts'
+import type { ActEntry } from '#core/index/references/layout.ts'
+import { readDescribed } from '#core/db/staging/placement.ts'
+import type { Staging } from '#core/db/staging/staging.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { Placed } from './place.ts'
+
+const facetsSchema = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())])
+const actSchema = z.object({ id: z.string(), aliases: z.array(z.string()) })
+
+/** Returns the text under which the staging file keeps a record's facets. */
+export function facetsText({ language, jurisdiction, status, subjects }: Placed): string {
+  return JSON.stringify([language, jurisdiction, status, subjects])
+}
+
+export function actText(act: ActEntry | undefined): string | null {
+  return act === undefined ? null : JSON.stringify(act)
+}
+
+/**
+ * Returns the facets of the kept records, sorted.
+ * @throws OperatorError when the mapping yields too many values.
+ */
+export function facetsOf(staging: Staging): Facets {
+  const found = {
+    languages: new Set<string>(),
+    jurisdictions: new Set<string>(),
+    subjects: new Set<string>(),
+    statuses: new Set<string>(),
+  }
+  for (const text of readDescribed(staging, 'facets')) {
+    const [language, jurisdiction, status, subjects] = facetsSchema.parse(JSON.parse(text))
+    found.languages.add(language)
+    found.jurisdictions.add(jurisdiction)
+    found.statuses.add(status)
+    for (const subject of subjects) found.subjects.add(subject)
+    for (const [name, values] of Object.entries(found))
+      if (values.size > BOUNDS.facetValuesMax)
+        throw new OperatorError(
+          `the mapping yields more than ${BOUNDS.facetValuesMax} different ${name}: map them to fewer`,
+        )
+  }
+  return {
+    languages: [...found.languages].sort(),
+    jurisdictions: [...found.jurisdictions].sort(),
+    subjects: [...found.subjects].sort(),
+    statuses: [...found.statuses].sort(),
+  }
+}
+
+/**
+ * Returns the acts of the kept records by id, each with the aliases of all its records.
+ * @throws OperatorError when the mapping yields too many acts or aliases.
+ */
+export function actsOf(staging: Staging): readonly ActEntry[] {
+  const acts = new Map<string, Set<string>>()
+  for (const text of readDescribed(staging, 'acts')) {
+    const { id, aliases } = actSchema.parse(JSON.parse(text))
+    const known = acts.get(id) ?? new Set<string>()
+    for (const alias of aliases) known.add(alias)
+    acts.set(id, known)
+    if (known.size > BOUNDS.aliasesPerActMax)
+      throw new OperatorError(
+        `the mapping yields more than ${BOUNDS.aliasesPerActMax} aliases of ${id}: map them to fewer`,
+      )
+    if (acts.size > BOUNDS.actsMax)
+      throw new OperatorError(`the mapping yields more than ${BOUNDS.actsMax} different acts: map them to fewer`)
+  }
+  return [...acts].map(([id, aliases]) => ({ id, aliases: [...aliases].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1))
+}

@@ -1,0 +1,78 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { draftPassageSchema } from './draft.ts'
+import type { DraftPassage } from './draft.ts'
+
+/** The drafts of one record, before its place among all records is known. */
+const recordDraftsSchema = z.object({ provision: z.string(), drafts: z.array(draftPassageSchema) })
+export interface RecordDrafts {
+  /** Name of the provision, equal in every revision. */
+  readonly provision: string
+  readonly drafts: readonly DraftPassage[]
+}
+
+/** Position of one record's drafts in the file. */
+export interface DraftsPosition {
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** A file of drafts, one record a line, written in blocks of `spillBufferBytes`. */
+export interface DraftsFile {
+  /** Returns the position; the drafts are in the file only after `flush`. */
+  append(record: RecordDrafts): Promise<DraftsPosition>
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Passes a new file of drafts to `use`, and closes it afterwards. */
+export async function withDraftsFile<T>(path: string, use: (file: DraftsFile) => Promise<T>): Promise<T> {
+  const file = await openDraftsFile(path)
+  try {
+    return await use(file)
+  } finally {
+    await file.close()
+  }
+}
+
+async function openDraftsFile(path: string): Promise<DraftsFile> {
+  const file = await open(path, 'w')
+  let waiting: Buffer[] = []
+  let [written, collected] = [0, 0]
+  async function flush(): Promise<void> {
+    await file.writeFile(Buffer.concat(waiting))
+    written += collected
+    ;[waiting, collected] = [[], 0]
+  }
+  return {
+    async append(record) {
+      const line = Buffer.from(`${JSON.stringify(record)}\n`)
+      const position = { offset: written + collected, bytes: line.length }
+      waiting.push(line)
+      collected += line.length
+      if (collected >= BOUNDS.spillBufferBytes) await flush()
+      return position
+    },
+    flush,
+    close: () => file.close(),
+  }
+}
+
+export interface DraftsReader {
+  read(position: DraftsPosition): RecordDrafts
+  close(): void
+}
+
+export function openDraftsReader(path: string): DraftsReader {
+  const file = openSync(path, 'r')
+  return {
+    read({ offset, bytes }) {
+      const line = Buffer.allocUnsafe(bytes)
+      if (readSync(file, line, 0, bytes, offset) !== bytes) throw new Error('the file of drafts ends early')
+      return recordDraftsSchema.parse(JSON.parse(line.toString('utf8')))
+    },
+    close: () => closeSync(file),
+  }
+}

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { insertImport, insertSnapshots, readImport } from '#core/db/imports.ts'
+import type { SourceSnapshot } from '#core/db/imports.ts'
+import { openTestDatabase } from '#test/support/database.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/until.ts'
+
+let urls: TestDatabase
+let owner: pg.Pool
+let knowledgeBaseId: string
+
+beforeAll(async () => {
+  urls = await openTestDatabase()
+  owner = new pg.Pool({ connectionString: urls.ownerUrl, max: 4 })
+  knowledgeBaseId = randomUUID()
+  await owner.query("insert into knowledge_bases (id, slug, title) values ($1, 'rules', 'Rules')", [knowledgeBaseId])
+})
+afterAll(async () => {
+  await owner.end()
+  await urls.drop()
+})
+
+function snapshot(name: string): SourceSnapshot {
+  const sha = sha256(name).toString('hex')
+  return { id: randomUUID(), sourceName: name, mediaType: 'text/markdown', sha256: sha, bytes: name.length }
+}
+
+test('a snapshot that another transaction inserts meanwhile is found once that one commits', async () => {
+  const [first, second] = [await owner.connect(), await owner.connect()]
+  try {
+    await first.query('begin')
+    await second.query('begin')
+    const ids = await insertSnapshots(first, knowledgeBaseId, [snapshot('a.md'), snapshot('b.md')])
+    const { rows } = await second.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const waiting = insertSnapshots(second, knowledgeBaseId, [snapshot('b.md'), snapshot('a.md')])
+    await until('the second waits for the first', async () => {
+      const waits = await owner.query('select 1 from pg_locks where pid = $1 and not granted', [rows[0]?.pid])
+      return waits.rowCount === 1
+    })
+    await first.query('commit')
+    expect(await waiting).toEqual(ids.toReversed())
+    await second.query('commit')
+  } finally {
+    first.release()
+    second.release()
+  }
+})
+
+test('an import of more snapshots than one statement takes is read back whole and in order', async () => {
+  const snapshots = Array.from({ length: BOUNDS.insertRowsMax * 2 + 3 }, (_, n) =>
+    snapshot(`${(n * 7_919) % 2_003}-${n}.md`),
+  )
+  const snapshotIds = await insertSnapshots(owner, knowledgeBaseId, snapshots)
+  expect(snapshotIds).toEqual(snapshots.map(({ id }) => id))
+  const id = randomUUID()
+  await insertImport(owner, { id, knowledgeBaseId, mapping: {}, snapshotIds, report: {} })
+  expect((await readImport(owner, id)).snapshots).toEqual(snapshots)
+})
