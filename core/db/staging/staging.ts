@@ -139,7 +139,7 @@ interface StagingOptions {
 }
 
 /**
- * Opens an empty staging file at a path where no file exists. Large sorts use its folder. With `unnamed`, the file loses
+ * Opens an empty staging file at a path where no file exists. Large sorts use its folder. With `unnamed`, it loses
  * its name at once, so nothing is left of it however the process ends.
  */
 export function openStaging(path: string, { unnamed = false }: StagingOptions = {}): Staging {

@@ -93,7 +93,7 @@ test('a folder of JSONL parts is imported whole, and other JSONL files are repor
   const parts = join(folder, 'parts')
   mkdirSync(parts)
   for (const [name, id] of Object.entries({ 'corpus-1.jsonl': 'a', 'corpus-2.jsonl': 'b', 'queries.jsonl': 'q' }))
-    writeFileSync(join(parts, name), line(id, `Rule ${id}: every hive is registered.`))
+    writeFileSync(join(parts, name), line(id, `Rule ${id}: every hive is registered.`, { section: id }))
   const mapping = join(folder, 'mapping.json')
   writeFileSync(mapping, JSON.stringify(smallMapping()))
   const store = createArtifactStore(pathToFileURL(join(folder, 'parts-store')).href)
