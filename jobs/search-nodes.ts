@@ -27,6 +27,20 @@ export interface Prepared {
   readonly failed: readonly { readonly address: string; readonly reason: string }[]
 }
 
+/** Temporary failure, independent of the corpus: search nodes may return, so the build is retried. */
+export class NoSearchNodeError extends Error {
+  override readonly name = 'NoSearchNodeError'
+  /** @param what was to be loaded, as a sentence names it. */
+  constructor(what: string, failed: Prepared['failed']) {
+    const reasons = failed.map(({ address, reason }) => `${address} ${reason}`)
+    super(
+      `No search node could load ${what} ` +
+        `(${reasons.length === 0 ? 'none of SEARCH_NODES answers' : reasons.join('; ')}): start or ` +
+        'repair a search node, then build again.',
+    )
+  }
+}
+
 /** @returns undefined when the node does not answer. */
 export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | undefined> {
   return node.status(BOUNDS.statusTimeoutMs).catch(() => undefined)

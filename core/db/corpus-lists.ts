@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { changesSchema } from '#core/domain/changes.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from './reviews.ts'
@@ -54,6 +55,8 @@ const buildListRow = z.object({
   /** The version of a build that succeeded. */
   version_id: z.uuid().nullable(),
   passed: z.boolean().nullable(),
+  /** What its version changes; null: it has none, or no version was active. */
+  changes: changesSchema.nullable(),
   created_at: z.date(),
   updated_at: z.date(),
 })
@@ -64,7 +67,8 @@ const BUILDS = `
     b.total::float8 as total, b.attempt, b.error, b.next_attempt_at,
     case when b.state = 'running' then round(extract(epoch from clock_timestamp() - b.updated_at))::integer end
       as seconds_since_sign,
-    b.parameters, v.id as version_id, v.passed, b.created_at, b.updated_at
+    b.parameters, v.id as version_id, v.passed,
+    v.evaluation -> 'comparison' -> 'changes' as changes, b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 const SHOW_BUILD = `${BUILDS} where b.id = $1`

@@ -222,6 +222,7 @@ const servingSchema = z.object({
   manifest_digest: z.instanceof(Buffer),
   embedding: embeddingSpaceSchema,
   parameters: profileParametersSchema,
+  question_set: z.string().nullable(),
 })
 
 /** What a knowledge base serves now. */
@@ -231,10 +232,13 @@ export interface Serving {
   readonly projection: { readonly projectionId: string; readonly manifestDigest: Buffer }
   readonly embedding: EmbeddingSpace
   readonly profile: ProfileParameters
+  /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
+  readonly questionSet: string | null
 }
 
 const READ_SERVING = `
-select a.version_id, v.facets, p.id as projection_id, p.manifest_digest, p.embedding, f.parameters
+select a.version_id, v.facets, p.id as projection_id, p.manifest_digest, p.embedding, f.parameters,
+  v.evaluation ->> 'question_set' as question_set
 from active_versions a
 join corpus_versions v on v.id = a.version_id
 join retrieval_profiles f on f.id = a.profile_id
@@ -251,5 +255,6 @@ export async function readServing(database: Queryable, knowledgeBaseId: string):
     projection: { projectionId: row.projection_id, manifestDigest: row.manifest_digest },
     embedding: row.embedding,
     profile: row.parameters,
+    questionSet: row.question_set,
   }
 }

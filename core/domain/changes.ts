@@ -50,10 +50,21 @@ export function changesInWords({ before, after, added, counts }: Changes): strin
     ...(added.passages > 0 ? [`${added.passages} added`] : []),
   ]
   const lost = [
-    [counts.documents_removed, 'documents removed'],
-    [counts.documents_changed, 'documents changed'],
-    [counts.provisions_removed, 'provisions removed'],
-    [counts.facet_values_removed, 'facet values removed'],
+    [counts.documents_removed, 'document', 'removed'],
+    [counts.documents_changed, 'document', 'changed'],
+    [counts.provisions_removed, 'provision', 'removed'],
+    [counts.provisions_changed, 'provision', 'changed'],
+    [counts.facet_values_removed, 'facet value', 'removed'],
   ] as const
-  return [...parts, ...lost.flatMap(([number, what]) => (number > 0 ? [`${number} ${what}`] : []))].join(', ')
+  const named = lost.flatMap(([number, unit, what]) =>
+    number > 0 ? [`${number} ${unit}${number === 1 ? '' : 's'} ${what}`] : [],
+  )
+  return [...parts, ...named].join(', ')
+}
+
+const storedSchema = z.object({ comparison: z.object({ changes: changesSchema }) })
+
+/** Returns the changes of a stored evaluation; undefined if the version was compared with none. */
+export function changesOf(evaluation: unknown): Changes | undefined {
+  return storedSchema.safeParse(evaluation).data?.comparison.changes
 }

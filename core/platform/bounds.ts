@@ -1,5 +1,6 @@
 import { createBoundOrder } from './bound-order.ts'
 
+import { EVALUATION_BOUNDS } from './evaluation-bounds.ts'
 import { IMPORT_BOUNDS } from './import-bounds.ts'
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
 
@@ -228,25 +229,7 @@ export const BOUNDS = {
   garbageFilesOlderThanMs: 86_400_000,
   garbageNamesMax: 1_000,
 
-  // Evaluation.
-  evaluationQuestionsMax: 20_000,
-  evaluationQuestionsBytesMax: 64 * 1024 * 1024,
-  /** Known-item questions of a version without a question set. */
-  evaluationSampleMax: 200,
-  extractCharactersMin: 40,
-  extractCharactersMax: 300,
-  evaluationConcurrency: 4,
-  evaluationAttemptsMax: 3,
-  /** Fewer judged questions do not distinguish two rankings; more than the maximum add little. */
-  comparedQuestionsMin: 50,
-  comparedQuestionsMax: 300,
-  /** Each is compared with exact search under eighteen filters. */
-  filteredQuestionsMax: 15,
-  /** Questions before the measurement, so that files are cached and code is compiled. */
-  warmUpQuestionsMax: 10,
-  timedQuestionsMax: 100,
-  /** Records of one ranking that the evaluation keeps for its report. */
-  topRecordsKept: 5,
+  ...EVALUATION_BOUNDS,
 
   // The operator's command line.
   /** Organizations, or keys of one organization, that `operator fingerprints rewrap` reads at once. */

@@ -9,9 +9,9 @@ import {
   revisionRowSchema,
 } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
-import type { Evaluated } from '#jobs/evaluate/pipeline.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
+import type { Evaluated } from './evaluate.ts'
 import { profileIdOf, versionIdOf } from './ids.ts'
 import { StaleBuild } from './progress.ts'
 import { documentsFile, revisionsFile } from './read-import.ts'

@@ -1,7 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Facets } from '#core/index/facets/layout.ts'
-import { sha256 } from '#core/platform/digest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -10,22 +8,23 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
+import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { Projection } from '#jobs/search-nodes.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { compareWithActive } from '#jobs/compare/pipeline.ts'
+import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
 import type { AskContext } from './ask.ts'
-import { compareWithActive } from './active.ts'
-import type { ActiveVersion } from './active.ts'
 import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitFusion, tryReranker } from './fusion.ts'
-import { queryWithQrels } from './query-with-qrels.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems } from './known-items.ts'
-import { askQuestions, timeSystems } from './outcomes.ts'
+import { askQuestions, figuresById, timeSystems } from './outcomes.ts'
+import type { Outcomes } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import { parseQuestions } from './questions.ts'
+import { readQuestionSet } from './question-set.ts'
 import { reportOf } from './report.ts'
 
 export interface EvaluationInput {
@@ -38,8 +37,7 @@ export interface EvaluationInput {
   readonly targetRisk: number
   /** SHA-256 (hex) of a question set in the store; undefined: known items. */
   readonly questionsSha256: string | undefined
-  /** The version that is served now; undefined: none. */
-  readonly active: ActiveVersion | undefined
+  readonly comparison: ComparisonSettings
   readonly store: ArtifactStore
   readonly embedder: Embedder
   readonly reranker: Reranker | undefined
@@ -52,10 +50,12 @@ export interface EvaluationInput {
   readonly onProgress: (done: number, total: number) => void
 }
 
-export interface Evaluated {
+export interface Evaluation {
   readonly report: EvaluationReport
   /** The profile with the fitted fusion and decision. */
   readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
+  /** Changes against the active version that the page shows; none if no version is active. */
+  readonly changes: readonly NamedChange[]
 }
 
 /** Number of passages per question; enough for recall@100. */
@@ -67,10 +67,9 @@ const DEPTH = BOUNDS.searchLimitMax
  * the active version → judge. The artifact's integrity is verified before, and each node verifies it again on loading.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
-export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
+export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const prepared = await prepareOnLiveNodes(input.nodes, input.projection, input.signal)
-  if (prepared.loaded.length === 0)
-    throw new NoSearchNodeError(prepared.failed.map(({ address, reason }) => `${address} ${reason}`))
+  if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const { questions, missing } = await questionsOf(input)
   const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
   const profile =
@@ -78,7 +77,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, DEPTH, context)
   const decision = decisionOf(questions, outcomes.hybrid, input.targetRisk)
-  const report = reportOf({
+  const measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
     versionId: input.versionId,
@@ -89,13 +88,34 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluated> {
     decision,
     latency: await timeSystems(questions, context),
     filteredRecall: await filteredRecallOf(input.artifact, questions, context),
-    comparison:
-      input.questionsSha256 === undefined
-        ? null
-        : await compareWithActive(input.active, questions, outcomes.hybrid, DEPTH, context),
     missing,
+  } as const
+  const compared = await compareWithActive(comparedCandidate(input, measured, context), input.comparison, input.store)
+  const report = reportOf({
+    ...measured,
+    comparison: compared?.comparison ?? null,
+    changeGates: compared?.changeGates ?? [],
   })
-  return { report, profile: { ...profile, calibration: decision.calibration } }
+  return {
+    report,
+    profile: { ...profile, calibration: decision.calibration },
+    changes: compared?.shown ?? [],
+  }
+}
+
+function comparedCandidate(
+  { versionId, artifact, facets, questionsSha256 }: EvaluationInput,
+  { questions, outcomes }: { readonly questions: readonly QueryWithQrels[]; readonly outcomes: Outcomes },
+  context: AskContext,
+): ComparedCandidate {
+  return {
+    versionId,
+    contents: { folder: artifact.folder, passages: artifact.passages, facets },
+    questionSet:
+      questionsSha256 === undefined ? undefined : { questions, figures: figuresById(questions, outcomes.hybrid) },
+    limit: DEPTH,
+    context,
+  }
 }
 
 /** Fits the ranking to a question set. Known items are not fitted, since they are found by their own words. */
@@ -106,18 +126,6 @@ async function fitRanking(
 ): Promise<ProfileParameters> {
   const profile = await fitFusion(questions, context)
   return await tryReranker(reranker, questions, { ...context, profile })
-}
-
-/** Temporary failure, independent of the corpus: search nodes may return, so the build is retried. */
-class NoSearchNodeError extends Error {
-  override readonly name = 'NoSearchNodeError'
-  constructor(reasons: readonly string[]) {
-    super(
-      'No search node could load the candidate ' +
-        `(${reasons.length === 0 ? 'none of SEARCH_NODES answers' : reasons.join('; ')}): start or ` +
-        'repair a search node, then build again.',
-    )
-  }
 }
 
 interface AskedQuestions {
@@ -141,24 +149,4 @@ async function questionsOf({ questionsSha256, artifact, store, day }: Evaluation
   const missing = new Set(questions.flatMap(({ qrels }) => [...qrels.keys()]))
   for await (const { source_id: source } of passages()) missing.delete(source)
   return { questions, missing: [...missing].sort() }
-}
-
-async function readQuestionSet(store: ArtifactStore, sha256Hex: string): Promise<readonly QueryWithQrels[]> {
-  const path = store.snapshotFile(sha256Hex)
-  const size = await stat(path).then(
-    (found) => found.size,
-    () => undefined,
-  )
-  if (size === undefined)
-    throw new OperatorError('The question set is not in the artifact store: import it again and build with it.')
-  if (size > BOUNDS.evaluationQuestionsBytesMax)
-    throw new OperatorError(
-      `The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`,
-    )
-  const bytes = await readFile(path)
-  if (sha256(bytes).toString('hex') !== sha256Hex)
-    throw new OperatorError(
-      'The question set in the artifact store was changed after it was captured: import it again and build with it.',
-    )
-  return parseQuestions(bytes.toString('utf8')).map(queryWithQrels)
 }

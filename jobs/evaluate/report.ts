@@ -10,7 +10,7 @@ import { decisionFigures } from './metrics/decision.ts'
 import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
-import type { EvaluationReport } from './page/evaluation-report.ts'
+import type { EvaluationReport, Gate } from './page/evaluation-report.ts'
 
 export interface ReportInput {
   readonly kind: EvaluationReport['kind']
@@ -26,6 +26,8 @@ export interface ReportInput {
   readonly latency: Readonly<Record<System, Latency>>
   readonly filteredRecall: FilteredRecall
   readonly comparison: EvaluationReport['comparison']
+  /** What was lost or changed, against its limits; they do not decide whether the version passed. */
+  readonly changeGates: readonly Gate[]
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
 }
@@ -57,7 +59,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     filtered_recall_by_kind: filteredRecall,
     latency_ms: latency.hybrid,
     latency_ms_by_system: latency,
-    gates,
+    gates: [...gates, ...input.changeGates],
     passed: gates.every(({ passed }) => passed),
     comparison: input.comparison,
     ...missesOf(questions, outcomes.hybrid, decision),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `incoming/`,
- * `work/<build id>/`, `reports/<version id>.html` and `.json`.
+ * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`.
  * Nothing is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
@@ -16,6 +16,8 @@ export interface ArtifactStore {
   reportFile(versionId: string): string
   /** The same report as JSON. */
   figuresFile(versionId: string): string
+  /** Every difference between a candidate and the version that was active: one a line. */
+  changesFile(versionId: string): string
 }
 
 /** @param url a `file:` URL, already validated. */
@@ -28,5 +30,6 @@ export function createArtifactStore(url: string): ArtifactStore {
     workFolder: (buildId) => join(root, 'work', buildId),
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
     figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),
+    changesFile: (versionId) => join(root, 'reports', `${versionId}.changes.jsonl`),
   }
 }

@@ -162,6 +162,7 @@ async function askBuilt(
       onProgress: telling('filters'),
     }),
     comparison: null,
+    changeGates: [],
     missing,
   })
   const ranked = outcomes.hybrid.filter(({ figures }) => figures !== undefined).length

@@ -1,8 +1,16 @@
 import { z } from 'zod'
+import { changesSchema } from '#core/domain/changes.ts'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
 
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
-const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed'] as const
+const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed', 'changes'] as const
+/** Which questions both versions were asked. */
+const QUESTIONS_FROM = [
+  'question set',
+  'question set of the active version',
+  'known items of the active version',
+] as const
+export type QuestionsFrom = (typeof QUESTIONS_FROM)[number]
 export const PROBLEMS = ['not_found', 'answered_without_evidence', 'abstained_with_evidence'] as const
 
 /** Maximum number of list entries in a report; `misses_total` and `unknown_relevant_total` hold the full counts. */
@@ -81,6 +89,10 @@ const comparisonSchema = z.strictObject({
   metrics: z.record(metric, z.strictObject({ candidate: share, active: share, difference: z.number(), ci: interval })),
   worse_on: z.array(metric).readonly(),
   worse: z.boolean(),
+  /** Absent in reports of releases before 0.3.0, as is `changes`. */
+  questions_from: z.enum(QUESTIONS_FROM).optional(),
+  /** What the candidate lost or changed. */
+  changes: changesSchema.optional(),
 })
 
 const missSchema = z.strictObject({
@@ -125,7 +137,7 @@ export const evaluationReportSchema = z.strictObject({
   latency_ms: milliseconds,
   latency_ms_by_system: z.partialRecord(system, milliseconds),
   gates: z.array(gateSchema).readonly(),
-  /** True if every gate is passed. */
+  /** True if every gate is passed, but for those of the group `changes`: approvals accept changes by name. */
   passed: z.boolean(),
   /** Comparison with the version that was active at the time; null when there was none. */
   comparison: comparisonSchema.nullable(),

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { changesSection } from './changes.ts'
 import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
 import type { EvaluationReport } from './evaluation-report.ts'
 import { filteredRecall } from './filtered-recall.ts'
@@ -25,8 +27,9 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
 /**
  * Renders the report as one self-contained HTML page without scripts or external resources; all text is escaped. The
  * same report gives the same bytes.
+ * @param changes those to show against the active version; the changes file names all.
  */
-export function renderPage(report: EvaluationReport): string {
+export function renderPage(report: EvaluationReport, changes: readonly NamedChange[] = []): string {
   const verdict = verdictOf(report)
   const title = `Evaluation of ${report.dataset}`
   const id = report.version_id
@@ -45,8 +48,8 @@ export function renderPage(report: EvaluationReport): string {
         <h1>${title}</h1>
         ${version}
         <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
-        ${facts(report)} ${gatesTable(report.gates)} ${rankingTable(report)} ${comparisonTable(report)}
-        ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}
+        ${facts(report)} ${changesSection(report, changes)} ${gatesTable(report.gates)} ${rankingTable(report)}
+        ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}
       </body>
     </html> `.source
 }

@@ -9,7 +9,9 @@ import { metricName } from './verdict.ts'
 const BAR_WIDTH = 150
 const BAR_HEIGHT = 18
 
-export function gatesTable(gates: readonly Gate[]): Markup {
+/** Changes against the active version have a section of their own. */
+export function gatesTable(all: readonly Gate[]): Markup {
+  const gates = all.filter(({ group }) => group !== 'changes')
   if (gates.length === 0) return NOTHING
   const row = ({ label, value, direction, bound, passed }: Gate): Markup =>
     html`<tr>
@@ -110,7 +112,8 @@ export function comparisonTable({ comparison }: EvaluationReport): Markup {
   return html`<h2>Against the active version</h2>
     <p>
       Version <code>${comparison.version_id}</code>, question by question on the ${whole(comparison.questions)} that
-      both were asked. Worse means that the whole interval of the difference lies below zero.
+      both were asked${questionsFrom(comparison)}. Worse means that the whole interval of the difference lies below
+      zero.
     </p>
     <div class="scroll">
       <table>
@@ -128,6 +131,10 @@ export function comparisonTable({ comparison }: EvaluationReport): Markup {
         </tbody>
       </table>
     </div>`
+}
+
+function questionsFrom({ questions_from: from }: NonNullable<EvaluationReport['comparison']>): string {
+  return from === undefined ? '' : ` (${from})`
 }
 
 function intervalBar(difference: number, [low, high]: readonly [number, number], reach: number): Markup {

@@ -1,3 +1,4 @@
+import { changesInWords } from '#core/domain/changes.ts'
 import type { EvaluationReport, Gate } from './evaluation-report.ts'
 import { figure, whole } from './numbers.ts'
 
@@ -13,27 +14,33 @@ export interface Verdict {
 /** Returns the overall verdict, which the page shows first. */
 export function verdictOf(report: EvaluationReport): Verdict {
   const { gates, comparison, kind } = report
-  const failed = gates.filter((gate) => !gate.passed)
+  const bars = gates.filter(({ group }) => group !== 'changes')
+  const failed = bars.filter((gate) => !gate.passed)
   if (kind === 'data set') return { tone: 'plain', word: 'Measured', sentence: measured(report) }
   if (failed.length > 0 || !report.passed) {
     const which =
       failed.length === 0
         ? 'It did not pass'
-        : `It misses ${failed.length} of ${count(gates.length, 'gate')}: ${named(failed)}`
+        : `It misses ${failed.length} of ${count(bars.length, 'gate')}: ${named(failed)}`
     return { tone: 'bad', word: 'Not passed', sentence: `${which}; it cannot be activated.` }
   }
   const passes =
-    gates.length === 0
+    bars.length === 0
       ? 'No gate was set for it'
-      : `It passes ${gates.length === 1 ? 'its one gate' : `all ${gates.length} gates`}`
+      : `It passes ${bars.length === 1 ? 'its one gate' : `all ${bars.length} gates`}`
   if (comparison === null)
     return { tone: 'good', word: 'Passed', sentence: `${passes}; it was not compared with an active version.` }
-  if (comparison.worse) {
-    const sentence =
-      `${passes}, but it is worse than the active version on ` +
-      `${comparison.worse_on.map(metricName).join(', ')}: activating it needs an override with a ` +
-      'reason.'
-    return { tone: 'doubtful', word: 'Passed, but worse', sentence }
+  const beyond = gates.filter(({ group, passed }) => group === 'changes' && !passed).map(({ label }) => label)
+  const reasons = [
+    ...(comparison.worse
+      ? [`it is worse than the active version on ${comparison.worse_on.map(metricName).join(', ')}`]
+      : []),
+    ...(comparison.changes === undefined || beyond.length === 0 ? [] : [changesInWords(comparison.changes)]),
+  ]
+  if (reasons.length > 0) {
+    const accepted = [...(comparison.worse ? ['ranking'] : []), ...beyond].join(', ')
+    const sentence = `${passes}, but ${reasons.join('; ')}: every approval must accept ${accepted} by name.`
+    return { tone: 'doubtful', word: comparison.worse ? 'Passed, but worse' : 'Passed, with changes', sentence }
   }
   return {
     tone: 'good',

@@ -63,6 +63,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filteredRecall: { random: { ...RECALL, 0.01: 0.99 }, near: RECALL, far: { ...RECALL, 0.01: 0.98 } },
     comparison: null,
+    changeGates: [],
     missing: ['m1'],
     ...change,
   }
@@ -133,6 +134,21 @@ describe('a report', () => {
       passed: true,
       gates: expect.arrayContaining([expect.objectContaining({ group: 'ranking', value: 1 })]),
     })
+  })
+
+  test('of a version that changes more than its limits passes: every approval accepts changes by name', () => {
+    const changeGates = [
+      { group: 'changes', label: 'passages_changed', value: 1, direction: 'at_most', bound: 0, passed: false },
+    ] as const
+    const asked = {
+      questions: QUESTIONS.slice(1, 4),
+      outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
+      decision: { calibration: given, scored: [] },
+    }
+    const report = reportOf(input({ ...asked, changeGates }))
+    expect(report.passed).toBe(true)
+    expect(report.gates).toContainEqual(changeGates[0])
+    expect(reportOf(input({ changeGates })).passed).toBe(false)
   })
 
   test('of a version that is thrown away has no gates to pass', () => {

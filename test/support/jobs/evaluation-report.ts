@@ -1,3 +1,5 @@
+import { CHANGE_KINDS } from '#core/domain/changes.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { coverageAtRisk } from '#jobs/evaluate/metrics/abstention.ts'
 import { compareRankings } from '#jobs/evaluate/metrics/comparison.ts'
 import { decisionFigures } from '#jobs/evaluate/metrics/decision.ts'
@@ -126,6 +128,82 @@ export const FULL_REPORT: EvaluationReport = {
   misses_total: 41,
   unknown_relevant: ['rulebook/99.1', 'rulebook/99.2'],
   unknown_relevant_total: 2,
+}
+
+const held = { documents: 12, provisions: 13_000, passages: 13_732 }
+const counts = {
+  documents_removed: 0,
+  documents_changed: 0,
+  provisions_removed: 0,
+  provisions_changed: 1,
+  passages_removed: 0,
+  passages_changed: 1,
+  facet_values_removed: 0,
+}
+
+/** A candidate that passes, with one passage that has another text than in the active version. */
+export const CHANGED_REPORT: EvaluationReport = {
+  ...FULL_REPORT,
+  gates: [
+    ...gates,
+    ...CHANGE_KINDS.map((kind): Gate => {
+      const value = counts[kind]
+      return { group: 'changes', label: kind, value, direction: 'at_most', bound: 0, passed: value === 0 }
+    }),
+  ],
+  comparison:
+    FULL_REPORT.comparison === null
+      ? null
+      : {
+          ...FULL_REPORT.comparison,
+          questions_from: 'question set',
+          changes: {
+            before: held,
+            after: held,
+            added: { documents: 0, provisions: 0, passages: 0 },
+            counts,
+            sha256: 'cd'.repeat(32),
+          },
+        },
+}
+
+const RULE = {
+  document: { id: 'd', title: 'House rulebook', canonical_url: 'https://rules.example/house' },
+  language: 'en',
+  provision: 'p',
+}
+
+/** A change of every kind that the page shows. */
+export const NAMED_CHANGES: readonly NamedChange[] = [
+  {
+    kind: 'passages_changed',
+    ...RULE,
+    day: '2024-02-01',
+    label: 'Rule 7.4.1',
+    before: { text: 'The member must give notice of a breach within two days.', subjects: ['conduct'] },
+    after: { text: 'The member need not give notice of a breach within two days.', subjects: [] },
+  },
+  { kind: 'facet_values_removed', facet: 'languages', value: 'de' },
+  { kind: 'documents_removed', document: RULE.document },
+  {
+    kind: 'documents_changed',
+    document: RULE.document,
+    revisions: [
+      { language: 'en', day: '2024-02-01', before: header('Rulebook'), after: header('House rulebook') },
+      { language: 'en', day: '2025-02-01', before: header('Rulebook'), after: null },
+    ],
+    revisions_total: 3,
+  },
+  { kind: 'passages_removed', ...RULE, day: '2024-02-01', label: 'Rule 9', before: { text: 'Members may appeal.' } },
+  { kind: 'provisions_removed', ...RULE, label: 'Rule 9' },
+]
+
+function header(
+  title: string,
+): Record<'title' | 'authority' | 'canonical_url' | 'published_at' | 'effective_at', string> {
+  const instant = '2024-02-01T00:00:00.000Z'
+  const authority = 'Test Authority'
+  return { title, authority, canonical_url: RULE.document.canonical_url, published_at: instant, effective_at: instant }
 }
 
 /** The least that a report can hold: a version without questions that cannot be answered, filters or predecessor. */

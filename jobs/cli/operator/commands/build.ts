@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
+import { changesInWords } from '#core/domain/changes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
@@ -170,7 +171,8 @@ async function followBuild(
 }
 
 function showBuild(row: BuildListRow, show: Output['show']): void {
-  const shown = { ...row, status: buildStatus(row) }
+  const changes = row.changes === null ? null : changesInWords(row.changes)
+  const shown = { ...row, changes, status: buildStatus(row) }
   show(shown, () => `${fields(shown)}${next(row)}`)
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { changesInWords, changesOf } from '#core/domain/changes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -43,11 +44,13 @@ function addShow(review: Command): void {
         { created_at: 'at', verdict: 'verdict', reviewer: 'reviewer', note: 'note' },
         `Nobody has reviewed it. Next: operator review approve ${id} --reviewer NAME --note TEXT`,
       )
+      const changes = changesOf(evaluation)
       const shown = {
         id,
         knowledge_base,
         state,
         passed,
+        changes: changes === undefined ? null : changesInWords(changes),
         passages,
         documents,
         facets,

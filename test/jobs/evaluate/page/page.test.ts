@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluate/page/page.ts'
-import { BARE_REPORT, FULL_REPORT } from '#test/support/jobs/evaluation-report.ts'
+import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT, NAMED_CHANGES } from '#test/support/jobs/evaluation-report.ts'
 
 const VOID = new Set(['meta', '!doctype'])
 const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)></style><!-- &lt;`
@@ -45,6 +46,26 @@ function hostile(report: EvaluationReport): EvaluationReport {
   }
 }
 
+const HOSTILE_DOCUMENT = { id: HOSTILE, title: HOSTILE, canonical_url: HOSTILE }
+/** The changes with hostile texts, each of which differs from the other. */
+function hostileChanges(changes: readonly NamedChange[]): readonly NamedChange[] {
+  return changes.map((change) => {
+    if ('facet' in change) return { ...change, value: HOSTILE }
+    if (!('label' in change)) return { ...change, document: HOSTILE_DOCUMENT }
+    if (!('day' in change)) return { ...change, label: HOSTILE, document: HOSTILE_DOCUMENT }
+    const [before, after] = [change.before, change.after].map((fields) =>
+      fields === undefined ? undefined : { ...fields, text: `${HOSTILE} ${fields.text?.toString() ?? ''}` },
+    )
+    return {
+      ...change,
+      label: HOSTILE,
+      document: HOSTILE_DOCUMENT,
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
+    }
+  })
+}
+
 /** Nothing could be measured, or every value is at an end of its scale. */
 const edge: EvaluationReport = {
   ...FULL_REPORT,
@@ -74,6 +95,7 @@ describe('a report', () => {
     ['full', FULL_REPORT],
     ['bare', BARE_REPORT],
     ['edge', edge],
+    ['changed', CHANGED_REPORT],
   ])('survives being stored as JSON: %s', (_, report) => {
     expect(evaluationReportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
   })
@@ -85,8 +107,9 @@ describe('the page of a report', () => {
     ['bare', BARE_REPORT],
     ['edge', edge],
     ['hostile', hostile(FULL_REPORT)],
+    ['changed', CHANGED_REPORT],
   ])('is well-formed, loads and runs nothing, and holds no number that is none: %s', (_, report) => {
-    const page = renderPage(report)
+    const page = renderPage(report, hostileChanges(NAMED_CHANGES))
     expect(unbalanced(page)).toEqual([])
     expect(page).toContain(`content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"`)
     expect(
@@ -102,6 +125,27 @@ describe('the page of a report', () => {
     expect(tagsOf(page)).toEqual(tagsOf(renderPage(FULL_REPORT)))
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect(page).not.toContain('<script')
+  })
+
+  test('escapes every text of a change', () => {
+    const page = renderPage(CHANGED_REPORT, hostileChanges(NAMED_CHANGES))
+    expect(tagsOf(page).filter((tag) => tag !== 'del' && tag !== '/del' && tag !== 'ins' && tag !== '/ins')).toEqual(
+      tagsOf(renderPage(CHANGED_REPORT, NAMED_CHANGES)).filter((tag) => !/^\/?(?:del|ins)$/.test(tag)),
+    )
+    expect(page).not.toContain('<script')
+  })
+
+  test('names what changes before everything that was measured: counts, limits, and both texts word by word', () => {
+    const page = renderPage(CHANGED_REPORT, NAMED_CHANGES)
+    const places = ['>What changes<', '<b>13732 → 13732 passages', 'Rule 7.4.1', '>Gates<'].map((mark) =>
+      page.indexOf(mark),
+    )
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(page).toContain('The member <del>must</del><ins>need not</ins> give notice')
+    expect(page).toMatch(/<del><bdi>conduct<\/bdi><\/del> →\s+<ins><bdi>none<\/bdi><\/ins>/)
+    expect(page).toContain(`${CHANGED_REPORT.version_id}.changes.jsonl`)
+    expect(page.match(/! to accept/g)).toHaveLength(2)
   })
 
   test('is the same to the byte for the same report', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { verdictOf } from '#jobs/evaluate/page/verdict.ts'
-import { BARE_REPORT, FULL_REPORT } from '#test/support/jobs/evaluation-report.ts'
+import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT } from '#test/support/jobs/evaluation-report.ts'
 
 test('a version that passes is said to pass, and against what it was compared', () => {
   expect(verdictOf(FULL_REPORT)).toEqual({
@@ -36,14 +36,24 @@ test('of many missed gates four are named', () => {
   )
 })
 
-test('a version that passes but is worse than the active one needs an override', () => {
+test('a version that passes but is worse than the active one needs that to be accepted by name', () => {
   const { comparison } = FULL_REPORT
   const worse = comparison === null ? null : { ...comparison, worse: true, worse_on: ['ndcg@10', 'recall@5'] as const }
   expect(verdictOf({ ...FULL_REPORT, comparison: worse })).toMatchObject({
     tone: 'doubtful',
     sentence:
       'It passes all 8 gates, but it is worse than the active version on nDCG@10, recall@5: ' +
-      'activating it needs an override with a reason.',
+      'every approval must accept ranking by name.',
+  })
+})
+
+test('a version that changes more than its limits is said to need their acceptance by name', () => {
+  expect(verdictOf(CHANGED_REPORT)).toEqual({
+    tone: 'doubtful',
+    word: 'Passed, with changes',
+    sentence:
+      'It passes all 8 gates, but 13732 → 13732 passages, 0 removed, 1 changed, 1 provision changed: ' +
+      'every approval must accept provisions_changed, passages_changed by name.',
   })
 })
 

@@ -1,0 +1,39 @@
+/** Bounds of an evaluation, and of the comparison of a candidate with the active version; part of `BOUNDS`. */
+export const EVALUATION_BOUNDS = {
+  evaluationQuestionsMax: 20_000,
+  evaluationQuestionsBytesMax: 64 * 1024 * 1024,
+  /** Known-item questions of a version without a question set. */
+  evaluationSampleMax: 200,
+  extractCharactersMin: 40,
+  extractCharactersMax: 300,
+  evaluationConcurrency: 4,
+  evaluationAttemptsMax: 3,
+  /** Fewer judged questions do not distinguish two rankings; more than the maximum add little. */
+  comparedQuestionsMin: 50,
+  comparedQuestionsMax: 300,
+  /** Each is compared with exact search under eighteen filters. */
+  filteredQuestionsMax: 15,
+  /** Questions before the measurement, so that files are cached and code is compiled. */
+  warmUpQuestionsMax: 10,
+  timedQuestionsMax: 100,
+  /** Records of one ranking that the evaluation keeps for its report. */
+  topRecordsKept: 5,
+
+  // Comparison.
+  /** Page cache of the file in which both versions are sorted. */
+  comparisonCacheKb: 65_536,
+  /** Passages after which the event loop gets a turn. */
+  comparisonYieldEveryRows: 500,
+  /** The comparison is made again for a version that became active meanwhile. */
+  comparisonRoundsMax: 2,
+  /** Changes that the evaluation page shows; the changes file names all. */
+  changesShownMax: 100,
+  /** Revisions that the entry of a changed document names. */
+  changedRevisionsNamedMax: 20,
+  /** Characters of the text of a passage that was removed or added. */
+  changeExtractCharactersMax: 300,
+  /** Words that a word-level difference may insert or delete. Texts that differ more are shown whole. */
+  wordDifferenceEditsMax: 500,
+  /** Equal words that the page shows on either side of a difference, in characters. */
+  wordDifferenceContextCharactersMax: 160,
+} as const

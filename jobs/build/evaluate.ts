@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { createEmbedder } from '#core/embedding/providers.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
+import { createReranker } from '#core/reranking/reranker.ts'
+import { readActiveVersion } from '#jobs/compare/active-version.ts'
+import type { ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import { renderPage } from '#jobs/evaluate/page/page.ts'
+import { evaluate } from '#jobs/evaluate/pipeline.ts'
+import type { Evaluation } from '#jobs/evaluate/pipeline.ts'
+import type { BuiltArtifact } from './artifact.ts'
+import type { CandidateContext } from './context.ts'
+import { versionIdOf } from './ids.ts'
+import { defaultProfile } from './parameters.ts'
+import type { Corpus } from './sort.ts'
+
+export interface Evaluated extends Pick<Evaluation, 'report' | 'profile'> {
+  /** SHA-256 (hex) of each file that a reviewer reads; null: no version was active, so nothing changed. */
+  readonly files: { readonly report: string; readonly figures: string; readonly changes: string | null }
+}
+
+/** Evaluates a built artifact, compares it with the active version and writes the files that a reviewer reads. */
+export async function evaluateBuilt(
+  context: CandidateContext,
+  corpus: Corpus,
+  artifact: BuiltArtifact,
+): Promise<Evaluated> {
+  await context.progress.begin('evaluate', 0)
+  const versionId = versionIdOf(context.fence.buildId)
+  const { report, profile, changes } = await evaluate({
+    versionId,
+    knowledgeBase: context.knowledgeBase,
+    projection: artifact,
+    artifact: { ...artifact.manifest, folder: artifact.folder },
+    facets: corpus.facets,
+    profile: defaultProfile(context.parameters),
+    targetRisk: context.parameters.target_risk,
+    questionsSha256: context.parameters.questions_sha256,
+    comparison: comparisonSettings(context),
+    store: context.store,
+    // An artifact kept from an earlier run may use another embedding space than this run's configuration.
+    embedder: createEmbedder(artifact.manifest.embedding, context.embedding),
+    reranker:
+      context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
+        ? undefined
+        : createReranker(context.embedding),
+    rerankerToTry: context.parameters.reranker ?? null,
+    nodes: context.nodes,
+    day: new Date().toISOString().slice(0, 10),
+    signal: context.signal,
+    onProgress: (done, total) => context.progress.at(done, total),
+  })
+  const files = {
+    report: await written(context.store.reportFile(versionId), renderPage(report, changes)),
+    figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
+    changes: report.comparison?.changes?.sha256 ?? null,
+  }
+  return { report, profile, files }
+}
+
+function comparisonSettings(context: CandidateContext): ComparisonSettings {
+  return {
+    readActive: () => readActiveVersion(context),
+    publicKeysDer: context.publicKeysDer,
+    sortFile: join(context.workFolder, `comparison.${context.fence.attempt}.sqlite`),
+    // Every difference needs an acceptance by name.
+    changeLimits: changeLimitsSchema.parse({}),
+  }
+}
+
+/** @returns the SHA-256 (hex) of the file. */
+async function written(path: string, text: string): Promise<string> {
+  await writeDurably(path, text)
+  return sha256(text).toString('hex')
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import type { Database } from '#core/db/pool.ts'
+import { readServing } from '#core/db/versions.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { createEmbedder } from '#core/embedding/providers.ts'
+import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { readSignedManifest } from '#core/index/format/verify.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import type { RerankSettings } from '#core/reranking/reranker.ts'
+import type { Projection } from '#jobs/search-nodes.ts'
+import type { ComparedContents } from './contents.ts'
+
+/** The served version that a candidate would replace. */
+export interface ActiveVersion {
+  readonly versionId: string
+  readonly projection: Projection
+  readonly facets: Facets
+  readonly profile: ProfileParameters
+  readonly embedder: Embedder
+  /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
+  readonly questionSet: string | null
+}
+
+export interface ActiveVersionContext {
+  readonly database: Database
+  readonly knowledgeBaseId: string
+  readonly embedding: EmbeddingSettings & RerankSettings
+}
+
+/**
+ * Returns the active version of a knowledge base; undefined: none is active.
+ * @throws OperatorError where this worker cannot ask it as the gateway does.
+ */
+export async function readActiveVersion({
+  database,
+  knowledgeBaseId,
+  embedding,
+}: ActiveVersionContext): Promise<ActiveVersion | undefined> {
+  const active = await readServing(database, knowledgeBaseId)
+  if (active === undefined) return undefined
+  if (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined)
+    throw new OperatorError(
+      'The candidate cannot be compared with the active version, which re-ranks its passages: set RERANK_BASE_URL of ' +
+        'the job worker, then build again.',
+    )
+  return { ...active, embedder: embedderOf(active.embedding, embedding) }
+}
+
+function embedderOf(space: Parameters<typeof createEmbedder>[0], settings: EmbeddingSettings): Embedder {
+  try {
+    return createEmbedder(space, settings)
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    const named = typeof space === 'string' ? space : `${space.provider}/${space.model}`
+    throw new OperatorError(
+      `The candidate cannot be compared with the active version, because this worker cannot embed questions into ` +
+        `${named}: configure that embedding provider for the job worker, then build again.`,
+      { cause: error },
+    )
+  }
+}
+
+/** The files that the comparison reads. */
+const COMPARED_FILES = ['passages.jsonl', 'passages.offsets'] as const
+
+/**
+ * Verifies the manifest of the active version against the database, and the files that are compared against it.
+ * @throws OperatorError where a file is missing or was changed.
+ */
+export async function verifiedContents(
+  { projection, facets }: Pick<ActiveVersion, 'projection' | 'facets'>,
+  store: ArtifactStore,
+  publicKeysDer: Parameters<typeof readSignedManifest>[1],
+): Promise<ComparedContents> {
+  const folder = store.artifactFolder(projection.projectionId)
+  try {
+    const { manifest } = await readSignedManifest(folder, publicKeysDer, projection.manifestDigest)
+    for (const name of COMPARED_FILES) {
+      const found = await digestFile(join(folder, name)).catch((cause: unknown) => {
+        throw new ArtifactError(`The artifact has no readable ${name}.`, { cause })
+      })
+      if (found.sha256 !== manifest.files[name].sha256)
+        throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
+    }
+    return { folder, passages: manifest.passages, facets }
+  } catch (error) {
+    if (!(error instanceof ArtifactError)) throw error
+    throw new OperatorError(
+      'The candidate cannot be compared with the active version, whose artifact ' +
+        `${projection.projectionId} is damaged (${error.message.replace(/\.$/, '')}): restore the artifact from a ` +
+        'backup, or roll back to a version whose artifact is whole, then build again.',
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,34 @@
+import type { NamedChange } from './changes-file.ts'
+
+/** What a reviewer must read first, in this order. Additions are in the changes file only. */
+const ORDER = [
+  'text',
+  'facet_values_removed',
+  'documents_removed',
+  'documents_changed',
+  'passages_changed',
+  'passages_removed',
+  'provisions_removed',
+] as const
+type Place = (typeof ORDER)[number]
+
+/** Keeps the changes that a page with room for `max` shows, of any number that are offered. */
+export function changesToShow(max: number): {
+  offer(change: NamedChange): void
+  first(): readonly NamedChange[]
+} {
+  const kept = new Map<Place, NamedChange[]>(ORDER.map((place) => [place, []]))
+  return {
+    offer(change) {
+      const place = ORDER.find((each) => each === placeOf(change))
+      const list = place === undefined ? undefined : kept.get(place)
+      if (list !== undefined && list.length < max) list.push(change)
+    },
+    first: () => [...kept.values()].flat().slice(0, max),
+  }
+}
+
+/** An altered text comes before every other change. */
+function placeOf(change: NamedChange): string {
+  return change.kind === 'passages_changed' && change.before?.text !== undefined ? 'text' : change.kind
+}

@@ -1,0 +1,120 @@
+import { rm } from 'node:fs/promises'
+import { CHANGE_KINDS, kindsBeyond } from '#core/domain/changes.ts'
+import type { ChangeLimits, Changes } from '#core/domain/changes.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { AskContext } from '#jobs/evaluate/ask.ts'
+import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { EvaluationReport, Gate } from '#jobs/evaluate/page/evaluation-report.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import { verifiedContents } from './active-version.ts'
+import type { ActiveVersion } from './active-version.ts'
+import type { NamedChange } from './changes-file.ts'
+import { compareContents } from './contents.ts'
+import type { ComparedContents } from './contents.ts'
+import { comparisonQuestions } from './questions.ts'
+import { compareRanking } from './ranking.ts'
+
+/** Where the comparison reads and writes, and the limits that it applies. */
+export interface ComparisonSettings {
+  /** Reads the version that is active now; undefined: none. */
+  readonly readActive: () => Promise<ActiveVersion | undefined>
+  readonly publicKeysDer: Parameters<typeof verifiedContents>[2]
+  /** A file in which the passages of both versions are sorted. */
+  readonly sortFile: string
+  readonly changeLimits: ChangeLimits
+}
+
+/** The candidate as its evaluation measured it. */
+export interface ComparedCandidate {
+  readonly versionId: string
+  readonly contents: ComparedContents
+  /** Its question set and its figures by question id; undefined: it was evaluated with known items. */
+  readonly questionSet:
+    | { readonly questions: readonly QueryWithQrels[]; readonly figures: ReadonlyMap<string, RankingFigures> }
+    | undefined
+  /** Number of passages that each question asks for. */
+  readonly limit: number
+  readonly context: AskContext
+}
+
+export interface Compared {
+  readonly comparison: NonNullable<EvaluationReport['comparison']>
+  readonly changeGates: readonly Gate[]
+  /** The changes that the page shows. */
+  readonly shown: readonly NamedChange[]
+}
+
+/**
+ * Compares the candidate with the active version: what was lost or changed, and how it ranks. Every candidate that has
+ * a predecessor is compared; what cannot be compared is an error. If another version becomes active meanwhile, the
+ * candidate is compared with that one, once.
+ * @returns null if no version is active.
+ * @throws OperatorError where the comparison is impossible; NoSearchNodeError where it is impossible for now.
+ */
+export async function compareWithActive(
+  candidate: ComparedCandidate,
+  settings: ComparisonSettings,
+  store: ArtifactStore,
+): Promise<Compared | null> {
+  // An earlier run may have left a comparison with another version.
+  await rm(store.changesFile(candidate.versionId), { force: true })
+  let active = await settings.readActive()
+  for (let round = 1; ; round++) {
+    const compared = active === undefined ? null : await compareWith(active, candidate, settings, store)
+    const now = await settings.readActive()
+    if (now?.versionId === active?.versionId || round === BOUNDS.comparisonRoundsMax) return compared
+    active = now
+  }
+}
+
+async function compareWith(
+  active: ActiveVersion,
+  candidate: ComparedCandidate,
+  { publicKeysDer, sortFile, changeLimits }: ComparisonSettings,
+  store: ArtifactStore,
+): Promise<Compared> {
+  const { questionSet, limit, context } = candidate
+  const before = await verifiedContents(active, store, publicKeysDer)
+  const { changes, shown } = await compareContents({
+    before,
+    after: candidate.contents,
+    sortFile,
+    changesFile: store.changesFile(candidate.versionId),
+    signal: context.signal,
+    onProgress: context.onProgress,
+  })
+  const { from, questions } = await comparisonQuestions({
+    own: questionSet?.questions,
+    activeSet: active.questionSet,
+    activeFolder: before.folder,
+    store,
+    day: context.day,
+  })
+  const figures = from === 'question set' ? questionSet?.figures : undefined
+  const ranking = await compareRanking({ active, questions, candidate: figures, limit, context })
+  return {
+    comparison: {
+      version_id: active.versionId,
+      questions_from: from,
+      ...ranking,
+      worse_on: [...ranking.worse_on],
+      changes,
+    },
+    changeGates: changeGates(changes, changeLimits),
+    shown,
+  }
+}
+
+/** A kind beyond its limit does not fail the candidate: every approval must accept it by name. */
+function changeGates(changes: Changes, limits: ChangeLimits): readonly Gate[] {
+  const beyond = kindsBeyond(changes, limits)
+  return CHANGE_KINDS.map((kind) => ({
+    group: 'changes',
+    label: kind,
+    value: changes.counts[kind],
+    direction: 'at_most',
+    bound: limits.get(kind) ?? 0,
+    passed: !beyond.includes(kind),
+  }))
+}

@@ -1,0 +1,163 @@
+import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
+import type { Changes } from '#core/domain/changes.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import type { ServedValue } from '#jobs/compare/served-fields.ts'
+import type { EvaluationReport, Gate } from './evaluation-report.ts'
+import { NOTHING, html } from './markup.ts'
+import type { Markup } from './markup.ts'
+import { whole } from './numbers.ts'
+import { wordDifference } from './word-difference.ts'
+
+const NO_VALUE = 'none'
+
+/** Shows what the candidate lost or changed against the active version, before any measurement. */
+export function changesSection(
+  { comparison, gates, version_id: id }: EvaluationReport,
+  shown: readonly NamedChange[],
+): Markup {
+  if (comparison?.changes === undefined) return NOTHING
+  const { changes, version_id: active } = comparison
+  const all = CHANGE_KINDS.reduce((sum, kind) => sum + changes.counts[kind], 0)
+  return html`<h2>What changes</h2>
+    <p><b>${changesInWords(changes)}</b></p>
+    <p class="soft small">Against the active version <code>${active}</code>.</p>
+    ${kindsTable(gates.filter(({ group }) => group === 'changes'))} ${sizesTable(changes)}
+    ${shown.length === 0 ? NOTHING : html`<h3>Changes to read</h3>`}
+    <p class="small">
+      ${all === 0 ? 'Nothing was lost or changed.' : `The first ${whole(shown.length)} are below.`}
+      <code>${id ?? ''}.changes.jsonl</code> beside this page names all, SHA-256 <code>${changes.sha256}</code>.
+    </p>
+    ${shown.map(card)}`
+}
+
+function kindsTable(gates: readonly Gate[]): Markup {
+  const row = ({ label, value, bound, passed }: Gate): Markup =>
+    html`<tr>
+      <td class="state">${passed ? html`<b class="good">✓ within</b>` : html`<b class="doubtful">! to accept</b>`}</td>
+      <th>${inWords(label)}</th>
+      <td class="n">${whole(value ?? 0)}</td>
+      <td class="n">≤ ${whole(bound)}</td>
+      <td class="soft small">${passed ? '' : html`every approval accepts <code>${label}</code> by name`}</td>
+    </tr>`
+  return html`<div class="scroll">
+    <table>
+      <thead>
+        <tr>
+          <th></th>
+          <th>Kind of change</th>
+          <th class="n">Count</th>
+          <th class="n">Limit</th>
+          <th></th>
+        </tr>
+      </thead>
+      <tbody>
+        ${gates.map(row)}
+      </tbody>
+    </table>
+  </div>`
+}
+
+function sizesTable({ before, after, added }: Changes): Markup {
+  const row = (unit: keyof Changes['before']): Markup =>
+    html`<tr>
+      <th>${unit}</th>
+      <td class="n">${whole(before[unit])}</td>
+      <td class="n">${whole(after[unit])}</td>
+      <td class="n">${whole(added[unit])}</td>
+    </tr>`
+  return html`<div class="scroll">
+    <table>
+      <thead>
+        <tr>
+          <th></th>
+          <th class="n">active</th>
+          <th class="n">this one</th>
+          <th class="n">added</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${(['documents', 'provisions', 'passages'] as const).map(row)}
+      </tbody>
+    </table>
+  </div>`
+}
+
+const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
+  facet_values_removed: 'facet value removed',
+  documents_removed: 'document removed',
+  documents_changed: 'document changed',
+  documents_added: 'document added',
+  provisions_removed: 'provision removed',
+  provisions_changed: 'provision changed',
+  provisions_added: 'provision added',
+  passages_removed: 'passage removed',
+  passages_changed: 'passage changed',
+  passages_added: 'passage added',
+}
+
+function card(change: NamedChange): Markup {
+  return html`<div class="miss change">
+    <p class="small"><b>${SINGULAR[change.kind]}</b> ${placeOf(change)}</p>
+    ${detailsOf(change)}
+  </div>`
+}
+
+function placeOf(change: NamedChange): Markup {
+  if ('facet' in change) return html`<span class="soft">${change.facet}</span>`
+  const title = html`<span class="soft"><bdi>${change.document.title}</bdi></span>`
+  if (!('label' in change)) return title
+  const label = html`<bdi>${change.label}</bdi>`
+  if (!('day' in change)) return html`${label} · ${title}`
+  return html`${label} · ${title} <span class="soft">· ${change.language} · in force from ${change.day}</span>`
+}
+
+function detailsOf(change: NamedChange): Markup {
+  if ('facet' in change) return html`<p><bdi>${change.value}</bdi></p>`
+  if ('day' in change) return passageDetails(change.before ?? {}, change.after ?? {})
+  if (!('revisions' in change)) return NOTHING
+  const { revisions = [], revisions_total: total = 0 } = change
+  const more =
+    total > revisions.length ? html`<p class="soft small">and ${whole(total - revisions.length)} more</p>` : NOTHING
+  return html`${revisions.map(
+    ({ language, day, before, after }) =>
+      html`<p class="soft small">${language}, in force from ${day}</p>
+        ${after === null ? html`<p>not in the candidate</p>` : fieldsList({ ...before }, { ...after })}`,
+  )}${more}`
+}
+
+type Fields = Readonly<Record<string, ServedValue | undefined>>
+
+function passageDetails({ text: own, ...before }: Fields, { text: other, ...after }: Fields): Markup {
+  const texts =
+    typeof own === 'string' && typeof other === 'string'
+      ? html`<p class="words"><bdi>${wordDifference(own, other)}</bdi></p>`
+      : html`<p class="words"><bdi>${written(own ?? other)}</bdi></p>`
+  return html`${own === undefined && other === undefined ? NOTHING : texts}${fieldsList(before, after)}`
+}
+
+/** Lists the fields whose value differs. */
+function fieldsList(before: Fields, after: Fields): Markup {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => written(before[name]) !== written(after[name]),
+  )
+  if (names.length === 0) return NOTHING
+  return html`<ul class="small">
+    ${names.map(
+      (name) =>
+        html`<li>
+          ${inWords(name)}: <del><bdi>${written(before[name])}</bdi></del> →
+          <ins><bdi>${written(after[name])}</bdi></ins>
+        </li>`,
+    )}
+  </ul>`
+}
+
+function written(value: ServedValue | undefined): string {
+  if (value === undefined || value === null) return NO_VALUE
+  if (typeof value === 'string') return value
+  return value.length === 0 ? NO_VALUE : value.join(', ')
+}
+
+function inWords(name: string): string {
+  return name.replaceAll('_', ' ')
+}

@@ -1,0 +1,306 @@
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { changesInWords } from '#core/domain/changes.ts'
+import type { Changes } from '#core/domain/changes.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
+import type { RunChildOptions } from '#jobs/build/run-child.ts'
+import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import { withoutGuards } from '#test/support/database.ts'
+import { changesNamed } from '#test/support/jobs/compared-contents.ts'
+import { startJobsHarness } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
+import type { Rulebook } from '#test/support/jobs/rulebook.ts'
+import { startProvider } from '#test/support/provider.ts'
+
+const BOOK = rulebook(4)
+/** Twelve passages fewer. */
+const ONE_DOCUMENT = new Map([...BOOK].slice(0, 1))
+const ALTERED = withChapter(BOOK, 2, (text) => text.replace('must keep', 'need not keep'))
+
+let harness: JobsHarness
+let knowledgeBaseId: string
+/** Build of the active version, which known items evaluated. */
+let active: string
+
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  active = await built(BOOK)
+  await serve(harness, active)
+})
+afterAll(async () => {
+  await harness.stop()
+})
+
+/** The first rules of a chapter. */
+function firstRules(text: string, rules: number): string {
+  return text
+    .split(/(?=^### )/m)
+    .slice(0, rules + 1)
+    .join('')
+}
+
+async function run(
+  book: Rulebook,
+  parameters: Readonly<Record<string, unknown>> = {},
+  options: RunChildOptions = {},
+  base = knowledgeBaseId,
+): Promise<{ readonly buildId: string; readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>> }> {
+  const importId = await importRulebook(harness, base, book)
+  const buildId = await harness.requestBuild(base, importId, parameters)
+  return { buildId, outcome: await harness.runBuild(buildId, options) }
+}
+
+async function built(...input: Parameters<typeof run>): Promise<string> {
+  const { buildId, outcome } = await run(...input)
+  expect(outcome).toMatchObject({ outcome: 'succeeded' })
+  return buildId
+}
+
+async function reportOf(buildId: string): Promise<EvaluationReport> {
+  const { rows } = await harness.owner.query<{ evaluation: unknown }>(
+    'select evaluation from corpus_versions where build_id = $1',
+    [buildId],
+  )
+  return evaluationReportSchema.parse(rows[0]?.evaluation)
+}
+
+async function comparisonOf(
+  ...input: Parameters<typeof run>
+): Promise<NonNullable<EvaluationReport['comparison']> & { readonly changes: Changes }> {
+  const { comparison } = await reportOf(await built(...input))
+  if (comparison?.changes === undefined) throw new Error('the candidate was not compared')
+  return { ...comparison, changes: comparison.changes }
+}
+
+/** Questions about the first rules of the first chapter. */
+async function easyQuestions(): Promise<string> {
+  const folder = harness.store.workFolder('questions')
+  await mkdir(folder, { recursive: true })
+  const path = join(folder, 'questions.jsonl')
+  const line = (rule: number): string =>
+    JSON.stringify({
+      id: `q${rule}`,
+      text: `Who keeps the register of contract number ${rule} of chapter 0?`,
+      relevant: [`chapter-0#rule-0-${rule}`],
+    })
+  writeFileSync(path, Array.from({ length: 4 }, (_, rule) => line(rule)).join('\n'))
+  return await harness.storeQuestions(path)
+}
+
+/** Serves another version while `task` runs. */
+async function whileServing<T>(buildId: string, task: () => Promise<T>): Promise<T> {
+  await serve(harness, buildId)
+  try {
+    return await task()
+  } finally {
+    await serve(harness, active)
+  }
+}
+
+describe('a candidate without a question set', () => {
+  test('of ten passages beside 169 is asked for what the active version holds, and each loss is named', async () => {
+    const base = await harness.createKnowledgeBase()
+    const large = rulebook(13)
+    const served = await built(large, {}, {}, base)
+    await serve(harness, served)
+    const ten = new Map([...large].slice(0, 1).map(([name, text]) => [name, firstRules(text, 10)]))
+    const report = await reportOf(await built(ten, {}, {}, base))
+    const { comparison } = report
+    expect(comparison).toMatchObject({
+      version_id: versionIdOf(served),
+      questions_from: 'known items of the active version',
+      worse: true,
+      changes: { counts: { documents_removed: 12, passages_removed: 159, passages_changed: 0 } },
+    })
+    expect(comparison?.changes === undefined ? '' : changesInWords(comparison.changes)).toMatch(
+      /^169 → 10 passages, 159 removed, 0 changed/,
+    )
+    const beyond = report.gates.filter(({ group, passed }) => group === 'changes' && !passed)
+    expect(beyond.map(({ label }) => label)).toEqual(['documents_removed', 'provisions_removed', 'passages_removed'])
+  })
+
+  test('with one altered word is no worse, but has one changed passage, whose words the page shows', async () => {
+    const buildId = await built(ALTERED)
+    const report = await reportOf(buildId)
+    expect(report).toMatchObject({
+      passed: true,
+      comparison: { worse: false, changes: { counts: { passages_changed: 1, passages_removed: 0 } } },
+    })
+    const page = readFileSync(harness.store.reportFile(versionIdOf(buildId)), 'utf8')
+    expect(page).toMatch(/<del>must<\/del>\s*<ins>need not<\/ins> keep/)
+    expect(page).toContain('16 → 16 passages, 0 removed, 1 changed')
+    const named = await changesNamed(harness.store.changesFile(versionIdOf(buildId)))
+    expect(named.filter(({ kind }) => kind === 'passages_changed')).toHaveLength(1)
+  })
+
+  test('states the SHA-256 of its changes file, which is the same for the same sources', async () => {
+    const [first, second] = [await built(ALTERED), await built(ALTERED)]
+    const stated = (await reportOf(first)).comparison?.changes?.sha256
+    const [one, other] = [first, second].map((id) => readFileSync(harness.store.changesFile(versionIdOf(id))))
+    expect(other).toEqual(one)
+    expect(stated).toBe(sha256(one ?? '').toString('hex'))
+  })
+
+  test('is asked the question set of the active version, where that was built with one', async () => {
+    const withQuestions = await built(BOOK, { questions_sha256: await easyQuestions() })
+    const comparison = await whileServing(withQuestions, () => comparisonOf(ONE_DOCUMENT))
+    expect(comparison).toMatchObject({
+      version_id: versionIdOf(withQuestions),
+      questions_from: 'question set of the active version',
+      questions: 4,
+    })
+  })
+})
+
+describe('a candidate with a question set', () => {
+  test('that asks only what both versions hold is no worse, but everything lost is still counted', async () => {
+    expect(await comparisonOf(ONE_DOCUMENT, { questions_sha256: await easyQuestions() })).toMatchObject({
+      questions_from: 'question set',
+      worse: false,
+      changes: { counts: { passages_removed: 12 } },
+    })
+  })
+})
+
+describe('a candidate', () => {
+  test('whose mapping renames all documents loses all of them', async () => {
+    const renamed = new Map([...BOOK].map(([name, text]) => [name, text.replace('document: ', 'document: new-')]))
+    expect(await comparisonOf(renamed)).toMatchObject({
+      worse: true,
+      changes: {
+        counts: { documents_removed: 4, passages_removed: 16 },
+        added: { documents: 4, passages: 16 },
+      },
+    })
+  })
+
+  test.each([
+    ['status', /verification_status: .*/, 'verification_status: provisional', { facet_values_removed: 0 }],
+    ['end', /effective_at: .*/, '$&\neffective_to: 2021-01-01', { documents_changed: 0 }],
+    ['date of publication', /published_at: .*/, 'published_at: 2020-01-02', { documents_changed: 1 }],
+  ])('that differs only in the %s of one document has its four passages changed', async (_, field, to, counts) => {
+    const { changes } = await comparisonOf(withChapter(BOOK, 2, (text) => text.replace(field, to)))
+    expect(changes.counts).toMatchObject({ passages_changed: 4, passages_removed: 0, ...counts })
+  })
+
+  test('of a knowledge base without an active version is compared with nothing', async () => {
+    const other = await harness.createKnowledgeBase()
+    const importId = await importRulebook(harness, other, ONE_DOCUMENT)
+    const buildId = await harness.requestBuild(other, importId)
+    expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
+    expect((await reportOf(buildId)).comparison).toBeNull()
+    expect(existsSync(harness.store.changesFile(versionIdOf(buildId)))).toBe(false)
+  })
+
+  test('is compared with the version that became active while it was built', async () => {
+    const other = await built(ALTERED)
+    const { buildId, outcome } = await run(
+      BOOK,
+      {},
+      { onProgress: ({ stage }) => void (stage === 'sort' && serve(harness, other)) },
+    )
+    await serve(harness, active)
+    expect(outcome).toMatchObject({ outcome: 'succeeded' })
+    expect((await reportOf(buildId)).comparison).toMatchObject({
+      version_id: versionIdOf(other),
+      changes: { counts: { passages_changed: 1 } },
+    })
+  })
+})
+
+describe('a candidate that cannot be compared fails its build with what to do', () => {
+  const passagesOf = (buildId: string): string =>
+    join(harness.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl')
+
+  test.each([
+    ['was changed', (path: string) => appendFileSync(path, '\n'), 'passages.jsonl does not have the SHA-256'],
+    ['is missing', (path: string) => renameSync(path, `${path}.gone`), 'no readable passages.jsonl'],
+  ])('where the artifact of the active version %s', async (_, damage, reason) => {
+    const damaged = await built(BOOK)
+    damage(passagesOf(damaged))
+    const { outcome } = await whileServing(damaged, () => run(BOOK))
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      kind: 'permanent',
+      message: expect.stringMatching(new RegExp(`${reason}.*restore the artifact from a backup`)),
+    })
+  })
+
+  test('where the manifest of the active version is not the one of the database', async () => {
+    const damaged = await built(BOOK)
+    await withoutGuards(harness.owner, "update projections set manifest_digest = sha256('other') where id = $1", [
+      projectionIdOf(damaged),
+    ])
+    const { outcome } = await whileServing(damaged, () => run(BOOK))
+    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('another digest') })
+  })
+
+  test('where the active version re-ranks and no re-ranker is configured, before the first stage', async () => {
+    const reranking = await built(BOOK)
+    await withoutGuards(
+      harness.owner,
+      `update retrieval_profiles set parameters = parameters || '{"reranker":{"model":"m","candidates":20}}'
+       where projection_id = $1`,
+      [projectionIdOf(reranking)],
+    )
+    const stages = new Set<string>()
+    const { outcome } = await whileServing(reranking, () =>
+      run(BOOK, {}, { onProgress: ({ stage }) => void stages.add(stage) }),
+    )
+    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('set RERANK_BASE_URL') })
+    expect([...stages]).toEqual([])
+  })
+
+  test('where the active version has another embedding space, unless its provider is configured', async () => {
+    const provider = await startProvider()
+    try {
+      const environment = {
+        ...harness.environment,
+        OPENAI_BASE_URL: provider.baseUrl,
+        OPENAI_API_KEY: 'key',
+        OPENAI_DIMENSIONS: String(provider.dimensions),
+      }
+      const remote = await built(BOOK, { embedding: 'openai' }, { environment })
+      await whileServing(remote, async () => {
+        expect((await run(BOOK)).outcome).toMatchObject({
+          kind: 'permanent',
+          message: expect.stringMatching(/cannot embed questions into openai\/.*configure that embedding provider/),
+        })
+        expect(await comparisonOf(BOOK, {}, { environment })).toMatchObject({
+          version_id: versionIdOf(remote),
+          changes: { counts: { passages_changed: 0 } },
+        })
+      })
+    } finally {
+      await provider.stop()
+    }
+  })
+
+  test('where nothing of the active version is in force today and there is no question set', async () => {
+    const withdrawn = new Map(
+      [...BOOK].map(([name, text]) => [name, text.replace('status: verified', 'status: withdrawn')]),
+    )
+    const ended = await built(withdrawn, { questions_sha256: await easyQuestions() })
+    await withoutGuards(
+      harness.owner,
+      `update corpus_versions set evaluation = evaluation || '{"question_set":null}' where id = $1`,
+      [versionIdOf(ended)],
+    )
+    const { outcome } = await whileServing(ended, () => run(BOOK))
+    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('build with a question set') })
+  })
+
+  test('but is tried again while no search node answers', async () => {
+    const environment = { ...harness.environment, SEARCH_NODES: '127.0.0.1:9' }
+    expect((await run(BOOK, {}, { environment })).outcome).toMatchObject({
+      kind: 'transient',
+      message: expect.stringContaining('start or repair a search node'),
+    })
+  })
+})

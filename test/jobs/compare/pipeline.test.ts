@@ -1,0 +1,106 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import type { ActiveVersion } from '#jobs/compare/active-version.ts'
+import { compareWithActive } from '#jobs/compare/pipeline.ts'
+import type { Compared, ComparedCandidate } from '#jobs/compare/pipeline.ts'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { asking, replyWith } from '#test/support/jobs/asking.ts'
+
+const CANDIDATE_ID = '0198c0de-0000-7000-8000-000000000009'
+const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }
+const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
+const store = createArtifactStore(pathToFileURL(folder).href)
+const keys = signingKeys()
+const { context } = asking(({ text }) => replyWith([text.slice(0, 5)]), { facets: FACETS })
+
+let candidate: ComparedCandidate
+/** Of 30, 20 and 10 passages. */
+let versions: readonly ActiveVersion[]
+
+beforeAll(async () => {
+  const built = await Promise.all([30, 20, 10].map((rows, at) => artifactOf(rows, `version ${at}`)))
+  versions = built.map(({ projectionId, manifestDigest }, at) => ({
+    versionId: `0198c0de-0000-7000-8000-00000000000${at}`,
+    projection: { projectionId, manifestDigest },
+    facets: FACETS,
+    profile: profileParametersSchema.parse({}),
+    embedder: context.embedder,
+    questionSet: null,
+  }))
+  candidate = {
+    versionId: CANDIDATE_ID,
+    contents: { folder: (await artifactOf(5, 'candidate')).folder, passages: 5, facets: FACETS },
+    questionSet: undefined,
+    limit: 200,
+    context,
+  }
+})
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function artifactOf(rows: number, name: string): Promise<TestArtifact> {
+  const corpus = testRows({ rows, dimensions: 8, seed: 1 })
+  return await buildTestArtifact({ store: folder, rows: corpus, privateKeyDer: keys.privateKeyDer, name })
+}
+
+/** Compares while each reading of the active version gives the next one of the list. */
+async function comparedWhile(active: readonly (ActiveVersion | undefined)[]): Promise<Compared | null> {
+  const readings = active.values()
+  return await compareWithActive(
+    candidate,
+    {
+      readActive: async () => await Promise.resolve(readings.next().value),
+      publicKeysDer: [keys.publicKeyDer],
+      sortFile: join(folder, 'comparison.sqlite'),
+      changeLimits: changeLimitsSchema.parse({ passages_removed: 25 }),
+    },
+    store,
+  )
+}
+
+test('a candidate is compared with the version that became active during the comparison', async () => {
+  const [first, second] = versions
+  const compared = await comparedWhile([first, second, second])
+  expect(compared?.comparison).toMatchObject({
+    version_id: second?.versionId,
+    changes: { before: { passages: 20 }, counts: { passages_removed: 15 } },
+  })
+})
+
+test('the comparison is repeated once, so that activations without end do not hold the build', async () => {
+  const [first, second, third] = versions
+  expect((await comparedWhile([first, second, third]))?.comparison.version_id).toBe(second?.versionId)
+})
+
+test('a candidate is compared with the first version if it became active during the comparison with none', async () => {
+  const [first] = versions
+  expect((await comparedWhile([undefined, first, first]))?.comparison.version_id).toBe(first?.versionId)
+})
+
+test('a candidate without a predecessor has no changes file, although an earlier run left one', async () => {
+  writeFileSync(store.changesFile(CANDIDATE_ID), '{}\n')
+  expect(await comparedWhile([undefined, undefined])).toBeNull()
+  expect(existsSync(store.changesFile(CANDIDATE_ID))).toBe(false)
+})
+
+test('each kind of change is a gate with the limit of the knowledge base', async () => {
+  const [first] = versions
+  const gates = (await comparedWhile([first, first]))?.changeGates ?? []
+  expect(gates.map(({ label, value, bound, passed }) => [label, value, bound, passed])).toEqual([
+    ['documents_removed', 2, 0, false],
+    ['documents_changed', 0, 0, true],
+    ['provisions_removed', 25, 0, false],
+    ['provisions_changed', 0, 0, true],
+    ['passages_removed', 25, 25, true],
+    ['passages_changed', 0, 0, true],
+    ['facet_values_removed', 0, 0, true],
+  ])
+})

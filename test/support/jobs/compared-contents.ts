@@ -1,0 +1,70 @@
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Facets } from '#core/index/facets/layout.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { createPassagesWriter } from '#core/index/passages/writer.ts'
+import { changesIn } from '#jobs/compare/changes-file.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { compareContents } from '#jobs/compare/contents.ts'
+import type { ComparedChanges, ComparedContents } from '#jobs/compare/contents.ts'
+
+export interface ComparedPassages extends ComparedChanges {
+  /** Every line of the changes file. */
+  readonly named: readonly NamedChange[]
+  readonly bytes: string
+}
+
+/** Compares two versions that hold the given passages, in the given row order. */
+export async function comparePassages(
+  before: readonly PassageRecord[],
+  after: readonly PassageRecord[],
+  signal = new AbortController().signal,
+): Promise<ComparedPassages> {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
+  try {
+    const changesFile = join(folder, 'version.changes.jsonl')
+    const compared = await compareContents({
+      before: written(join(folder, 'before'), before),
+      after: written(join(folder, 'after'), after),
+      sortFile: join(folder, 'comparison.sqlite'),
+      changesFile,
+      signal,
+      onProgress: () => undefined,
+    })
+    return {
+      ...compared,
+      named: await changesNamed(changesFile),
+      bytes: readFileSync(changesFile, 'utf8'),
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Every line of a changes file. */
+export async function changesNamed(path: string): Promise<readonly NamedChange[]> {
+  const named: NamedChange[] = []
+  for await (const change of changesIn(path)) named.push(change)
+  return named
+}
+
+/** The two files of an artifact that the comparison reads. */
+function written(folder: string, passages: readonly PassageRecord[]): ComparedContents {
+  mkdirSync(folder)
+  const writer = createPassagesWriter(passages.length)
+  writeFileSync(join(folder, 'passages.jsonl'), Buffer.concat(passages.map((passage, row) => writer.add(row, passage))))
+  writeFileSync(join(folder, 'passages.offsets'), writer.finish())
+  return { folder, passages: passages.length, facets: facetsOf(passages) }
+}
+
+function facetsOf(passages: readonly PassageRecord[]): Facets {
+  const values = (of: (passage: PassageRecord) => readonly string[]): string[] =>
+    [...new Set(passages.flatMap(of))].sort()
+  return {
+    languages: values(({ metadata }) => [metadata.language]),
+    jurisdictions: values(({ metadata }) => [metadata.jurisdiction]),
+    subjects: values(({ subjects }) => subjects),
+    statuses: [...new Set(passages.map(({ metadata }) => metadata.verification_status))].sort(),
+  }
+}

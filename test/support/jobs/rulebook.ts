@@ -1,0 +1,76 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { withoutGuards } from '#test/support/database.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import type { JobsHarness } from './harness.ts'
+
+const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel', 'lim', 'mot', 'nar', 'pol', 'qua'] as const
+
+/** Source files by name. */
+export type Rulebook = ReadonlyMap<string, string>
+
+/** At most thirteen documents of as many provisions each, and each provision is about a trade of its own. */
+export function rulebook(documents: number): Rulebook {
+  return new Map(
+    Array.from({ length: documents }, (_, chapter) => [
+      `chapter-${String(chapter).padStart(2, '0')}.md`,
+      [frontMatter(chapter), ...Array.from({ length: documents }, (__, rule) => provision(chapter, rule))].join('\n'),
+    ]),
+  )
+}
+
+function frontMatter(chapter: number): string {
+  return `---
+document: chapter-${chapter}
+title: Trades Code, chapter ${chapter}
+authority: Test Authority
+canonical_url: https://trades.example/code/${chapter}
+language: en
+jurisdiction: XA
+subject: trades
+published_at: 2020-01-01
+effective_at: 2020-02-01
+verification_status: verified
+---
+
+# Trades Code
+`
+}
+
+function provision(chapter: number, rule: number): string {
+  const trade = `${SYLLABLES[chapter] ?? ''}${SYLLABLES[rule] ?? ''}wright`
+  return `### ${chapter}.${rule} Register of the ${trade} {#rule-${chapter}-${rule}}
+
+A ${trade} must keep a register of every contract and must show it to the inspector of the guild on request.
+`
+}
+
+/** The rulebook with one file as `change` gives it. */
+export function withChapter(book: Rulebook, chapter: number, change: (text: string) => string): Rulebook {
+  const name = `chapter-${String(chapter).padStart(2, '0')}.md`
+  return new Map([...book].map(([each, text]) => [each, each === name ? change(text) : text]))
+}
+
+/** Imports a rulebook. @returns the id of the import. */
+export async function importRulebook(harness: JobsHarness, knowledgeBaseId: string, book: Rulebook): Promise<string> {
+  const folder = join(harness.store.workFolder('sources'), 'rulebook')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of book) writeFileSync(join(folder, name), text)
+  return await harness.importFolder(knowledgeBaseId, folder)
+}
+
+/** Makes the version of a build the active one, without review and activation. */
+export async function serve(harness: JobsHarness, buildId: string): Promise<string> {
+  const versionId = versionIdOf(buildId)
+  await withoutGuards(
+    harness.owner,
+    `insert into active_versions (knowledge_base_id, version_id, profile_id)
+     select v.knowledge_base_id, v.id, f.id from corpus_versions v join projections p on p.version_id = v.id
+       join retrieval_profiles f on f.projection_id = p.id where v.id = $1
+     on conflict (knowledge_base_id) do update set version_id = excluded.version_id, profile_id = excluded.profile_id`,
+    [versionId],
+  )
+  await withoutGuards(harness.owner, "update corpus_versions set state = 'active' where id = $1", [versionId])
+  return versionId
+}
