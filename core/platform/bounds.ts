@@ -33,10 +33,14 @@ export const BOUNDS = {
   titleCharactersMax: 1_000,
   urlCharactersMax: 2_000,
   labelCharactersMax: 500,
-  markdownFileBytesMax: 16 * 1024 * 1024,
+  markdownFileBytesMax: 4 * 1024 * 1024,
   /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
   markdownNestingMax: 32,
   frontMatterCharactersMax: 16 * 1024,
+  /** Size of a compiled pattern of a mapping: one step of a match costs at most this many instructions. */
+  patternInstructionsMax: 500,
+  /** A value that a mapping makes of a record; the longest text that a reader yields fits. */
+  mappedValueCharactersMax: 4 * 1024 * 1024,
   headingCharactersMax: 2_000,
   sourceIdCharactersMax: 500,
   /** Distinct values of one facet of a version. */

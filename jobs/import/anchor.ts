@@ -31,24 +31,43 @@ export function withoutFragment(url: string): { readonly base: string; readonly 
  * within one block of the page.
  */
 function firstWords(text: string): string {
-  const lines = text.split(/\r?\n/).map(wordsOf)
-  const enough = lines
-    .find((words) => words.length >= WORDS_ENOUGH)
-    ?.slice(0, WORDS_MAX)
-    .join(' ')
-  return (
-    enough ??
-    lines.map((words) => words.join(' ')).reduce((longest, line) => (line.length > longest.length ? line : longest), '')
-  )
+  let longest = ''
+  for (const line of text.split(/\r?\n/)) {
+    const words = wordsOf(line)
+    if (words.length >= WORDS_ENOUGH) return words.slice(0, WORDS_MAX).join(' ')
+    const joined = words.join(' ')
+    if (joined.length > longest.length) longest = joined
+  }
+  return longest
 }
 
 /** Returns words as a page shows them, without Markdown markup. */
 function wordsOf(line: string): readonly string[] {
-  const shown = line
-    .replace(/^\s*(?:[-*+>]\s+)+/, '')
-    .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')
-    .replaceAll(/\*\*|__(?=\S)|`/g, '')
+  const shown = withoutLinks(line.replace(/^\s*(?:[-*+>]\s+)+/, '')).replaceAll(/\*\*|__(?=\S)|`/g, '')
   return shown.split(/\s+/).filter((word) => word !== '')
+}
+
+/**
+ * Replaces `[text](target)` by its text. A bracket that opens no link is passed over together with those up to the next
+ * `]`, since they open none either; a search with a regular expression would try each of them.
+ */
+function withoutLinks(line: string): string {
+  let shown = ''
+  let from = 0
+  for (;;) {
+    const open = line.indexOf('[', from)
+    const close = open === -1 ? -1 : line.indexOf(']', open + 1)
+    if (close === -1) return shown + line.slice(from)
+    if (close === open + 1 || line[close + 1] !== '(') {
+      shown += line.slice(from, close)
+      from = close
+      continue
+    }
+    const end = line.indexOf(')', close + 2)
+    if (end === -1) return shown + line.slice(from)
+    shown += `${line.slice(from, open)}${line.slice(open + 1, close)}`
+    from = end + 1
+  }
 }
 
 /**

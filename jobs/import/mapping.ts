@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_FORMATS } from '#jobs/sources/list.ts'
 import { DATE_STYLES } from './dates.ts'
+import { patternFault } from './pattern.ts'
 
 /**
  * Text with placeholders: `{id}`, `{title}`, `{text}`, `{metadata.<field>}`, `{section.<field>}` (Markdown),
@@ -12,15 +13,10 @@ const pattern = z
   .string()
   .min(1)
   .max(2_000)
-  .refine((source) => compiles(source), { error: 'is not a regular expression' })
-
-function compiles(source: string): boolean {
-  try {
-    return new RegExp(source, 'u').source !== ''
-  } catch {
-    return false
-  }
-}
+  .superRefine((source, context) => {
+    const fault = patternFault(source)
+    if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+  })
 
 /**
  * One way to fill a field. Its steps run in the order of the properties below. The alternative resolves if every step
@@ -30,7 +26,7 @@ const alternativeSchema = z.union([
   template,
   z.strictObject({
     from: template,
-    /** Regular expression (flag u) that must match. */
+    /** Regular expression in RE2 syntax (`pattern.ts`) that must match. */
     match: pattern.optional(),
     /** Replacement text with `$1`, `$<name>`. The default is the first group of the match, else the whole match. */
     as: z.string().max(2_000).optional(),
@@ -38,6 +34,8 @@ const alternativeSchema = z.union([
     lookup: z.string().optional(),
     /** The publisher's date style; the date becomes YYYY-MM-DD. */
     date: z.enum(DATE_STYLES).optional(),
+    /** Characters (code points) to which the result is cut. */
+    characters_max: z.int().min(1).max(10_000).optional(),
     /** The documented rule by which the field is filled; kept in the lineage of the revision. */
     derived: z.string().min(1).max(300).optional(),
   }),
@@ -120,8 +118,8 @@ const mappingSchema = z
     /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
     reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),
     /**
-     * Patterns for records that are no evidence; the first pattern that matches gives the reason. `on` defaults to
-     * `{text}`.
+     * Patterns in RE2 syntax for records that are no evidence; the first pattern that matches gives the reason. `on`
+     * defaults to `{text}`.
      */
     skip_patterns: z
       .array(z.strictObject({ on: template.default('{text}'), pattern, reason: z.string().min(1).max(200) }))

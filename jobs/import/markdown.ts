@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { frontMatterOf } from './front-matter.ts'
-import type { FrontMatter } from './front-matter.ts'
 import { cutAtHeadings } from './headings.ts'
 import type { Section } from './headings.ts'
 import { scalarsOf } from './record.ts'
@@ -10,24 +9,38 @@ import { isBlank, unstorable } from './text.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** Yields the records of one Markdown file; see `markdownItems`. */
+export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
+  const { size } = await stat(path)
+  if (size > BOUNDS.markdownFileBytesMax) {
+    yield fault(1, `file larger than ${BOUNDS.markdownFileBytesMax} bytes`)
+    return
+  }
+  const bytes = await readFile(path)
+  const badLine = lineOfInvalidUtf8(bytes)
+  if (badLine === undefined) yield* markdownItems(utf8.decode(bytes))
+  else yield fault(badLine, 'not valid UTF-8')
+}
+
 /**
- * Yields the records of one Markdown file: YAML front matter between two `---` lines, then one record per heading with
+ * Yields the records of a Markdown text: YAML front matter between two `---` lines, then one record per heading with
  * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`), where no earlier heading
  * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
  * front matter's `citation_prefix`.
  */
-export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
-  const file = await readMarkdown(path)
-  if ('kind' in file) {
-    yield file
+export function* markdownItems(text: string): Generator<SourceItem> {
+  const parts = partsOf(text)
+  const front = parts === undefined ? 'no front matter' : frontMatterOf(parts.yaml)
+  if (parts === undefined || typeof front === 'string') {
+    yield fault(1, typeof front === 'string' ? front : 'no front matter')
     return
   }
-  const sections = cutAtHeadings(file.body, file.bodyLine)
+  const sections = cutAtHeadings(parts.body, parts.bodyLine)
   if (sections === undefined) {
-    yield fault(file.bodyLine, `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels`)
+    yield fault(parts.bodyLine, `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels`)
     return
   }
-  const metadata = scalarsOf('metadata', file.front)
+  const metadata = scalarsOf('metadata', front)
   for (const section of sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
@@ -35,29 +48,17 @@ export async function* markdownRecords(path: string): AsyncGenerator<SourceItem>
   }
 }
 
-interface MarkdownFile {
-  readonly front: FrontMatter
+interface MarkdownParts {
+  readonly yaml: string
   readonly body: string
   /** Line of the file on which the body starts, from 1. */
   readonly bodyLine: number
 }
 
-async function readMarkdown(path: string): Promise<MarkdownFile | SourceFault> {
-  const { size } = await stat(path)
-  if (size > BOUNDS.markdownFileBytesMax) return fault(1, `file larger than ${BOUNDS.markdownFileBytesMax} bytes`)
-  const bytes = await readFile(path)
-  const badLine = lineOfInvalidUtf8(bytes)
-  if (badLine !== undefined) return fault(badLine, 'not valid UTF-8')
-  const parts = partsOf(utf8.decode(bytes))
-  if (parts === undefined) return fault(1, 'no front matter')
-  const front = frontMatterOf(parts.yaml)
-  return typeof front === 'string' ? fault(1, front) : { front, body: parts.body, bodyLine: parts.bodyLine }
-}
-
 const LINE = /([^\r\n]*)(\r\n?|\n|$)/y
 
 /** Separates front matter and body: a line `---`, lines of YAML, a line `---` or `...`, and the rest. */
-function partsOf(text: string): (Omit<MarkdownFile, 'front'> & { readonly yaml: string }) | undefined {
+function partsOf(text: string): MarkdownParts | undefined {
   const yaml: string[] = []
   LINE.lastIndex = 0
   for (let number = 1; ; number += 1) {

@@ -1,6 +1,10 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { writtenDate } from './dates.ts'
 import { alternativesOf, fieldNameSchema } from './mapping.ts'
 import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
+import { compilePattern } from './pattern.ts'
+import type { PatternMatch } from './pattern.ts'
 import type { SourceRecord } from './record.ts'
 
 /** The value of a field, and the documented rule that derived it where the source does not state it. */
@@ -26,7 +30,7 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
   )
   const skips = mapping.skip_patterns.map(({ on, pattern, reason }) => ({
     resolve: templateResolver(on),
-    expression: new RegExp(pattern, 'u'),
+    pattern: compilePattern(pattern),
     reason,
   }))
   return (record) => {
@@ -41,7 +45,7 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
       const resolved = resolve(lookup)
       if (resolved !== undefined) filled.set(name, resolved)
     }
-    const skip = skips.find(({ resolve, expression }) => expression.test(resolve(lookup)?.value ?? ''))
+    const skip = skips.find(({ resolve, pattern }) => pattern.test(resolve(lookup)?.value ?? ''))
     return { fields: filled, skip: skip?.reason }
   }
 }
@@ -77,12 +81,13 @@ function ruleResolver(rule: Rule, mapping: Mapping): Resolver {
 function alternativeResolver(alternative: Alternative, mapping: Mapping): Resolver {
   if (typeof alternative === 'string') return templateResolver(alternative)
   const from = templateResolver(alternative.from)
-  const expression = alternative.match === undefined ? undefined : new RegExp(alternative.match, 'u')
+  const pattern = alternative.match === undefined ? undefined : compilePattern(alternative.match)
+  const written = replacementWriter(alternative.as)
   const table = alternative.lookup === undefined ? undefined : mapping.tables[alternative.lookup]
   return (lookup) => {
     const stated = from(lookup)
     if (stated === undefined) return undefined
-    const matched = expression === undefined ? stated.value : captured(expression.exec(stated.value), alternative.as)
+    const matched = pattern === undefined ? stated.value : written(pattern.exec(stated.value))
     const found =
       matched !== undefined && table !== undefined
         ? Object.hasOwn(table, matched)
@@ -90,16 +95,29 @@ function alternativeResolver(alternative: Alternative, mapping: Mapping): Resolv
           : undefined
         : matched
     const value = found !== undefined && alternative.date !== undefined ? writtenDate(found, alternative.date) : found
-    return value === undefined ? undefined : { value, derived: alternative.derived ?? stated.derived }
+    if (value === undefined) return undefined
+    return { value: cut(value, alternative.characters_max), derived: alternative.derived ?? stated.derived }
   }
 }
 
-function captured(match: RegExpExecArray | null, as: string | undefined): string | undefined {
-  if (match === null) return undefined
-  if (as === undefined) return match[1] ?? match[0]
-  return as.replaceAll(/\$(?:(\d)|<(\w+)>)/g, (_reference, index: string | undefined, name: string | undefined) => {
-    return (index === undefined ? match.groups?.[name ?? ''] : match[Number(index)]) ?? ''
-  })
+function cut(value: string, charactersMax: number | undefined): string {
+  if (charactersMax === undefined || value.length <= charactersMax) return value
+  return [...value.slice(0, 2 * charactersMax)].slice(0, charactersMax).join('')
+}
+
+/** Returns a function that writes the result of a match: `as` with `$1` and `$<name>` replaced. */
+function replacementWriter(as: string | undefined): (match: PatternMatch | undefined) => string | undefined {
+  if (as === undefined) return (match) => match?.group(1) ?? match?.group(0)
+  const parts = [...as.matchAll(/\$(?:(\d)|<(\w+)>)|[^$]+|\$/g)].map(([literal, index, name]) => ({
+    literal,
+    group: index === undefined ? name : Number(index),
+  }))
+  return (match) => {
+    if (match === undefined) return undefined
+    let value = ''
+    for (const { literal, group } of parts) value = extended(value, group === undefined ? literal : match.group(group))
+    return value
+  }
 }
 
 const PART = /\{([a-z]+(?:\.[^{}]+)?)\}|[^{]+|\{/g
@@ -113,9 +131,18 @@ function templateResolver(text: string): Resolver {
     for (const { literal, name } of parts) {
       const resolved = name === undefined ? { value: literal, derived: undefined } : lookup(name)
       if (resolved === undefined) return undefined
-      value += resolved.value
+      value = extended(value, resolved.value)
       derived ??= resolved.derived
     }
     return { value, derived }
   }
+}
+
+/** @throws OperatorError where a value outgrows its bound: named values could otherwise multiply a text without end. */
+function extended(value: string, by = ''): string {
+  if (value.length + by.length > BOUNDS.mappedValueCharactersMax)
+    throw new OperatorError(
+      `the mapping makes a value of more than ${BOUNDS.mappedValueCharactersMax} characters: repeat {text} less often`,
+    )
+  return value + by
 }

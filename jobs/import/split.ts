@@ -56,7 +56,9 @@ function packed(units: readonly string[], charactersMax: number): readonly strin
 }
 
 function paragraphs(text: string): readonly number[] {
-  return endsOf(text, /\n[^\S\n]*\n[^\S\n]*(?:\n[^\S\n]*)*/g).filter((start) => !announces(lineBefore(text, start)))
+  return linesWithin(text, /\n[^\S\n]*\n[^\S\n]*(?:\n[^\S\n]*)*/g)
+    .filter(({ before }) => !announces(before))
+    .map(({ start }) => start)
 }
 
 const ENUMERATOR = /^\s*(?:\(?(?:\d{1,4}|\p{L}{1,2}|[ivxlIVXL]{1,6})[).]|[-–—•*●]|§)(?:\s|$)/u
@@ -67,10 +69,22 @@ function announces(line: string): boolean {
   return ENUMERATOR_ALONE.test(line) || line.trimEnd().endsWith(':')
 }
 
-/** Returns the last line that is not blank before an offset at which a line starts. */
-function lineBefore(text: string, start: number): string {
-  const before = text.slice(Math.max(0, start - 1_000), start).trimEnd()
-  return before.slice(before.lastIndexOf('\n') + 1)
+interface LineStart {
+  readonly start: number
+  /** The last line before it that is not blank, or its last 1,000 units. */
+  readonly before: string
+}
+
+/** Returns the starts of lines after each separator. Each part of the text is read once. */
+function linesWithin(text: string, separator: RegExp): readonly LineStart[] {
+  let before = ''
+  let from = 0
+  return endsOf(text, separator).map((start) => {
+    const passed = text.slice(from, start).trimEnd()
+    from = start
+    if (passed !== '') before = passed.slice(Math.max(passed.lastIndexOf('\n') + 1, passed.length - 1_000))
+    return { start, before }
+  })
 }
 
 /**
@@ -78,17 +92,18 @@ function lineBefore(text: string, start: number): string {
  * and this one starts with a capital.
  */
 function clauses(text: string): readonly number[] {
-  return endsOf(text, /\r?\n/g).filter((start) => {
-    const before = lineBefore(text, start)
-    const next = text.indexOf('\n', start)
-    const after = text.slice(start, next === -1 ? undefined : next)
-    if (announces(before)) return false
-    return (
-      ENUMERATOR.test(after) ||
-      ENUMERATOR_ALONE.test(after) ||
-      (/[.;:!?»”"]$/u.test(before) && /^\s*[\p{Lu}‘“„«"']/u.test(after) && !endsInAbbreviation(before))
-    )
-  })
+  return linesWithin(text, /\r?\n/g)
+    .filter(({ start, before }) => {
+      if (announces(before)) return false
+      const next = text.indexOf('\n', start)
+      const after = text.slice(start, next === -1 ? undefined : next)
+      return (
+        ENUMERATOR.test(after) ||
+        ENUMERATOR_ALONE.test(after) ||
+        (/[.;:!?»”"]$/u.test(before) && /^\s*[\p{Lu}‘“„«"']/u.test(after) && !endsInAbbreviation(before))
+      )
+    })
+    .map(({ start }) => start)
 }
 
 const segmenters = new Map<string, Intl.Segmenter>()
@@ -129,7 +144,9 @@ function endsInAbbreviation(before: string): boolean {
 }
 
 function lines(text: string): readonly number[] {
-  return endsOf(text, /\r?\n/g).filter((start) => !announces(lineBefore(text, start)))
+  return linesWithin(text, /\r?\n/g)
+    .filter(({ before }) => !announces(before))
+    .map(({ start }) => start)
 }
 
 function words(text: string): readonly number[] {

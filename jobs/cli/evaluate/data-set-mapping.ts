@@ -35,8 +35,8 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
         '{id}',
       ],
       // A dash replaces a missing title; it has no words for the ranking.
-      title: [{ from: '{title}', match: '^[\\s\\S]{1,1000}' }, '–'],
-      heading: [{ from: '{title}', match: '^[\\s\\S]{1,2000}' }, '–'],
+      title: [{ from: '{title}', characters_max: BOUNDS.titleCharactersMax }, '–'],
+      heading: [{ from: '{title}', characters_max: BOUNDS.headingCharactersMax }, '–'],
       authority: FILLED_IN,
       canonical_url: constant('https://evaluation.invalid/'),
       published_at: constant('2000-01-01'),

@@ -58,6 +58,32 @@ describe('a mapping', () => {
     ])
   })
 
+  test('fills replacements by number and by name, and leaves out what took no part', async () => {
+    const match = '^(?<kind>\\p{Lu}\\p{L}*) (\\d+)(\\w)?'
+    const mapping = smallMapping({ citation_label: { from: '{metadata.note}', match, as: '$2-$<kind>-$3-$<none>-$' } })
+    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT, { note: 'Überblick 12' }) }, mapping)
+    expect(passages[0]?.citation.label).toBe('12-Überblick---$')
+  })
+
+  test('cuts a result to whole characters', async () => {
+    const mapping = smallMapping({ citation_label: { from: '{metadata.note}', match: '(🐝.*)$', characters_max: 3 } })
+    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT, { note: 'x 🐝a🐝🐝' }) }, mapping)
+    expect(passages[0]?.citation.label).toBe('🐝a🐝')
+  })
+
+  test('ends the import where named values multiply a text without end, and says so', async () => {
+    const values = Object.fromEntries(
+      Array.from({ length: 9 }, (_, level) => [
+        `v${level}`,
+        (level === 0 ? '{text}' : `{values.v${level - 1}}`).repeat(50),
+      ]),
+    )
+    const mapping = smallMapping({ title: '{values.v8}' }, { values })
+    await expect(importContents({ 'corpus.jsonl': line('a', TEXT) }, mapping)).rejects.toThrow(
+      /makes a value of more than \d+ characters/,
+    )
+  })
+
   test('does not take a name inherited by every object for a key of a table', async () => {
     const mapping = smallMapping({ title: { from: '{metadata.act}', lookup: 'titles' } }, { tables: { titles: {} } })
     const { report } = await importContents({ 'corpus.jsonl': line('a', TEXT, { act: 'constructor' }) }, mapping)
@@ -69,7 +95,11 @@ describe('a mapping', () => {
     [{ title: '{metadata}' }, {}, /uses \{metadata\}/],
     [{ title: '{values.later}' }, {}, /uses \{values\.later\}/],
     [{ title: { from: '{id}', lookup: 'nowhere' } }, {}, /not among the tables/],
-    [{ title: { from: '{id}', match: '(' } }, {}, /not a regular expression/],
+    [{ title: { from: '{id}', match: '(' } }, {}, /missing closing \) at `\(`[^]*at fields\.title\.match/],
+    [{ title: ['{id}', { from: '{id}', match: 'a(?!b)' }] }, {}, /`\(\?!`[^]*without lookaround[^]*title\[1\]\.match/],
+    [{ title: { from: '{id}', match: '(?<=a)b' } }, {}, /`\(\?<=a\)b`[^]*without lookaround/],
+    [{ title: { from: '{id}', match: '(a)\\1' } }, {}, /`\\1`[^]*back-references/],
+    [{}, { skip_patterns: [{ pattern: '(?:a{400}){2}', reason: 'long' }] }, /too large[^]*skip_patterns\[0\]\.pattern/],
     [{ nonsense: '{id}' }, {}, /nonsense/],
     [{}, { values: { a: '{values.b}', b: '{id}' } }, /uses \{values\.b\}/],
   ])('with a fault is refused, and the fault named: %j %j', (fields, rest, message) => {

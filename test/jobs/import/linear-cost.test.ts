@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createActAliases, explicitReferences, parseReference } from '#core/index/references/parser/parser.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { sourceAnchor } from '#jobs/import/anchor.ts'
+import { frontMatterOf } from '#jobs/import/front-matter.ts'
+import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
+import { markdownItems } from '#jobs/import/markdown.ts'
+import { parseRecordJson } from '#jobs/import/record-json.ts'
+import type { SourceRecord } from '#jobs/import/record.ts'
+import { compileMapping } from '#jobs/import/resolve.ts'
+import { splitText } from '#jobs/import/split.ts'
+import { codePointsOf, isBlank, unstorable } from '#jobs/import/text.ts'
+import { MARKDOWN, PROSE, YAML } from '#test/support/jobs/hostile-inputs.ts'
+
+const GROWTH = 4
+const LENGTH = 12_500
+/** Linear cost grows by 4, quadratic by 16. */
+const RATIO_MAX = 8
+/** A shorter time counts as this long, because the clock of a thread may go by 4 ms. */
+const NOISE_MS = 8
+const ATTEMPTS_MAX = 6
+
+type Stage = (text: string) => unknown
+type Inputs = typeof PROSE
+
+/**
+ * Returns the inputs whose cost grows faster than their length. Time is that of this thread on a processor, and the
+ * shortest runs are compared, so that other load on the machine does not matter.
+ */
+function superlinear(stage: Stage, inputs: Inputs, length = LENGTH): readonly string[] {
+  return inputs.flatMap(([name, text]) => {
+    const [short, long] = [text(length), text(length * GROWTH)]
+    let longMs = costMs(stage, long)
+    let shortMs = Infinity
+    for (let attempt = 1; longMs > RATIO_MAX * NOISE_MS; attempt += 1) {
+      shortMs = Math.min(shortMs, costMs(stage, short))
+      if (attempt > 1 && longMs <= RATIO_MAX * shortMs) return []
+      if (attempt > ATTEMPTS_MAX) return [`${name}: ${shortMs} ms, then ${longMs} ms`]
+      longMs = Math.min(longMs, costMs(stage, long))
+    }
+    return []
+  })
+}
+
+function costMs(stage: Stage, text: string): number {
+  const before = process.threadCpuUsage()
+  stage(text)
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / 1_000
+}
+
+let mappings: readonly ReturnType<typeof compileMapping>[]
+beforeAll(async () => {
+  const shipped = ['cfpb', 'de', 'eu', 'fr', 'obliqa'].map(async (name) => {
+    const file = new URL(`../../../jobs/import/mappings/${name}.json`, import.meta.url)
+    return parseMapping(JSON.parse(await readFile(file, 'utf8')))
+  })
+  mappings = [MARKDOWN_MAPPING, ...(await Promise.all(shipped))].map(compileMapping)
+})
+
+/** A record all of whose parts are the text, under every name that a shipped mapping uses. */
+function recordOf(text: string): SourceRecord {
+  const fields = ['citation', 'type', 'anchor', 'celex', 'stand', 'short', 'note', 'path', 'fr_document', 'date']
+  const metadata = new Map(fields.map((field) => [`metadata.${field}`, text]))
+  return { kind: 'record', line: 1, id: text, title: text, text, metadata }
+}
+
+const FRONT = '---\ntitle: T\ncitation_prefix: "1"\n---\n'
+const aliases = createActAliases([
+  ['Bee Act', 'ukpga:2020/7'],
+  ['a', 'rulebook:a'],
+])
+
+const ANY = [...MARKDOWN, ...PROSE]
+
+const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
+  ['reading a Markdown file', (text) => [...markdownItems(FRONT + text)], ANY],
+  ['reading JSONL', (text) => parseRecordJson(JSON.stringify({ id: 1, text, metadata: { a: [1, text] } })), ANY],
+  ['splitting a text', (text) => splitText(text, 'en', BOUNDS.passageCharactersMax), ANY],
+  ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
+  ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text)], ANY],
+  ['finding references in a query', (text) => explicitReferences(text, aliases), PROSE],
+  ['reading the reference of a record', (text) => parseReference(text, aliases), PROSE],
+  ['the patterns of every shipped mapping', (text) => mappings.map((resolve) => resolve(recordOf(text))), PROSE],
+]
+
+describe('50,000 characters of anything cost in proportion to their length', () => {
+  test.each(STAGES)('%s', (_name, stage, inputs) => {
+    expect(superlinear(stage, inputs)).toEqual([])
+  })
+
+  test('front matter, up to its bound', () => {
+    expect(superlinear(frontMatterOf, YAML, BOUNDS.frontMatterCharactersMax / GROWTH)).toEqual([])
+  })
+
+  test('a cost that grows with the square of the length is noticed', () => {
+    const spaces: Inputs = [['spaces', (length) => `${' '.repeat(length)}x`]]
+    expect(superlinear((text) => /\s+$/.test(text), spaces, LENGTH / 2)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compilePattern, patternFault } from '#jobs/import/pattern.ts'
+
+describe('a pattern', () => {
+  test('matches as a regular expression with flag u does, wherever both know the syntax', () => {
+    const atom = fc.constantFrom(
+      'a',
+      'b',
+      '.',
+      '[ab]',
+      '[^a]',
+      '\\d',
+      '\\w',
+      '\\p{L}',
+      '\\P{L}',
+      'é',
+      '🐝',
+      '(a)',
+      '(?:b)',
+    )
+    const quantified = fc
+      .tuple(atom, fc.constantFrom('', '', '*', '+', '?', '{2}', '{1,2}', '*?', '+?', '??'))
+      .map((parts) => parts.join(''))
+    const source = fc
+      .tuple(fc.constantFrom('', '^'), fc.array(quantified, { minLength: 1, maxLength: 5 }), fc.constantFrom('', '$'))
+      .map(([start, parts, end]) => `${start}${parts.join('')}${end}`)
+    const text = fc
+      .array(fc.constantFrom('a', 'b', '1', ' ', 'é', '🐝', '_'), { maxLength: 12 })
+      .map((all) => all.join(''))
+    fc.assert(
+      fc.property(source, text, (written, subject) => {
+        const expected = new RegExp(written, 'u').exec(subject)
+        const pattern = compilePattern(written)
+        const found = pattern.exec(subject)
+        expect(pattern.test(subject)).toBe(expected !== null)
+        expect(found?.group(0)).toBe(expected?.[0])
+        expect(found?.group(1)).toBe(expected?.[1])
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test.each(['(a*)*b', '(a|aa)+$', '(a+)+b', '(.*)(.*)(.*)b', '^(([a-z])+.)+[A-Z]([a-z])+$', '(?:a?){30}a{30}b'])(
+    'is not exponential: %s',
+    (source) => {
+      const pattern = compilePattern(source)
+      const text = 'a'.repeat(20_000)
+      expect(pattern.test(text)).toBe(source === '(a|aa)+$')
+      expect(pattern.exec(text) !== undefined).toBe(source === '(a|aa)+$')
+    },
+  )
+
+  test.each(['(?=a)', '(?!a)', '(?<=a)b', '(?<!a)b', '(a)\\1', '(?<x>a)\\k<x>', 'a**', '[', '(?:.{400}){2}'])(
+    'that cannot be matched in linear time, or is none, is refused with a reason: %s',
+    (source) => {
+      expect(patternFault(source)).toMatch(/^(has .+ at `.+`; write it in RE2 syntax|is too large: )/)
+    },
+  )
+})
