@@ -11,8 +11,6 @@ const activationSchema = z.object({
   expected_version_id: z.uuid().nullable(),
   kind: z.enum(ACTIVATION_KINDS),
   actor: z.string(),
-  /** Null: a candidate that is worse than the active version is refused. */
-  override_reason: z.string().nullable(),
   state: z.enum(['queued', 'done', 'refused']),
   message: z.string().nullable(),
 })
@@ -26,27 +24,18 @@ export interface NewActivation {
   readonly expectedVersionId: string | null
   readonly kind: (typeof ACTIVATION_KINDS)[number]
   readonly actor: string
-  readonly overrideReason: string | null
 }
 
 const INSERT =
-  'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor, ' +
-  'override_reason) values ($1, $2, $3, $4, $5, $6, $7)'
+  'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor) ' +
+  'values ($1, $2, $3, $4, $5, $6)'
 
 export async function insertActivation(database: Queryable, row: NewActivation): Promise<void> {
-  await database.query(INSERT, [
-    row.id,
-    row.knowledgeBaseId,
-    row.versionId,
-    row.expectedVersionId,
-    row.kind,
-    row.actor,
-    row.overrideReason,
-  ])
+  await database.query(INSERT, [row.id, row.knowledgeBaseId, row.versionId, row.expectedVersionId, row.kind, row.actor])
 }
 
 const READ =
-  'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, override_reason, ' +
+  'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, ' +
   'state, message from activations where id = $1'
 
 export async function readActivation(database: Queryable, id: string): Promise<ActivationRow | undefined> {

@@ -21,13 +21,16 @@ const buildRowSchema = z.object({
 })
 export type BuildRow = z.infer<typeof buildRowSchema>
 
-const INSERT_BUILD = 'insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, $4)'
+const INSERT_BUILD =
+  'insert into builds (id, knowledge_base_id, import_id, parameters, started_by) values ($1, $2, $3, $4, $5)'
 
 export interface NewBuild {
   readonly id: string
   readonly knowledgeBaseId: string
   readonly importId: string
   readonly parameters: unknown
+  /** The actor. Postgres adds the login. */
+  readonly startedBy: string
 }
 
 export async function insertBuild(database: Queryable, build: NewBuild): Promise<void> {
@@ -36,6 +39,7 @@ export async function insertBuild(database: Queryable, build: NewBuild): Promise
     build.knowledgeBaseId,
     build.importId,
     JSON.stringify(build.parameters),
+    build.startedBy,
   ])
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { BUILD_STATES } from './builds.ts'
-import { VERDICTS } from './reviews.ts'
+import { VERDICTS } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from './versions.ts'
 import type { Queryable } from './pool.ts'
 

@@ -4,6 +4,7 @@ import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { changesSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { WAY_BACK } from './activation-history.ts'
@@ -70,6 +71,14 @@ async function* inBatches<T>(rows: AsyncIterable<T>): AsyncGenerator<readonly T[
   if (batch.length > 0) yield batch
 }
 
+/** SHA-256 (hex) of the files that reviewers read. */
+export interface ReportFiles {
+  readonly report: string
+  readonly figures: string
+  /** Null: no version was active. */
+  readonly changes: string | null
+}
+
 /** A candidate with its projection and the profile of its evaluation. */
 export interface NewVersion {
   readonly id: string
@@ -80,6 +89,7 @@ export interface NewVersion {
   readonly facets: Facets
   readonly evaluation: unknown
   readonly passed: boolean
+  readonly files: ReportFiles
   readonly projection: { readonly id: string; readonly embedding: EmbeddingSpace; readonly manifestDigest: Buffer }
   readonly profile: {
     readonly id: string
@@ -90,8 +100,9 @@ export interface NewVersion {
 }
 
 const INSERT_VERSION = `
-insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed)
-values ($1, $2, $3, $4, $5, $6, $7, $8)`
+insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed,
+  report_sha256, figures_sha256, changes_sha256)
+values ($1, $2, $3, $4, $5, $6, $7, $8, decode($9, 'hex'), decode($10, 'hex'), decode($11, 'hex'))`
 const INSERT_PROJECTION = 'insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, $4)'
 const INSERT_PROFILE =
   'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
@@ -107,6 +118,9 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     JSON.stringify(version.facets),
     JSON.stringify(version.evaluation),
     version.passed,
+    version.files.report,
+    version.files.figures,
+    version.files.changes,
   ])
   await database.query(INSERT_PROJECTION, [
     projection.id,
@@ -125,34 +139,54 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
 
 export const VERSION_STATES = ['candidate', 'active', 'retired', 'rejected'] as const
 
+/** What an activation reads of a stored report. A report of an earlier release has no changes. */
+const comparisonSchema = z.object({
+  version_id: z.uuid().nullable().default(null),
+  worse: z.boolean().default(false),
+  worse_on: z.array(z.string()).default([]),
+  changes: changesSchema.nullish(),
+})
+
 const versionSchema = z.object({
   id: z.uuid(),
   knowledge_base_id: z.uuid(),
+  /** Slug. */
+  knowledge_base: z.string(),
   state: z.enum(VERSION_STATES),
   passed: z.boolean(),
-  /** Its evaluation found it worse than the version active at that time, beyond the interval. */
-  worse: z.boolean(),
-  /** The version it was compared with; null if there was none. */
-  compared_with: z.uuid().nullable(),
+  /** With the version that was active when the candidate was built; null if there was none. */
+  comparison: comparisonSchema.nullable(),
+  /** SHA-256 (hex) of its questions; null: known items. */
+  question_set: z.string().nullable(),
+  /** SHA-256 (hex) of the files that reviewers read; null in a version of an earlier release. */
+  report_sha256: z.string().nullable(),
+  figures_sha256: z.string().nullable(),
+  changes_sha256: z.string().nullable(),
   facets: facetsSchema,
-  verdict: z.enum(['approved', 'rejected']).nullable(),
+  /** A review rejects it, which is for good. */
+  rejected: z.boolean(),
+  /** Who started its build: the actor that was named, and the login in Postgres; null before this was recorded. */
+  started_by: z.string().nullable(),
+  started_login: z.string().nullable(),
   projection_id: z.uuid(),
   embedding: embeddingSpaceSchema,
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
 })
-/** A version with its newest review, its projection and the projection's newest profile. */
+/** A version with what its reviews are about, its projection and the projection's newest profile. */
 export type VersionRow = z.infer<typeof versionSchema>
 
 const READ_VERSION = `
-select v.id, v.knowledge_base_id, v.state, v.passed, coalesce((v.evaluation -> 'comparison' ->> 'worse')::boolean,
-  false) as worse,
-  (v.evaluation -> 'comparison' ->> 'version_id')::uuid as compared_with, v.facets, p.id as projection_id, p.embedding,
-    p.manifest_digest,
-  (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict,
+select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
+  nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
+  encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
+  encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, is_rejected(v.id) as rejected, b.started_by,
+  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest,
   (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc,
     f.id limit 1) as profile_id
 from corpus_versions v
+join knowledge_bases k on k.id = v.knowledge_base_id
+join builds b on b.id = v.build_id
 join projections p on p.version_id = v.id
 where v.id = $1
 order by p.created_at desc

@@ -3,6 +3,7 @@ import { createBoundOrder } from './bound-order.ts'
 import { EVALUATION_BOUNDS } from './evaluation-bounds.ts'
 import { IMPORT_BOUNDS } from './import-bounds.ts'
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
+import { OPERATOR_BOUNDS } from './operator-bounds.ts'
 
 /**
  * Every bound of the service, with its unit and bound at the end of its name. Relations between them are asserted when
@@ -234,18 +235,7 @@ export const BOUNDS = {
   garbageNamesMax: 1_000,
 
   ...EVALUATION_BOUNDS,
-
-  // The operator's command line.
-  /** Organizations, or keys of one organization, that `operator fingerprints rewrap` reads at once. */
-  rewrapBatchMax: 500,
-  /** Keys that it names because no secret opens them. */
-  rewrapUnopenedNamedMax: 20,
-  /** Entries of the audit trail that `operator audit verify` reads at once. */
-  auditBatchMax: 1_000,
-  operatorStatementTimeoutMs: 60_000,
-  operatorRowsDefault: 100,
-  operatorRowsMax: 10_000,
-  operatorPollMs: 250,
+  ...OPERATOR_BOUNDS,
 } as const
 
 const { assertLess, assertSumLess } = createBoundOrder(BOUNDS)

@@ -109,5 +109,5 @@ export function toServiceError(error: unknown): ServiceError {
 
 /** A fault that an operator can correct: `message` says what is wrong and what to do next. */
 export class OperatorError extends Error {
-  override readonly name = 'OperatorError'
+  override readonly name: string = 'OperatorError'
 }

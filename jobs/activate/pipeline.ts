@@ -13,15 +13,22 @@ import { inTransaction } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
+import { changesInWords } from '#core/domain/changes.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { Approved } from '#jobs/review/approvals.ts'
+import { assertFilesAsRecorded, firstChanges } from '#jobs/review/files.ts'
+import { ReviewRefused } from '#jobs/review/refused.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
-import { ActivationRefused, assertActivatable } from './check.ts'
+import { checkActivatable } from './check.ts'
 
 export interface ActivateDeps {
   readonly database: Database
   /** All of SEARCH_NODES. */
   readonly nodes: readonly SearchNodeClient[]
+  /** Holds the report that was approved. */
+  readonly store: ArtifactStore
   readonly log: Log
 }
 
@@ -40,16 +47,16 @@ export async function activate(
   const activation = await readActivation(deps.database, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   try {
-    const version = await check(deps, activation)
+    const { version, changes } = await check(deps, activation)
     const outcome = await inTransaction(deps.database, async (client) => {
       await holdOffReleases(client)
       const loadedOn = await load(deps, version, signal)
-      return await flip(client, activationId, loadedOn)
+      return await flip(client, activationId, { loadedOn, changes })
     })
     if (outcome === 'done') deps.log.info('version activated', { activation_id: activationId, version_id: version.id })
     return outcome
   } catch (error) {
-    if (!(error instanceof ActivationRefused)) throw error
+    if (!(error instanceof ReviewRefused)) throw error
     const recorded = await finishActivation(deps.database, activationId, 'refused', error.message)
     deps.log.warn('activation refused', {
       activation_id: activationId,
@@ -60,10 +67,22 @@ export async function activate(
   }
 }
 
-async function check(deps: ActivateDeps, activation: ActivationRow): Promise<VersionRow> {
-  const version = await readVersion(deps.database, activation.version_id)
-  assertActivatable(activation, version)
-  return version
+interface Checked {
+  readonly version: VersionRow
+  /** The first changes by label, for the audit trail; undefined: a rollback, or no version is replaced. */
+  readonly changes: readonly string[] | undefined
+}
+
+/** @throws ReviewRefused */
+async function check({ database, store }: ActivateDeps, activation: ActivationRow): Promise<Checked> {
+  const found = await readVersion(database, activation.version_id)
+  const { version, approved } = await checkActivatable(database, activation, found)
+  if (approved === undefined) return { version, changes: undefined }
+  await assertFilesAsRecorded(store, version)
+  return {
+    version,
+    changes: version.changes_sha256 === null ? undefined : await firstChanges(store.changesFile(version.id)),
+  }
 }
 
 /** @returns the number of nodes that loaded it. A node that does not answer is not live; a live node must load it. */
@@ -76,13 +95,13 @@ async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSigna
   signal?.throwIfAborted()
   if (prepared.failed.length > 0) {
     const reasons = prepared.failed.map(({ address, reason }) => `${address} (${reason})`).join(', ')
-    throw new ActivationRefused(
+    throw new ReviewRefused(
       `The version could not be loaded on ${reasons}: repair the search node or its copy of the ` +
         'artifact, then activate again.',
     )
   }
   if (prepared.loaded.length === 0)
-    throw new ActivationRefused('No search node answers: start one of SEARCH_NODES, then activate again.')
+    throw new ReviewRefused('No search node answers: start one of SEARCH_NODES, then activate again.')
   if (prepared.unreachable.length > 0)
     deps.log.warn('activating without a search node', {
       version_id: version.id,
@@ -92,23 +111,24 @@ async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSigna
 }
 
 /** Writes pointer, states, audit row and outcome in one transaction. Every check is repeated under the locks. */
-async function flip(client: Queryable, activationId: string, loadedOn: number): Promise<ActivationOutcome> {
+async function flip(
+  client: Queryable,
+  activationId: string,
+  { loadedOn, changes }: { readonly loadedOn: number; readonly changes: readonly string[] | undefined },
+): Promise<ActivationOutcome> {
   const activation = await lockActivation(client, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
   await lockVersion(client, versionId)
-  const before = await readVersion(client, versionId)
-  assertActivatable(activation, before)
+  const { version: before, approved } = await checkActivatable(client, activation, await readVersion(client, versionId))
   if (!(await movePointer(client, activation, before.profile_id))) {
-    throw new ActivationRefused(
+    throw new ReviewRefused(
       'Another version became active since this was asked for: check "operator versions list" and ' +
         'activate again if it is still wanted.',
     )
   }
   if (!(await setVersionState(client, versionId, before.state, 'active')))
-    throw new ActivationRefused(
-      'The version changed its state meanwhile: check "operator versions show" and try again.',
-    )
+    throw new ReviewRefused('The version changed its state meanwhile: check "operator versions show" and try again.')
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')
   const detail = {
     knowledge_base_id: activation.knowledge_base_id,
@@ -116,7 +136,7 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
     profile_id: before.profile_id,
     activation_id: activationId,
     search_nodes: loadedOn,
-    override_reason: activation.override_reason,
+    ...approvalDetail(approved, before, changes),
   }
   await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
   await appendAudit(client, {
@@ -126,4 +146,21 @@ async function flip(client: Queryable, activationId: string, loadedOn: number): 
     detail,
   })
   return 'done'
+}
+
+/** What the audit row says about an approval; nothing for a rollback. */
+function approvalDetail(
+  approved: Approved | undefined,
+  { comparison, changes_sha256 }: VersionRow,
+  first: readonly string[] | undefined,
+): Readonly<Record<string, unknown>> {
+  if (approved === undefined) return {}
+  const changes = comparison?.changes ?? undefined
+  return {
+    approved_by: approved.reviewers,
+    accepted: approved.accepted,
+    changes: changes === undefined ? null : changesInWords(changes),
+    changes_sha256,
+    first_changes: first ?? [],
+  }
 }

@@ -28,7 +28,7 @@ export async function publishCandidate(
   context: CandidateContext,
   corpus: Corpus,
   artifact: BuiltArtifact,
-  { report, profile }: Evaluated,
+  { report, profile, files }: Evaluated,
 ): Promise<string> {
   const { fence, knowledgeBaseId, workFolder } = context
   const versionId = versionIdOf(fence.buildId)
@@ -47,6 +47,7 @@ export async function publishCandidate(
       facets: corpus.facets,
       evaluation: report,
       passed: report.passed,
+      files,
       projection: {
         id: artifact.projectionId,
         embedding: artifact.manifest.embedding,

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
-import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { readChangeLimits } from '#core/db/review-policies.ts'
+import type { ReportFiles } from '#core/db/versions.ts'
+import type { ChangeLimits } from '#core/domain/changes.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
@@ -16,8 +18,7 @@ import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
 export interface Evaluated extends Pick<Evaluation, 'report' | 'profile'> {
-  /** SHA-256 (hex) of each file that a reviewer reads; null: no version was active, so nothing changed. */
-  readonly files: { readonly report: string; readonly figures: string; readonly changes: string | null }
+  readonly files: ReportFiles
 }
 
 /** Evaluates a built artifact, compares it with the active version and writes the files that a reviewer reads. */
@@ -37,7 +38,7 @@ export async function evaluateBuilt(
     profile: defaultProfile(context.parameters),
     targetRisk: context.parameters.target_risk,
     questionsSha256: context.parameters.questions_sha256,
-    comparison: comparisonSettings(context),
+    comparison: comparisonSettings(context, await readChangeLimits(context.database, context.knowledgeBaseId)),
     store: context.store,
     // An artifact kept from an earlier run may use another embedding space than this run's configuration.
     embedder: createEmbedder(artifact.manifest.embedding, context.embedding),
@@ -59,13 +60,12 @@ export async function evaluateBuilt(
   return { report, profile, files }
 }
 
-function comparisonSettings(context: CandidateContext): ComparisonSettings {
+function comparisonSettings(context: CandidateContext, changeLimits: ChangeLimits): ComparisonSettings {
   return {
     readActive: () => readActiveVersion(context),
     publicKeysDer: context.publicKeysDer,
     sortFile: join(context.workFolder, `comparison.${context.fence.attempt}.sqlite`),
-    // Every difference needs an acceptance by name.
-    changeLimits: changeLimitsSchema.parse({}),
+    changeLimits,
   }
 }
 

@@ -1,8 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { beginAttempt } from '#core/db/build-runs.ts'
 import { insertBuild, succeedBuild } from '#core/db/builds.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { Changes } from '#core/domain/changes.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
+import { ensureReviewer } from '#jobs/cli/demo/reviewer.ts'
+import { storeUrl } from '#jobs/cli/local/stack.ts'
 import { insertVersion } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
@@ -11,7 +20,7 @@ import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
 import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
 import { waitForActivation } from '#jobs/cli/operator/wait.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
@@ -27,6 +36,8 @@ export const KNOWLEDGE_BASE = 'bench'
 const DEFAULTS = profileParametersSchema.parse({})
 export const PARAMETERS = { ...DEFAULTS, calibration: { ...DEFAULTS.calibration, threshold: 0 } }
 const NAME = 'bench'
+/** Content of the files of a report that nobody reads. */
+const NO_FINDINGS = ''
 
 export interface Base {
   readonly id: string
@@ -68,7 +79,19 @@ export async function publishArtifact(
   base: Base,
   artifact: BenchArtifact,
 ): Promise<void> {
-  await insertBuild(owner, { id: artifact.buildId, knowledgeBaseId: base.id, importId: base.importId, parameters: {} })
+  const store = createArtifactStore(storeUrl(settings))
+  const comparison = await createComparison(owner, base, artifact.manifest)
+  const { versionId } = artifact
+  for (const file of [store.reportFile(versionId), store.figuresFile(versionId), store.changesFile(versionId)])
+    await writeDurably(file, NO_FINDINGS)
+  const digest = sha256(NO_FINDINGS).toString('hex')
+  await insertBuild(owner, {
+    id: artifact.buildId,
+    knowledgeBaseId: base.id,
+    importId: base.importId,
+    parameters: {},
+    startedBy: NAME,
+  })
   const fence = await beginAttempt(owner, artifact.buildId)
   await inTransaction(owner, async (client) => {
     await succeedBuild(client, fence)
@@ -79,8 +102,9 @@ export async function publishArtifact(
       passages: artifact.manifest.passages,
       documents: artifact.manifest.documents,
       facets: FACETS,
-      evaluation: {},
+      evaluation: { comparison },
       passed: true,
+      files: { report: digest, figures: digest, changes: comparison?.changes.sha256 ?? null },
       projection: {
         id: artifact.projectionId,
         embedding: artifact.manifest.embedding,
@@ -94,11 +118,11 @@ export async function publishArtifact(
       },
     })
   })
-  await reviewVersion(operator, {
+  await signReview(operator, store, await ensureReviewer(operator, join(settings.folder, 'reviewer.pem')), {
     version: artifact.versionId,
     verdict: 'approved',
-    reviewer: NAME,
     note: 'An invented corpus for measurements.',
+    accept: [],
   })
   await withQueues(settings.redisUrl, async (open) => {
     const asked = await requestActivation(operator, { version: artifact.versionId }, (id) =>
@@ -109,6 +133,30 @@ export async function publishArtifact(
       end: () => undefined,
     })
   })
+}
+
+/** As between two versions with the same passages; null if no version is active. */
+async function createComparison(
+  owner: Database,
+  base: Base,
+  { passages, documents }: BenchArtifact['manifest'],
+): Promise<{ readonly version_id: string; readonly worse: boolean; readonly changes: Changes } | null> {
+  const active = await activePointer(owner, base.id)
+  if (active === undefined) return null
+  const sizes = { passages, documents, provisions: passages }
+  const none = {
+    documents_removed: 0,
+    documents_changed: 0,
+    provisions_removed: 0,
+    provisions_changed: 0,
+    passages_removed: 0,
+    passages_changed: 0,
+    facet_values_removed: 0,
+  }
+  const added = { passages: 0, documents: 0, provisions: 0 }
+  const sha256Hex = sha256(NO_FINDINGS).toString('hex')
+  const changes = { before: sizes, after: sizes, added, counts: none, sha256: sha256Hex }
+  return { version_id: active.version_id, worse: false, changes }
 }
 
 /** What a caller is given beyond a key: unlimited, and entitled to everything, unless said otherwise. */

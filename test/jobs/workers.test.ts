@@ -15,6 +15,7 @@ import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
+import { approve } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 
 const plaintext = {
@@ -96,10 +97,7 @@ describe('the job worker', () => {
   test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {
     const { rows } = await harness.owner.query<{ id: string }>('select id from corpus_versions where passed')
     const [versionId = '', id] = [rows[0]?.id, randomUUID()]
-    await harness.owner.query(
-      "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
-      [randomUUID(), versionId],
-    )
+    await approve(harness.owner, versionId, { store: harness.store })
     await insertActivation(harness.owner, {
       id,
       knowledgeBaseId,
@@ -107,7 +105,6 @@ describe('the job worker', () => {
       expectedVersionId: null,
       kind: 'activate',
       actor: 'alice',
-      overrideReason: null,
     })
     const asked = Promise.withResolvers<void>()
     const stuck = await startFakeNode(() => asked.resolve())

@@ -48,6 +48,11 @@ export interface TestService extends Omit<ServiceConnection, 'gateways' | 'searc
   stop(): Promise<void>
 }
 
+/** The private key of the only reviewer. */
+export function reviewerKeyFile({ folder }: { readonly folder: string }): string {
+  return join(folder, 'reviewer.pem')
+}
+
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
 export async function startTestService(options: ServiceOptions = {}): Promise<TestService> {
@@ -91,7 +96,12 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
       await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
       return (
         await publish(
-          { operator, store: createArtifactStore(storeUrl(settings)), redisUrl: settings.redisUrl },
+          {
+            operator,
+            store: createArtifactStore(storeUrl(settings)),
+            redisUrl: settings.redisUrl,
+            reviewerKeyFile: reviewerKeyFile(settings),
+          },
           publication,
           UNHEARD,
         )

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
@@ -17,6 +16,7 @@ import { demoFlags } from './flags.ts'
 import type { DemoFlags } from './flags.ts'
 import { startInstallation } from './installation.ts'
 import { publish } from './publish.ts'
+import type { PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
 import { storeUrl } from '#jobs/cli/local/stack.ts'
 import { readOrCreateState, writePrivately, writeState } from './state.ts'
@@ -47,7 +47,8 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }
   const store = createArtifactStore(storeUrl(settings))
-  const served = await ensureVersion(operator, store, settings.redisUrl, corpus, state, steps)
+  const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
+  const served = await ensureVersion(deps, corpus, state, steps)
   writeState(stateFile, state)
 
   const { languages, jurisdictions } = served.facets
@@ -96,24 +97,19 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
 
 /** Returns the served version: the one built from this source, else a new one. */
 async function ensureVersion(
-  operator: Operator,
-  store: ArtifactStore,
-  redisUrl: string,
+  deps: PublishDeps,
   corpus: DemoCorpus,
   state: DemoState,
   steps: Steps,
 ): Promise<VersionRow> {
+  const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
   const digest = corpusDigest(corpus)
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
     const progress = createProgress(process.stderr)
-    const { report } = await publish(
-      { operator, store, redisUrl },
-      { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' },
-      progress,
-    )
+    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' }, progress)
     progress.end()
     // Only the counts are shown; `operator imports show --json` lists the skipped records of the report.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')

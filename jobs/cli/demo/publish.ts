@@ -4,17 +4,20 @@ import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
 import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { readKindsToAccept, signReview } from '#jobs/cli/operator/actions/reviews.ts'
 import type { Progress } from '#jobs/cli/progress.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
 import { waitForActivation, waitForBuild } from '#jobs/cli/operator/wait.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
+import { ensureReviewer } from './reviewer.ts'
 
 export interface PublishDeps {
   readonly operator: Operator
   readonly store: ArtifactStore
   readonly redisUrl: string
+  /** Private key of a reviewer, made if there is none. */
+  readonly reviewerKeyFile: string
 }
 
 export interface Publication {
@@ -33,7 +36,7 @@ const WAIT_SECONDS = 1_800
  * Takes a corpus version through import → build → evaluate → review → activate, using the queues as an operator does.
  */
 export async function publish(
-  { operator, store, redisUrl }: PublishDeps,
+  { operator, store, redisUrl, reviewerKeyFile }: PublishDeps,
   publication: Publication,
   progress: Progress,
 ): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
@@ -58,11 +61,12 @@ export async function publish(
         'The candidate did not pass its evaluation, so it was not activated: see "operator review ' +
           `show ${versionId ?? ''}".`,
       )
-    await reviewVersion(operator, {
+    const key = await ensureReviewer(operator, reviewerKeyFile)
+    await signReview(operator, store, key, {
       version: versionId,
       verdict: 'approved',
-      reviewer: operator.actor,
       note: 'The evaluation passed; approved for local use.',
+      accept: (await readKindsToAccept(operator, versionId)).map(({ kind }) => kind),
     })
     const asked = await requestActivation(operator, { version: versionId }, (id) =>
       enqueueActivation(open('activate'), id),

@@ -93,7 +93,7 @@ function createOutput(json: boolean): Output {
 function helpAfter(examples: readonly string[], notes: string | undefined, variables: readonly string[]): string {
   const parts = [`Examples:\n${examples.map((example) => `  ${INVOCATION} ${example}`).join('\n')}`]
   if (notes !== undefined) parts.unshift(notes)
-  parts.push(`Environment: ${variables.join(', ')}`)
+  parts.push(`Environment: ${variables.length === 0 ? 'none' : variables.join(', ')}`)
   return `\n${parts.join('\n\n')}`
 }
 

@@ -14,6 +14,7 @@ import { addMigrate } from './commands/migrate.ts'
 import { addOrganizations } from './commands/organizations.ts'
 import { addPlans } from './commands/plans.ts'
 import { addReview } from './commands/review.ts'
+import { addReviewers } from './commands/reviewers.ts'
 import { addUsage } from './commands/usage.ts'
 import { addVersions } from './commands/versions.ts'
 
@@ -24,7 +25,9 @@ From an empty database to a client that may ask:
   npm run operator -- import --knowledge-base hsfa-rules --source ./rulebook
   npm run operator -- build start --import IMPORT --questions questions.jsonl --wait
   npm run operator -- review show VERSION
-  npm run operator -- review approve VERSION --reviewer "legal review" --note "read the report"
+  npm run operator -- reviewers keygen --out reviewer.pem
+  npm run operator -- reviewers add "Ada Lovelace" --public-key reviewer.pub
+  npm run operator -- review sign VERSION --key reviewer.pem --verdict approved --note "read the report"
   npm run operator -- activate VERSION --wait
   npm run operator -- organizations create "Harbour Bank"
   npm run operator -- clients create "Advice Desk" --organization "Harbour Bank"
@@ -53,6 +56,7 @@ export function createProgram(): Command {
   addKeys(program)
   addImports(program)
   addBuild(program)
+  addReviewers(program)
   addReview(program)
   addActivate(program)
   addVersions(program)

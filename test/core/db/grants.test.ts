@@ -33,7 +33,7 @@ audit
 builds
   jobs select
   jobs update attempt, done, error, failed_runs, next_attempt_at, out_of_memory_runs, stage, state, total, updated_at
-  operator insert id, import_id, knowledge_base_id, parameters
+  operator insert id, import_id, knowledge_base_id, parameters, started_by
   operator select
 clients
   gateway select active, id, organization_id
@@ -42,7 +42,8 @@ clients
   operator update active
 corpus_versions
   gateway select facets, id, knowledge_base_id, passages, state
-  jobs insert build_id, documents, evaluation, facets, id, knowledge_base_id, passages, passed
+  jobs insert build_id, changes_sha256, documents, evaluation, facets, figures_sha256, id, knowledge_base_id,
+    passages, passed, report_sha256
   jobs select
   jobs update state
   operator select
@@ -69,6 +70,9 @@ imports
   jobs select id, knowledge_base_id, mapping, snapshot_ids
   operator insert id, knowledge_base_id, mapping, report, snapshot_ids
   operator select
+is_rejected()
+  jobs execute
+  operator execute
 knowledge_bases
   gateway select id, slug
   jobs select id, slug
@@ -121,9 +125,18 @@ retrieval_profiles
   operator select
 retry_build()
   operator execute
+review_policies
+  jobs select
+  operator insert knowledge_base_id, seq, signatures, statement
+  operator select
+reviewers
+  jobs select
+  operator insert endorsed_by, endorsement, id, login, name, public_key, statement
+  operator select
+  operator update retired_at
 reviews
-  jobs select created_at, id, verdict, version_id
-  operator insert id, note, reviewer, verdict, version_id
+  jobs select created_at, id, predecessor_id, reviewer_id, signature, statement, verdict, version_id
+  operator insert id, note, predecessor_id, reviewer, reviewer_id, signature, statement, verdict, version_id
   operator select
 revisions
   jobs insert content_sha256, document_id, effective_at, effective_to, id, lineage, published_at, snapshot_id,

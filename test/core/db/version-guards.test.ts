@@ -4,11 +4,16 @@ import { setVersionState } from '#core/db/activations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { insertReview } from '#core/db/reviews.ts'
+import { signStatement } from '#core/credentials/reviewer-keys.ts'
+import { insertReviewPolicy } from '#core/db/review-policies.ts'
+import { retireReviewer } from '#core/db/reviewers.ts'
+import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
+import { statementText } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from '#core/db/versions.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase } from '#test/support/database.ts'
+import { openTestDatabase, withoutGuards } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
+import { firstReviewer, insertSignedReview, insertTestReviewer, makeComparable } from '#test/support/reviews.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 
 type State = (typeof VERSION_STATES)[number]
@@ -47,7 +52,8 @@ async function createVersion(state: State, base?: { readonly id: string; readonl
 }
 
 async function review(version: string, verdict: 'approved' | 'rejected'): Promise<void> {
-  await insertReview(owner, { id: randomUUID(), versionId: version, verdict, reviewer: 'reviewer', note: 'note' })
+  await makeComparable(owner, version)
+  await insertSignedReview(owner, version, { verdict })
 }
 
 async function point(client: Queryable, base: string, version: string, profile: string): Promise<void> {
@@ -57,6 +63,30 @@ async function point(client: Queryable, base: string, version: string, profile: 
       'previous_version_id = active_versions.version_id',
     [base, version, profile],
   )
+}
+
+async function slugOf(base: string): Promise<string> {
+  return (
+    (await owner.query<{ slug: string }>('select slug from knowledge_bases where id = $1', [base])).rows[0]?.slug ?? ''
+  )
+}
+
+/** Sets the first policy of a knowledge base; Postgres does not verify its signature. */
+async function requireReviewers(base: string, reviewers: number): Promise<void> {
+  const knowledgeBase = { id: base, slug: await slugOf(base) }
+  const [seq, policy] = [1, { ...DEFAULT_REVIEW_POLICY, reviewers }]
+  const statement = statementText({
+    format: 'evidence review policy 1',
+    knowledge_base: knowledgeBase,
+    seq,
+    previous_sha256: null,
+    policy,
+  })
+  const first = await firstReviewer(owner)
+  const signature = signStatement(statement, first.key).toString('base64')
+  expect(
+    await insertReviewPolicy(owner, base, { seq, statement, signatures: [{ reviewer: first.id, signature }] }),
+  ).toBe(true)
 }
 
 /** What an activation writes, in one transaction. */
@@ -75,8 +105,8 @@ async function createActiveAndCandidate(): Promise<{ readonly active: Version; r
   const active = await createVersion('candidate', base)
   const candidate = await createVersion('candidate', base)
   await review(active.version, 'approved')
-  await review(candidate.version, 'approved')
   await activate(active)
+  await review(candidate.version, 'approved')
   return { active, candidate }
 }
 
@@ -128,33 +158,62 @@ describe('the state of a version', () => {
     ).rejects.toThrow(`a version begins as a candidate, not ${state}`)
   })
 
-  test('becomes active only with a newest review that approves it', async () => {
-    const refused = 'a version becomes active only if it passed its evaluation and its newest review approves it'
+  const unapproved = 'a candidate becomes active only if enough reviewers approve this transition'
+  const notPassed = 'a version becomes active only if it passed its evaluation and no review rejects it'
+
+  test('becomes active only with an approval', async () => {
     const candidate = await createVersion('candidate')
-    await expect(activate(candidate)).rejects.toThrow(refused)
-    await review(candidate.version, 'approved')
-    await review(candidate.version, 'rejected')
-    await expect(activate(candidate)).rejects.toThrow(refused)
+    await expect(activate(candidate)).rejects.toThrow(unapproved)
     await review(candidate.version, 'approved')
     await activate(candidate)
   })
 
+  test('never becomes active once a review rejects it, also not from retired', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await review(candidate.version, 'rejected')
+    await review(candidate.version, 'approved')
+    await expect(activate(candidate, active)).rejects.toThrow(notPassed)
+    const next = await createVersion('candidate', { id: active.base, slug: await slugOf(active.base) })
+    await review(next.version, 'approved')
+    await activate(next, active)
+    await review(active.version, 'rejected')
+    await expect(activate(active, next)).rejects.toThrow(notPassed)
+  })
+
+  test('becomes active only with the approval of the step from the version that is active', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    const other = await createVersion('candidate', { id: active.base, slug: await slugOf(active.base) })
+    await review(other.version, 'approved')
+    await activate(other, active)
+    await expect(activate(candidate, other)).rejects.toThrow(
+      'a candidate becomes active only if it was compared with the version that it replaces',
+    )
+    await makeComparable(owner, candidate.version)
+    await expect(activate(candidate, other)).rejects.toThrow(unapproved)
+    await review(candidate.version, 'approved')
+    await activate(candidate, other)
+  })
+
+  test('becomes active only with the approvals of as many different reviewers as the policy requires', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await requireReviewers(active.base, 2)
+    await review(candidate.version, 'approved')
+    await expect(activate(candidate, active)).rejects.toThrow(unapproved)
+    const second = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
+    await insertSignedReview(owner, candidate.version, { reviewer: second })
+    await retireReviewer(owner, second.id)
+    await expect(activate(candidate, active)).rejects.toThrow(unapproved)
+    const third = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
+    await insertSignedReview(owner, candidate.version, { reviewer: third })
+    await activate(candidate, active)
+  })
+
   test('becomes active only if the version passed its evaluation', async () => {
-    const { base, version } = await createVersion('candidate')
-    await review(version, 'approved')
-    const failed = randomUUID()
-    await owner.query(
-      "insert into builds (id, knowledge_base_id, import_id, parameters) select $1, $2, import_id, '{}' from builds " +
-        'where knowledge_base_id = $2',
-      [failed, base],
-    )
-    await owner.query(
-      'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, ' +
-        "passed) values ($1, $2, $1, 1, 1, '{}', '{}', false)",
-      [failed, base],
-    )
-    await review(failed, 'approved')
-    await expect(setVersionState(owner, failed, 'candidate', 'active')).rejects.toThrow('only if it passed')
+    const failed = await createVersion('candidate')
+    await review(failed.version, 'approved')
+    await withoutGuards(owner, 'update corpus_versions set passed = false where id = $1', [failed.version])
+    await expect(activate(failed)).rejects.toThrow(notPassed)
+    await expect(setVersionState(owner, failed.version, 'candidate', 'active')).rejects.toThrow(notPassed)
   })
 })
 
@@ -193,7 +252,9 @@ describe('the active version of a knowledge base, at commit', () => {
 
   test('is the only one in state active', async () => {
     const { candidate } = await createActiveAndCandidate()
-    await expect(setVersionState(jobs, candidate.version, 'candidate', 'active')).rejects.toThrow(alone)
+    await expect(setVersionState(jobs, candidate.version, 'candidate', 'active')).rejects.toThrow(
+      'a candidate becomes active only after the pointer names it',
+    )
     await expect(activate(candidate)).rejects.toThrow(alone)
   })
 

@@ -4,12 +4,12 @@ import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
-import { silent } from '#test/support/jobs/harness.ts'
+import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { withoutGuards } from '#test/support/database.ts'
-import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
+import { activateDeps, request, review, run, startActivationHarness } from '#test/support/jobs/activation-harness.ts'
 import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
+import { firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
@@ -52,20 +52,20 @@ async function shown(): Promise<Shown> {
 
 /** The tests run in sequence: nothing active, first, second, back to first. */
 describe('an activation', () => {
-  test('is refused without a review, and says to review first', async () => {
+  test('is refused without an approval, and says to sign one first', async () => {
     expect(await run(activation, first, null)).toMatchObject({
       state: 'refused',
-      message: expect.stringContaining('review it'),
+      message: expect.stringContaining('No active reviewer approves'),
     })
     expect(await shown()).toMatchObject({ active: null, audited: 0 })
   })
 
-  test('is refused when the newest review rejects', async () => {
-    await review(activation, third)
+  test('is refused when a review rejects, also one before an approval', async () => {
     await review(activation, third, 'rejected')
+    await review(activation, third)
     expect(await run(activation, third, null)).toMatchObject({
       state: 'refused',
-      message: expect.stringContaining('newest review rejects'),
+      message: expect.stringContaining('A review rejects the version, which is for good'),
     })
   })
 
@@ -81,7 +81,7 @@ describe('an activation', () => {
 
   test('is refused when no search node answers', async () => {
     const id = await request(activation, first, null)
-    await activate({ database: harness.service, nodes: nodes.slice(1), log: silent }, id)
+    await activate({ ...activateDeps(activation), nodes: nodes.slice(1) }, id)
     expect(await readActivation(harness.owner, id)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('No search node answers'),
@@ -99,6 +99,7 @@ describe('an activation', () => {
       projectionIdOf(first),
       Buffer.alloc(32, 7),
     ])
+    await review(activation, first)
     expect(await run(activation, first, null)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('could not be loaded'),
@@ -107,14 +108,13 @@ describe('an activation', () => {
       projectionIdOf(first),
       broken,
     ])
+    await review(activation, first)
     expect((await shown()).active).toBeNull()
   })
 
   test('that ten runs race for moves the pointer once and writes one audit row', async () => {
     const id = await request(activation, first, null)
-    const outcomes = await Promise.all(
-      Array.from({ length: 10 }, () => activate({ database: harness.service, nodes, log: silent }, id)),
-    )
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => activate(activateDeps(activation), id)))
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1)
     expect(await shown()).toMatchObject({
       active: versionIdOf(first),
@@ -128,7 +128,7 @@ describe('an activation', () => {
   test('that is repeated after it was done changes nothing', async () => {
     const before = await shown()
     const { rows } = await harness.owner.query<{ id: string }>("select id from activations where state = 'done'")
-    expect(await activate({ database: harness.service, nodes, log: silent }, rows[0]?.id ?? '')).toBe('finished before')
+    expect(await activate(activateDeps(activation), rows[0]?.id ?? '')).toBe('finished before')
     expect(await shown()).toEqual(before)
   })
 
@@ -136,50 +136,57 @@ describe('an activation', () => {
     await review(activation, second)
     expect(await run(activation, second, null)).toMatchObject({
       state: 'refused',
-      message: expect.stringContaining('Another version became active'),
+      message: expect.stringContaining('compared with another one than the active version'),
     })
     expect(await run(activation, second, third)).toMatchObject({ state: 'refused' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
-  test('of a candidate that was compared with another version than is active needs a reason too', async () => {
+  test.each([
+    ['null', 'not compared with the active one'],
+    ['{}', 'compared with another one'],
+    ['{"version_id": "OTHER"}', 'compared with another one'],
+    ['{"version_id": "ACTIVE"}', 'does not say what changes'],
+  ])('of a candidate with the comparison %s is refused, whatever was approved', async (comparison, reason) => {
+    await review(activation, second)
+    const { rows } = await harness.owner.query<{ comparison: unknown }>(
+      "select evaluation -> 'comparison' as comparison from corpus_versions where id = $1",
+      [versionIdOf(second)],
+    )
     const mark = "update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', $2) where id = $1"
-    await withoutGuards(harness.owner, mark, [
-      versionIdOf(second),
-      JSON.stringify({ worse: false, version_id: versionIdOf(third) }),
-    ])
+    const given = comparison.replace('OTHER', versionIdOf(third)).replace('ACTIVE', versionIdOf(first))
+    await withoutGuards(harness.owner, mark, [versionIdOf(second), given])
     expect(await run(activation, second, first)).toMatchObject({
       state: 'refused',
-      message: expect.stringContaining('compared with another one'),
+      message: expect.stringContaining(reason),
     })
-    await withoutGuards(harness.owner, mark, [
-      versionIdOf(second),
-      JSON.stringify({ worse: true, version_id: versionIdOf(first) }),
-    ])
-    expect(await run(activation, second, first)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('worse than the active one'),
-    })
+    await withoutGuards(harness.owner, mark, [versionIdOf(second), JSON.stringify(rows[0]?.comparison)])
   })
 
-  test('of a candidate that is worse than the active version needs a reason, which the audit trail keeps', async () => {
-    const mark =
-      `update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', '{"worse": ` +
-      `true}') where id = $1`
-    await withoutGuards(harness.owner, mark, [versionIdOf(second)])
+  test('of a candidate that is worse needs approvals that accept it, which the audit trail keeps', async () => {
+    const worse = { worse: true, counts: { passages_changed: 1 }, store: harness.store }
+    await makeComparable(harness.owner, versionIdOf(second), worse)
     expect(await run(activation, second, first)).toMatchObject({
       state: 'refused',
-      message: expect.stringContaining('worse than the active one'),
+      message: expect.stringContaining('does not accept 1 passage changed beyond the limit 0'),
     })
     expect((await shown()).active).toBe(versionIdOf(first))
-    expect(await run(activation, second, first, 'activate', 'The repealed rules had to go.')).toMatchObject({
-      state: 'done',
-    })
-    const { rows } = await harness.owner.query(
-      "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' " +
-        'order by id desc limit 1',
+    await insertSignedReview(harness.owner, versionIdOf(second))
+    expect(await run(activation, second, first)).toMatchObject({ state: 'done' })
+    const { rows } = await harness.owner.query<{ detail: unknown }>(
+      "select detail from audit where action = 'version.activate' order by id desc limit 1",
     )
-    expect(rows).toEqual([{ reason: 'The repealed rules had to go.' }])
+    const { id, name } = await firstReviewer(harness.owner)
+    expect(rows[0]?.detail).toMatchObject({
+      approved_by: [{ id, name }],
+      accepted: [
+        { kind: 'passages_changed', count: 1 },
+        { kind: 'ranking', count: 1 },
+      ],
+      changes: '1 → 1 passages, 0 removed, 1 changed',
+      changes_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      first_changes: ['passages_changed: Rule 1'],
+    })
   })
 
   test('retires the predecessor and remembers it', async () => {
@@ -221,10 +228,13 @@ describe('an activation', () => {
       // Holds the review back between its decision and its commit.
       await holder.query('begin')
       await holder.query('lock table audit in share row exclusive mode')
-      const rejected = reviewVersion(
-        { database: harness.owner, actor: 'bob' },
-        { version: versionIdOf(second), verdict: 'rejected', reviewer: 'bob', note: 'wrong dates' },
-      )
+      const { key } = await firstReviewer(harness.owner)
+      const rejected = signReview({ database: harness.owner, actor: 'bob' }, harness.store, key, {
+        version: versionIdOf(second),
+        verdict: 'rejected',
+        note: 'wrong dates',
+        accept: [],
+      })
       await waiting(1)
       const rollback = run(activation, second, first, 'rollback')
       await waiting(2)
@@ -232,7 +242,7 @@ describe('an activation', () => {
       await rejected
       expect(await rollback).toMatchObject({
         state: 'refused',
-        message: expect.stringContaining('newest review rejects'),
+        message: expect.stringContaining('A review rejects the version, which is for good'),
       })
     } finally {
       holder.release()
@@ -249,9 +259,8 @@ describe('an activation', () => {
       expectedVersionId: null,
       kind: 'activate',
       actor: 'alice',
-      overrideReason: null,
     })
-    await activate({ database: harness.service, nodes, log: silent }, id)
+    await activate(activateDeps(activation), id)
     expect(await readActivation(harness.owner, id)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('does not belong'),

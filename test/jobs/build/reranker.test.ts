@@ -12,6 +12,8 @@ import { versionIdOf } from '#jobs/build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
+import type { Signed } from '#test/support/reviews.ts'
 import { startJobsHarness, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
@@ -125,15 +127,13 @@ async function built(parameters: object): Promise<Built> {
   }
 }
 
-/** Reviewed, and asked for against what is active now. */
+/** Approved, and asked for against what is active now. */
 async function activated(
   versionId: string,
-  overrideReason: string | null = null,
+  review?: Partial<Signed>,
 ): Promise<Awaited<ReturnType<typeof readActivation>>> {
-  await harness.owner.query(
-    "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')",
-    [randomUUID(), versionId],
-  )
+  await makeComparable(harness.owner, versionId, { store: harness.store })
+  await insertSignedReview(harness.owner, versionId, review)
   const id = randomUUID()
   const expectedVersionId = (await activePointer(harness.owner, knowledgeBaseId))?.version_id ?? null
   await insertActivation(harness.owner, {
@@ -143,9 +143,8 @@ async function activated(
     expectedVersionId,
     kind: 'activate',
     actor: 'alice',
-    overrideReason,
   })
-  await activate({ database: harness.service, nodes, log: silent }, id)
+  await activate({ database: harness.service, nodes, store: harness.store, log: silent }, id)
   return readActivation(harness.owner, id)
 }
 
@@ -186,8 +185,8 @@ describe('a build that is to try a re-ranker', () => {
   })
 
   test(
-    'keeps one that helps; the next candidate without it is worse, and becomes active only with a ' +
-      'reason, which the trail keeps',
+    'keeps one that helps; the next candidate without it is worse, and becomes active only where the ' +
+      'approval accepts that, which the trail keeps',
     async () => {
       const helped = await built({ reranker: KNOWING })
       expect(helped.profile.reranker).toEqual(KNOWING)
@@ -201,18 +200,19 @@ describe('a build that is to try a re-ranker', () => {
       expect(plain.profile.reranker).toBeNull()
       expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
       expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
-      expect(await activated(plain.versionId)).toMatchObject({
+      expect(await activated(plain.versionId, { accepts: [] })).toMatchObject({
         state: 'refused',
-        message: expect.stringContaining('worse than the active one'),
+        message: expect.stringContaining('does not accept a ranking that is worse'),
       })
       expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
 
-      expect(await activated(plain.versionId, 'The endpoint is given up.')).toMatchObject({ state: 'done' })
+      expect(await activated(plain.versionId)).toMatchObject({ state: 'done' })
       expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
       const { rows } = await harness.owner.query(
-        "select detail ->> 'override_reason' as reason from audit where action = 'version.activate' order by id",
+        "select detail -> 'accepted' as accepted from audit where action = 'version.activate' order by id",
       )
-      expect(rows).toEqual([{ reason: null }, { reason: 'The endpoint is given up.' }])
+      const { length } = plain.report.comparison?.worse_on ?? []
+      expect(rows).toEqual([{ accepted: [] }, { accepted: [{ kind: 'ranking', count: length }] }])
     },
   )
 })

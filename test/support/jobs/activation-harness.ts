@@ -4,10 +4,12 @@ import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
+import type { ActivateDeps } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { startJobsHarness, silent, smallSource } from './harness.ts'
 import type { JobsHarness } from './harness.ts'
+import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 
 const plaintext = {
   SEARCH_TLS_CA: undefined,
@@ -55,10 +57,8 @@ export async function review(
   buildId: string,
   verdict: 'approved' | 'rejected' = 'approved',
 ): Promise<void> {
-  await harness.owner.query(
-    'insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, $3, $4, $5)',
-    [randomUUID(), versionIdOf(buildId), verdict, 'reviewer', ''],
-  )
+  await makeComparable(harness.owner, versionIdOf(buildId), { store: harness.store })
+  await insertSignedReview(harness.owner, versionIdOf(buildId), { verdict })
 }
 
 /** Inserts an activation that nothing has run yet. @returns its id. */
@@ -67,7 +67,6 @@ export async function request(
   buildId: string,
   expectedBuildId: string | null,
   kind: ActivationRow['kind'] = 'activate',
-  overrideReason: string | null = null,
 ): Promise<string> {
   const id = randomUUID()
   const expectedVersionId = expectedBuildId === null ? null : versionIdOf(expectedBuildId)
@@ -78,9 +77,13 @@ export async function request(
     expectedVersionId,
     kind,
     actor: 'alice',
-    overrideReason,
   })
   return id
+}
+
+/** What the job worker passes to an activation. */
+export function activateDeps({ harness, nodes }: Pick<ActivationHarness, 'harness' | 'nodes'>): ActivateDeps {
+  return { database: harness.service, nodes, store: harness.store, log: silent }
 }
 
 /** Inserts an activation and runs it. @returns its row afterwards. */
@@ -89,9 +92,8 @@ export async function run(
   buildId: string,
   expectedBuildId: string | null,
   kind?: ActivationRow['kind'],
-  overrideReason?: string,
 ): Promise<ActivationRow | undefined> {
-  const id = await request(harness, buildId, expectedBuildId, kind, overrideReason)
-  await activate({ database: harness.harness.service, nodes: harness.nodes, log: silent }, id)
+  const id = await request(harness, buildId, expectedBuildId, kind)
+  await activate(activateDeps(harness), id)
   return readActivation(harness.harness.owner, id)
 }

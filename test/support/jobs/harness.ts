@@ -116,7 +116,13 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     },
     async requestBuild(knowledgeBaseId, importId, parameters = {}) {
       const id = randomUUID()
-      await insertBuild(owner, { id, knowledgeBaseId, importId, parameters: { embedding: 'local', ...parameters } })
+      await insertBuild(owner, {
+        id,
+        knowledgeBaseId,
+        importId,
+        parameters: { embedding: 'local', ...parameters },
+        startedBy: 'tester',
+      })
       return id
     },
     async runBuild(buildId, options = {}) {

@@ -14,6 +14,7 @@ import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { QueueName } from '#jobs/queues.ts'
 import { openOperatorHarness } from './harness.ts'
 import type { OperatorHarness } from './harness.ts'
+import { makeComparable } from '#test/support/reviews.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
@@ -97,7 +98,7 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
       version,
       id,
       JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
-      JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: { worse } }),
+      JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: null }),
       passed,
     ],
   )
@@ -110,6 +111,7 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
       "$2, '{}', 'evidence_probability', 0.5)",
     [randomUUID(), projection],
   )
+  await makeComparable(harness.owner, version, { worse, store: harness.store })
   await harness.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])
   return version
 }

@@ -7,11 +7,14 @@ import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
 import { storeUrl } from '#jobs/cli/local/stack.ts'
 import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
 import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
 import { withQueues } from '#jobs/cli/operator/queues.ts'
 import { buildNamed } from '#jobs/cli/operator/actions/names.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
-import { KNOWLEDGE_BASE } from '#test/support/service.ts'
+import { listReviewers } from '#core/db/reviewers.ts'
+import { readSigningKey } from '#jobs/cli/operator/actions/reviewers.ts'
+import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
+import type { TestReviewer } from '#test/support/reviews.ts'
+import { KNOWLEDGE_BASE, reviewerKeyFile } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
 import { until } from '#test/support/until.ts'
 
@@ -51,7 +54,8 @@ export async function approvedCandidates(
             (id) => enqueueBuild(open('build'), id),
           )
           const version = await builtVersion(service, started.id)
-          await reviewVersion(operator, { version, verdict: 'approved', reviewer: 'test', note: 'one changed rule' })
+          await makeComparable(service.owner, version, { store })
+          await insertSignedReview(service.owner, version, { reviewer: await reviewerOf(service) })
           return version
         }),
       ),
@@ -59,6 +63,14 @@ export async function approvedCandidates(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The reviewer whose key the service was published with. */
+async function reviewerOf({ owner, settings }: TestService): Promise<TestReviewer> {
+  const key = await readSigningKey(reviewerKeyFile(settings))
+  const row = (await listReviewers(owner, 100)).find(({ public_key: known }) => known.equals(key.publicKeyDer))
+  if (row === undefined) throw new Error('the service has no reviewer')
+  return { id: row.id, name: row.name, key }
 }
 
 /** Waits for a build, whose stages and steps are its progress. @returns its version. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { OperatorError } from '#core/platform/errors.ts'
 import { insertActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
-import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
-import { ActivationRefused, assertActivatable } from '#jobs/activate/check.ts'
+import { changesInWords } from '#core/domain/changes.ts'
+import { checkActivatable } from '#jobs/activate/check.ts'
+import type { Approved } from '#jobs/review/approvals.ts'
 import { versionNamed } from './names.ts'
 import { handOver, recorded } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
@@ -18,24 +18,50 @@ export interface ActivationAsked {
   readonly replaces: string | null
 }
 
+/** What an activation would change, and who approved it. */
+export interface ActivationPlan {
+  readonly version_id: string
+  readonly knowledge_base: string
+  /** The version that is active now; null if none is. */
+  readonly replaces: string | null
+  /** `169 → 10 passages, 159 removed, 3 changed`. */
+  readonly changes: string
+  readonly approved: Approved
+}
+
 /**
- * Requests the activation of a reviewed candidate, with the version that is active now as the expected one.
- * @param input.override reason to activate it although the evaluation found it worse than the active version.
+ * Checks what the job worker checks, against the version that is active now.
+ * @throws OperatorError when the version cannot become active.
+ */
+export async function planActivation(operator: Operator, versionId: string): Promise<ActivationPlan> {
+  const { id, knowledge_base, knowledge_base_id, passages } = await versionNamed(operator.database, versionId)
+  const replaces = await activeVersion(operator, knowledge_base_id)
+  const asked = { kind: 'activate', knowledge_base_id, expected_version_id: replaces } as const
+  const found = await readVersion(operator.database, id)
+  const { version, approved } = await checkActivatable(operator.database, asked, found)
+  const changes = version.comparison?.changes ?? undefined
+  return {
+    version_id: id,
+    knowledge_base,
+    replaces,
+    changes: changes === undefined ? `first version: ${passages} passages` : changesInWords(changes),
+    approved: approved ?? { reviewers: [], accepted: [] },
+  }
+}
+
+/**
+ * Requests the activation of an approved candidate.
+ * @param input.replaces the version that a plan named; default: the one that is active now.
  */
 export async function requestActivation(
   operator: Operator,
-  input: { readonly version: string; readonly override?: string | undefined },
+  input: { readonly version: string; readonly replaces?: string | null },
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
   const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, input.version)
-  const expectedVersionId = await activeVersion(operator, knowledge_base_id)
-  const asked = {
-    kind: 'activate',
-    versionId: id,
-    knowledgeBaseId: knowledge_base_id,
-    expectedVersionId,
-    overrideReason: input.override ?? null,
-  } as const
+  const expectedVersionId =
+    input.replaces === undefined ? await activeVersion(operator, knowledge_base_id) : input.replaces
+  const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, expectedVersionId } as const
   return ask(operator, asked, knowledge_base, enqueue)
 }
 
@@ -49,7 +75,6 @@ interface Asked {
   readonly knowledgeBaseId: string
   /** The version that is active at the time of the request. */
   readonly expectedVersionId: string | null
-  readonly overrideReason: string | null
 }
 
 /** Refuses early what the worker's check would refuse. The worker repeats the check under its locks. */
@@ -59,7 +84,7 @@ export async function ask(
   knowledgeBase: string,
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
-  const { kind, versionId, knowledgeBaseId, expectedVersionId: expected, overrideReason } = asked
+  const { kind, versionId, knowledgeBaseId, expectedVersionId: expected } = asked
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {
     const row: ActivationRow = {
@@ -69,29 +94,19 @@ export async function ask(
       version_id: versionId,
       expected_version_id: expected,
       actor: operator.actor,
-      override_reason: overrideReason,
       state: 'queued',
       message: null,
     }
-    await assertWorthAsking(client, row)
+    await checkActivatable(client, row, await readVersion(client, versionId))
     await insertActivation(client, { ...asked, id, actor: operator.actor })
     const told: ActivationAsked = { id, kind, version_id: versionId, knowledge_base: knowledgeBase, replaces: expected }
     const audit = {
       action: `version.request-${kind}`,
       subject: `version:${versionId}`,
-      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected, override_reason: overrideReason },
+      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected },
     }
     return { result: told, audit }
   })
   await handOver(enqueue, id, 'versions list')
   return result
-}
-
-async function assertWorthAsking(client: Queryable, row: ActivationRow): Promise<void> {
-  try {
-    assertActivatable(row, await readVersion(client, row.version_id))
-  } catch (error) {
-    if (error instanceof ActivationRefused) throw new OperatorError(error.message, { cause: error })
-    throw error
-  }
 }

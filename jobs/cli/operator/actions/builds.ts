@@ -54,7 +54,13 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   })
   const id = randomUUID()
   const result = await recorded(operator, async (client) => {
-    await insertBuild(client, { id, knowledgeBaseId: base.id, importId: source.id, parameters })
+    await insertBuild(client, {
+      id,
+      knowledgeBaseId: base.id,
+      importId: source.id,
+      parameters,
+      startedBy: operator.actor,
+    })
     const started: BuildStarted = { id, import_id: source.id, knowledge_base: base.slug, parameters }
     return {
       result: started,

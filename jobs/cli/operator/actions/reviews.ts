@@ -1,74 +1,213 @@
 import { randomUUID } from 'node:crypto'
-import { OperatorError } from '#core/platform/errors.ts'
+import { signStatement, statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
+import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { lockVersion, setVersionState } from '#core/db/activations.ts'
-import { insertReview } from '#core/db/reviews.ts'
-import type { Verdict } from '#core/db/reviews.ts'
+import { readAuditHead } from '#core/db/audit.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { versionNamed } from './names.ts'
+import type { ReviewerRow } from '#core/db/reviewers.ts'
+import { insertReview } from '#core/db/reviews.ts'
+import { readVersion } from '#core/db/versions.ts'
+import type { VersionRow } from '#core/db/versions.ts'
+import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
+import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#core/domain/review-statements.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { readReviewRules } from '#jobs/review/approvals.ts'
+import { assertFilesAsRecorded } from '#jobs/review/files.ts'
+import { acceptedKinds, assertComparable, kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
+import { isUuid } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
+import { assertActive, readRegistry, reviewerOf } from './reviewers.ts'
 
+/** A verdict of a reviewer. */
 export interface ReviewInput {
   readonly version: string
   readonly verdict: Verdict
-  /** Person who read the evaluation; may differ from the actor who records the review. */
-  readonly reviewer: string
   readonly note: string
+  /** Kinds beyond their limits that the reviewer accepts by name. */
+  readonly accept: readonly AcceptableKind[]
 }
 
 export interface Reviewed {
   readonly id: string
   readonly version_id: string
+  readonly predecessor: string | null
   readonly verdict: Verdict
   readonly reviewer: string
+  readonly accepts: ReviewStatement['accepts']
 }
 
-/**
- * Records a review. A rejected candidate can never be activated. A rollback cannot return to a retired version whose
- * newest review rejects it.
- */
-export async function reviewVersion(operator: Operator, input: ReviewInput): Promise<Reviewed> {
-  const { verdict, reviewer, note } = input
-  const id = randomUUID()
-  return recorded(operator, async (client) => {
-    await lockVersion(client, (await versionNamed(client, input.version)).id)
-    const version = await versionNamed(client, input.version)
-    switch (verdict) {
-      case 'approved':
-        if (version.state === 'rejected')
-          throw new OperatorError('The version was rejected, which is for good: build another candidate.')
-        if (!version.passed)
-          throw new OperatorError(
-            'The version did not pass its evaluation, so it cannot be approved: see "operator review ' +
-              'show", correct sources or questions, and build another candidate.',
-          )
-        break
-      case 'rejected':
-        await reject(client, version)
-        break
-      default:
-        verdict satisfies never
-    }
-    await insertReview(client, { id, versionId: version.id, verdict, reviewer, note })
-    const audit = {
-      action: verdict === 'approved' ? 'review.approve' : 'review.reject',
-      subject: `version:${version.id}`,
-      detail: { knowledge_base: version.knowledge_base, reviewer, note },
-    }
-    return { result: { id, version_id: version.id, verdict, reviewer }, audit }
+/** Signs a review with the private key of a reviewer, and records it. */
+export async function signReview(
+  operator: Operator,
+  store: ArtifactStore,
+  key: SigningKey,
+  input: ReviewInput,
+): Promise<Reviewed> {
+  const reviewer = reviewerOf(await readRegistry(operator.database), key)
+  const text = await createStatement(operator, store, reviewer, input)
+  return recordReview(operator, store, text, signStatement(text, key), reviewer)
+}
+
+/** @returns the exact bytes to sign, for a key that is kept elsewhere. */
+export async function createReviewStatement(
+  operator: Operator,
+  store: ArtifactStore,
+  reviewerName: string,
+  input: ReviewInput,
+): Promise<string> {
+  return createStatement(operator, store, await reviewerNamed(operator, reviewerName), input)
+}
+
+/** Records a review that was signed elsewhere. */
+export async function recordSignedReview(
+  operator: Operator,
+  store: ArtifactStore,
+  signed: { readonly statement: string; readonly signature: Buffer; readonly reviewer: string },
+): Promise<Reviewed> {
+  const reviewer = await reviewerNamed(operator, signed.reviewer)
+  return recordReview(operator, store, signed.statement, signed.signature, reviewer)
+}
+
+/** What an approval of the version must accept by name. */
+export async function readKindsToAccept(operator: Operator, versionId: string): Promise<readonly AcceptedKind[]> {
+  const { version } = await readSubject(operator.database, versionId)
+  const { policy } = (await readReviewRules(operator.database, version.knowledge_base_id)).inForce
+  return kindsToAccept(version, policy)
+}
+
+async function reviewerNamed(operator: Operator, name: string): Promise<ReviewerRow> {
+  const { active } = await readRegistry(operator.database)
+  const reviewer = active.find((row) => row.name === name || row.id === name)
+  if (reviewer === undefined)
+    throw new OperatorError(`There is no active reviewer "${name}": see "operator reviewers list".`)
+  return assertActive(reviewer)
+}
+
+async function createStatement(
+  operator: Operator,
+  store: ArtifactStore,
+  reviewer: ReviewerRow,
+  input: ReviewInput,
+): Promise<string> {
+  const { version, predecessor } = await readSubject(operator.database, input.version)
+  const accepts = await assertReviewable(operator.database, version, predecessor, input)
+  if (input.verdict === 'approved') await assertFilesAsRecorded(store, version)
+  return statementText({
+    ...subjectOf(version, predecessor),
+    verdict: input.verdict,
+    accepts,
+    note: input.note,
+    reviewer: { id: reviewer.id, name: reviewer.name },
+    audit_head: await readAuditHead(operator.database),
   })
 }
 
-/** Rejects a version under its lock, so that it is never rejected and activated at the same time. */
-async function reject(
-  client: Queryable,
-  version: { readonly id: string; readonly state: string; readonly knowledge_base: string },
-): Promise<void> {
-  if (version.state === 'active')
+/** A version and the version that it would replace now. */
+async function readSubject(
+  database: Queryable,
+  id: string,
+): Promise<{ readonly version: VersionRow; readonly predecessor: string | null }> {
+  const version = isUuid(id) ? await readVersion(database, id) : undefined
+  if (version === undefined) throw new OperatorError(`There is no version "${id}": see "operator versions list".`)
+  return { version, predecessor: (await activePointer(database, version.knowledge_base_id))?.version_id ?? null }
+}
+
+/** @returns what the review accepts. @throws OperatorError when the version cannot be reviewed so. */
+async function assertReviewable(
+  database: Queryable,
+  version: VersionRow,
+  predecessor: string | null,
+  { verdict, accept }: Pick<ReviewInput, 'verdict' | 'accept'>,
+): Promise<ReviewStatement['accepts']> {
+  assertUndecided(version, verdict)
+  switch (verdict) {
+    case 'approved': {
+      assertComparable(version, predecessor)
+      const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
+      return acceptedKinds(accept, kindsToAccept(version, policy), policy)
+    }
+    case 'rejected':
+      if (accept.length > 0) throw new OperatorError('A rejection accepts nothing: leave out --accept.')
+      return []
+    default:
+      return verdict satisfies never
+  }
+}
+
+function assertUndecided(version: VersionRow, verdict: Verdict): void {
+  switch (version.state) {
+    case 'active':
+      throw new OperatorError(
+        'The version is active: return to the one before with "operator rollback ' +
+          `${version.knowledge_base}", then reject it.`,
+      )
+    case 'rejected':
+      throw new OperatorError('The version was rejected, which is for good: build another candidate.')
+    case 'retired':
+      if (verdict === 'approved')
+        throw new OperatorError(
+          'The version was active before and needs no review: use "operator rollback" to return to it.',
+        )
+      break
+    case 'candidate':
+      break
+    default:
+      version.state satisfies never
+  }
+  if (version.rejected) throw new OperatorError('A review rejects the version already, which is for good.')
+}
+
+/**
+ * Records a signed review under the lock of its version, where everything is checked again. A rejected candidate can
+ * never be activated, and a rollback cannot return to a rejected version.
+ */
+async function recordReview(
+  operator: Operator,
+  store: ArtifactStore,
+  text: string,
+  signature: Buffer,
+  reviewer: ReviewerRow,
+): Promise<Reviewed> {
+  const statement = parseStatement<ReviewStatement>(reviewStatementSchema, text)
+  if (statement === undefined)
+    throw new OperatorError('The statement is not what "operator review statement" writes: write it again and sign it.')
+  if (statement.reviewer.id !== reviewer.id || !statementSignatureHolds(text, signature, reviewer.public_key))
     throw new OperatorError(
-      'The version is active: return to the one before with "operator rollback ' +
-        `${version.knowledge_base}", then reject it.`,
+      `The signature is not of this statement by "${reviewer.name}": sign the exact bytes of the file with that key.`,
     )
-  if (version.state === 'rejected') throw new OperatorError('The version is rejected already: nothing was changed.')
-  if (version.state === 'candidate') await setVersionState(client, version.id, 'candidate', 'rejected')
+  const { version: subject } = await readSubject(operator.database, statement.candidate)
+  if (statement.verdict === 'approved') await assertFilesAsRecorded(store, subject)
+  const id = randomUUID()
+  return recorded(operator, async (client) => {
+    await lockVersion(client, statement.candidate)
+    const { version, predecessor } = await readSubject(client, statement.candidate)
+    const { verdict, note } = statement
+    const accept = statement.accepts.map(({ kind }) => kind)
+    const accepts = await assertReviewable(client, version, predecessor, { verdict, accept })
+    const { audit_head, reviewer: named } = statement
+    const now = { ...subjectOf(version, predecessor), verdict, accepts, note, reviewer: named, audit_head }
+    if (statementText(now) !== text)
+      throw new OperatorError('The statement is about another state than the present one: write it again and sign it.')
+    if (verdict === 'rejected' && version.state === 'candidate')
+      await setVersionState(client, version.id, 'candidate', 'rejected')
+    const row = { id, versionId: version.id, predecessorId: predecessor, verdict, reviewer, note }
+    await insertReview(client, { ...row, statement: text, signature })
+    const detail = {
+      knowledge_base: version.knowledge_base,
+      predecessor,
+      reviewer: reviewer.name,
+      reviewer_id: reviewer.id,
+      accepts,
+      changes_sha256: version.changes_sha256,
+      note,
+    }
+    const action = verdict === 'approved' ? 'review.approve' : 'review.reject'
+    return {
+      result: { id, version_id: version.id, predecessor, verdict, reviewer: reviewer.name, accepts },
+      audit: { action, subject: `version:${version.id}`, detail },
+    }
+  })
 }

@@ -43,7 +43,6 @@ export async function requestRollback(
     versionId: plan.version_id,
     knowledgeBaseId: plan.knowledge_base_id,
     expectedVersionId: plan.replaces,
-    overrideReason: null,
   } as const
   return ask(operator, asked, plan.knowledge_base, enqueue)
 }

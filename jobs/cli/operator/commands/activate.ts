@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
-import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
-import type { ActivationAsked } from '#jobs/cli/operator/actions/activations.ts'
+import { planActivation, requestActivation } from '#jobs/cli/operator/actions/activations.ts'
+import type { ActivationAsked, ActivationPlan } from '#jobs/cli/operator/actions/activations.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
 import { requestRollback, rollbackInWords } from '#jobs/cli/operator/actions/rollback.ts'
 import type { Output } from '#jobs/cli/operator/command.ts'
@@ -25,19 +25,20 @@ const HOW =
 export function addActivate(program: Command): void {
   verb(program, {
     usage: 'activate <version>',
-    summary: 'serve a reviewed candidate from now on',
-    flags: {
-      '--override <reason>': 'although its evaluation found it worse than the active version; kept in the audit trail',
-      ...WAIT,
-    },
+    summary: 'serve an approved candidate from now on',
+    flags: WAIT,
     notes: HOW,
     examples: ['activate 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
-    input: { version: text, override: text.optional(), wait: z.boolean().default(false), waitSeconds },
+    input: { version: text, wait: z.boolean().default(false), waitSeconds },
     variables: { REDIS_URL },
     writes: true,
     run: async (input, { operator, config, ...output }) => {
+      const plan = await planActivation(operator, input.version)
+      output.note(planInWords(plan))
       const asked = await withQueues(config.REDIS_URL, (open) =>
-        requestActivation(operator, input, (id) => enqueueActivation(open('activate'), id)),
+        requestActivation(operator, { version: plan.version_id, replaces: plan.replaces }, (id) =>
+          enqueueActivation(open('activate'), id),
+        ),
       )
       await report(operator, output, asked, input)
     },
@@ -86,4 +87,11 @@ async function report(
   show({ ...asked, state, message }, () =>
     `Version ${asked.version_id} of "${asked.knowledge_base}" is active. ${message ?? ''}`.trimEnd(),
   )
+}
+
+/** What the activation changes, who approved it, and what they accepted by name. */
+function planInWords({ changes, approved: { reviewers, accepted } }: ActivationPlan): string {
+  const names = reviewers.map(({ name }) => `"${name}"`).join(', ')
+  const kinds = accepted.map(({ kind, count }) => `${kind} (${count})`).join(', ')
+  return `${changes}\nApproved by ${names}${kinds === '' ? '' : `, who accepted ${kinds}`}.`
 }

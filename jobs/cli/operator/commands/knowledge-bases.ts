@@ -1,13 +1,18 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { listKnowledgeBases } from '#core/db/knowledge-bases.ts'
+import { CHANGE_KINDS } from '#core/domain/changes.ts'
+import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import { changeReviewPolicy, showReviewPolicy } from '#jobs/cli/operator/actions/review-policies.ts'
+import { readSigningKey } from '#jobs/cli/operator/actions/reviewers.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
-import { rows, text } from '#jobs/cli/operator/inputs.ts'
+import { list, rows, text, whole } from '#jobs/cli/operator/inputs.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
-import { table } from '#jobs/cli/operator/table.ts'
+import { fields, table } from '#jobs/cli/operator/table.ts'
 
 export function addKnowledgeBases(program: Command): void {
-  const bases = noun(program, 'knowledge-bases', 'collections a client can be entitled to: create, list')
+  const bases = noun(program, 'knowledge-bases', 'collections a client can be entitled to: create, list, policy')
   verb(bases, {
     usage: 'create <slug>',
     summary: 'create an empty knowledge base; requests name it by its slug',
@@ -50,6 +55,57 @@ export function addKnowledgeBases(program: Command): void {
           'There is no knowledge base yet: create one with "operator knowledge-bases create SLUG --title TITLE".',
         ),
       )
+    },
+  })
+  addPolicy(bases)
+}
+
+const LIMIT = /^([a-z_]+)=(\d{1,9})$/
+const LIMITS = 'must be like passages_changed=10,documents_removed=1'
+
+/** `passages_changed=10,documents_removed=1` */
+const limits = list
+  .transform((parts) => parts.map((part) => LIMIT.exec(part)).map((match) => [match?.[1], Number(match?.[2])] as const))
+  .pipe(z.array(z.tuple([z.enum(CHANGE_KINDS, LIMITS), z.int(LIMITS)])))
+  .transform((pairs) => Object.fromEntries(pairs))
+
+function addPolicy(bases: Command): void {
+  verb(bases, {
+    usage: 'policy <slug>',
+    summary: 'show what reviews of its candidates need, or change it with the signatures of reviewers',
+    flags: {
+      '--reviewers <n>': `different reviewers who must approve, 1 to ${REVIEWERS_REQUIRED_MAX}`,
+      '--exclude-build-starter <yes|no>': 'whether the approval of who started the build does not count',
+      '--limit <limits>': 'the largest count by kind of change that needs no acceptance by name; default 0',
+      '--key <file...>': 'private key of a reviewer; as many as the policy in force requires',
+    },
+    notes:
+      `Kinds: ${CHANGE_KINDS.join(', ')}.\nWho started a build is the actor, whom the operator names, and the login ` +
+      'in Postgres. The exclusion is as good as those logins are personal.',
+    examples: [
+      'knowledge-bases policy hsfa-rules',
+      'knowledge-bases policy hsfa-rules --reviewers 2 --exclude-build-starter yes --key ada.pem',
+      'knowledge-bases policy hsfa-rules --limit passages_changed=10 --key ada.pem --key grace.pem',
+    ],
+    input: {
+      slug: text,
+      reviewers: whole(1, REVIEWERS_REQUIRED_MAX).optional(),
+      excludeBuildStarter: z
+        .enum(['yes', 'no'], 'must be yes or no')
+        .transform((value) => value === 'yes')
+        .optional(),
+      limit: limits.optional(),
+      key: z.array(text).max(REVIEWERS_REQUIRED_MAX).default([]),
+    },
+    variables: {},
+    writes: true,
+    run: async ({ slug, reviewers, excludeBuildStarter, limit, key }, { operator, show }) => {
+      const asked = [reviewers, excludeBuildStarter, limit].some((value) => value !== undefined)
+      const keys = await Promise.all(key.map(readSigningKey))
+      const shown = asked
+        ? await changeReviewPolicy(operator, slug, { reviewers, excludeBuildStarter, limits: limit }, keys)
+        : await showReviewPolicy(operator, slug)
+      show(shown, () => fields(shown))
     },
   })
 }

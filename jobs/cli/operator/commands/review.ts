@@ -1,26 +1,51 @@
+import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { changesInWords, changesOf } from '#core/domain/changes.ts'
+import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listReviews } from '#core/db/reviews.ts'
+import { readVersion } from '#core/db/versions.ts'
+import { changesInWords } from '#core/domain/changes.ts'
+import { ACCEPTABLE_KINDS, VERDICTS } from '#core/domain/review-statements.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { versionNamed } from '#jobs/cli/operator/actions/names.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { readSigningKey, readSmallFile } from '#jobs/cli/operator/actions/reviewers.ts'
+import { createReviewStatement, recordSignedReview, signReview } from '#jobs/cli/operator/actions/reviews.ts'
+import type { ReviewInput, Reviewed } from '#jobs/cli/operator/actions/reviews.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
 import { addReport } from '#jobs/cli/operator/commands/report.ts'
-import { text } from '#jobs/cli/operator/inputs.ts'
+import { UsageError } from '#jobs/cli/operator/failure.ts'
+import { list, text } from '#jobs/cli/operator/inputs.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
 import { cell, fields, table } from '#jobs/cli/operator/table.ts'
+import { checkFiles } from '#jobs/review/files.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
-const NEEDED = 'A candidate is activated only when it passed its evaluation and its newest review approves it.'
+const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
+const NEEDED =
+  'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
+  'version to it.\nThe approval lapses when another version becomes active.'
+
+/** What a reviewer decides. */
+const DECISION_FLAGS = {
+  '--verdict <verdict>': `${VERDICTS.join(' or ')}; a rejected version never becomes active`,
+  '--note <text>': 'why; part of what is signed',
+  '--accept <kinds>': `changes beyond their limits, by name: ${ACCEPTABLE_KINDS.join(', ')}`,
+} as const
+const note = text.max(2_000, 'must have at most 2000 characters')
+const verdict = z.enum(VERDICTS, `must be ${VERDICTS.join(' or ')}`)
+const accept = list
+  .pipe(z.array(z.enum(ACCEPTABLE_KINDS, `must name some of ${ACCEPTABLE_KINDS.join(', ')}`)))
+  .optional()
+  .transform((kinds) => kinds ?? [])
 
 export function addReview(program: Command): void {
-  const review = noun(program, 'review', 'the decision about a candidate version: show, report, approve, reject')
+  const review = noun(program, 'review', 'the decision about a candidate version: show, report, sign, statement')
   addShow(review)
   addReport(review)
-  addVerdict(review, 'approve', 'approved', 'approve a candidate that passed its evaluation')
-  addVerdict(review, 'reject', 'rejected', 'reject a version; a candidate is rejected for good')
+  addSign(review)
+  addStatement(review)
 }
 
 function addShow(review: Command): void {
@@ -28,23 +53,32 @@ function addShow(review: Command): void {
     usage: 'show <version>',
     summary: 'show the evaluation and the reviews of a version',
     notes:
-      `${NEEDED}\n"report" is a page in ARTIFACT_STORE, with the same as JSON beside it: ranking, ` +
-      `decision and recall under filters with their intervals and gates, how the\ncandidate compares ` +
-      'with the active version, and which questions were missed. Open it in a browser.',
-    examples: ['review show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+      `${NEEDED}\n"files" are in ARTIFACT_STORE: "report" is a page for the browser, with ranking, decision and ` +
+      'recall under filters, how the candidate compares with the\nactive version, and which questions were missed; ' +
+      '"figures" is the same as JSON; "changes" names every change. Each is checked against its recorded digest.',
+    examples: [`review show ${EXAMPLE}`],
     input: { version: text },
     variables: { ARTIFACT_STORE },
     run: async (input, { operator, config, show }) => {
       const version = await versionNamed(operator.database, input.version)
+      const row = await readVersion(operator.database, version.id)
       const reviews = await listReviews(operator.database, version.id, BOUNDS.operatorRowsDefault)
       const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
-      const readable = reviews.map((row) => ({ ...row, note: cell(row.note) }))
+      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const files = row === undefined ? [] : await checkFiles(store, row)
+      const changes = row?.comparison?.changes ?? undefined
       const past = table(
-        readable,
-        { created_at: 'at', verdict: 'verdict', reviewer: 'reviewer', note: 'note' },
-        `Nobody has reviewed it. Next: operator review approve ${id} --reviewer NAME --note TEXT`,
+        reviews.map((one) => ({ ...one, note: cell(one.note) })),
+        {
+          created_at: 'at',
+          verdict: 'verdict',
+          reviewer: 'reviewer',
+          signed: 'signed',
+          predecessor_id: 'replaces',
+          note: 'note',
+        },
+        `Nobody has reviewed it. Next: operator review sign ${id} --key FILE --verdict approved --note TEXT`,
       )
-      const changes = changesOf(evaluation)
       const shown = {
         id,
         knowledge_base,
@@ -55,33 +89,121 @@ function addShow(review: Command): void {
         documents,
         facets,
         evaluation,
-        report: createArtifactStore(config.ARTIFACT_STORE).reportFile(id),
+        report: store.reportFile(id),
+        files: Object.fromEntries(files.map(({ file, ...checked }) => [file, `${checked.path} (${checked.state})`])),
       }
-      show({ ...shown, reviews }, () => `${fields(shown)}\n\n${past}`)
+      show({ ...shown, files, reviews }, () => `${fields(shown)}\n\n${past}`)
     },
   })
 }
 
-function addVerdict(review: Command, name: string, verdict: 'approved' | 'rejected', summary: string): void {
+function addSign(review: Command): void {
   verb(review, {
-    usage: `${name} <version>`,
-    summary,
-    flags: { '--reviewer <name>': 'who read the evaluation', '--note <text>': 'why; kept with the review' },
+    usage: 'sign [version]',
+    summary: 'sign and record the verdict of a reviewer',
+    flags: {
+      '--key <file>': 'private key of the reviewer',
+      ...DECISION_FLAGS,
+      '--statement <file>': 'instead of a key: what "review statement" wrote',
+      '--signature <file>': 'the signature of that file, 64 bytes',
+      '--reviewer <name>': 'who signed it',
+    },
+    notes:
+      `${NEEDED}\nA statement is signed elsewhere with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out ` +
+      'SIGNATURE',
+    examples: [
+      `review sign ${EXAMPLE} --key ada.pem --verdict approved --note "read the report" --accept passages_changed`,
+      'review sign --statement review.json --signature review.sig --reviewer "Ada Lovelace"',
+    ],
+    input: {
+      version: text.optional(),
+      key: text.optional(),
+      verdict: verdict.optional(),
+      note: note.optional(),
+      accept,
+      statement: text.optional(),
+      signature: text.optional(),
+      reviewer: text.optional(),
+    },
+    variables: { ARTIFACT_STORE },
+    writes: true,
+    run: async (input, { operator, config, show }) => {
+      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const { statement, signature, reviewer } = input
+      const reviewed =
+        statement !== undefined && signature !== undefined && reviewer !== undefined
+          ? await recordSignedReview(operator, store, {
+              statement: (await readSmallFile(statement)).toString('utf8'),
+              signature: await readSmallFile(signature),
+              reviewer,
+            })
+          : await signReview(operator, store, await readSigningKey(given('--key', input.key)), decisionOf(input))
+      show(reviewed, () => reviewedInWords(reviewed))
+    },
+  })
+}
+
+function addStatement(review: Command): void {
+  verb(review, {
+    usage: 'statement <version>',
+    summary: 'write the exact bytes that a reviewer signs, for a key that is kept elsewhere',
+    flags: {
+      '--reviewer <name>': 'who will sign',
+      ...DECISION_FLAGS,
+      '--out <file>': 'where to write it; never overwritten',
+    },
     notes: NEEDED,
     examples: [
-      `review ${name} 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --reviewer "legal review" --note ` +
-        '"checked the missed questions"',
+      `review statement ${EXAMPLE} --reviewer "Ada Lovelace" --verdict approved --note "read the report" --out ` +
+        'review.json',
     ],
-    input: { version: text, reviewer: text, note: text },
-    variables: {},
-    writes: true,
-    run: async (input, { operator, show }) => {
-      const reviewed = await reviewVersion(operator, { ...input, verdict })
-      show(reviewed, () =>
-        verdict === 'approved'
-          ? `Approved version ${reviewed.version_id}.\nNext: operator activate ${reviewed.version_id} --wait`
-          : `Rejected version ${reviewed.version_id}.`,
+    input: { version: text, reviewer: text, verdict, note, accept, out: text },
+    variables: { ARTIFACT_STORE },
+    run: async (input, { operator, config, show }) => {
+      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const statement = await createReviewStatement(operator, store, input.reviewer, input)
+      await writeFile(input.out, statement, { flag: 'wx' }).catch((error: unknown) => {
+        if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+          throw new OperatorError(`${input.out} exists already and is not overwritten: name another file with --out.`)
+        throw error
+      })
+      show(
+        { file: input.out },
+        () =>
+          `Wrote ${input.out}. Sign its exact bytes.\nNext: operator review sign --statement ${input.out} ` +
+          `--signature FILE --reviewer "${input.reviewer}"`,
       )
     },
   })
+}
+
+function decisionOf(input: {
+  readonly version?: string | undefined
+  readonly verdict?: ReviewInput['verdict'] | undefined
+  readonly note?: string | undefined
+  readonly accept: ReviewInput['accept']
+}): ReviewInput {
+  return {
+    version: given('<version>', input.version),
+    verdict: given('--verdict', input.verdict),
+    note: given('--note', input.note),
+    accept: input.accept,
+  }
+}
+
+function given<T>(name: string, value: T | undefined): T {
+  if (value === undefined)
+    throw new UsageError(
+      `${name} is missing: give <version>, --key, --verdict and --note, or --statement, --signature and --reviewer.`,
+    )
+  return value
+}
+
+function reviewedInWords({ verdict: decided, version_id: version, reviewer, accepts }: Reviewed): string {
+  if (decided === 'rejected') return `"${reviewer}" rejected version ${version}.`
+  const accepted = accepts.map(({ kind, count }) => `${kind} (${count})`).join(', ')
+  return (
+    `"${reviewer}" approved version ${version}${accepted === '' ? '' : ` and accepted ${accepted}`}.\n` +
+    `Next: operator activate ${version} --wait`
+  )
 }

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
 import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
+import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
+import type { AcceptableKind } from '#core/domain/review-statements.ts'
 import { requestRollback } from '#jobs/cli/operator/actions/rollback.ts'
 import {
   candidate,
@@ -13,6 +14,7 @@ import {
   withId,
 } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { firstReviewer } from '#test/support/reviews.ts'
 
 let harness: CorpusHarness
 
@@ -46,8 +48,13 @@ async function finishActivation(id: string): Promise<void> {
   })
 }
 
-async function approve(version: string): Promise<void> {
-  await reviewVersion(harness.operator, { version, verdict: 'approved', reviewer: 'legal review', note: 'fine' })
+async function decide(
+  version: string,
+  verdict: 'approved' | 'rejected' = 'approved',
+  accept: readonly AcceptableKind[] = [],
+): Promise<void> {
+  const { key } = await firstReviewer(harness.owner)
+  await signReview(harness.operator, harness.store, key, { version, verdict, note: 'read all misses', accept })
 }
 
 describe('review, activation and rollback', () => {
@@ -56,14 +63,15 @@ describe('review, activation and rollback', () => {
   test('a candidate is activated only after its review, and --wait ends when the worker is done', async () => {
     const first = await candidate(harness, 'first.md')
     await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
-      'The version has not been reviewed: review it with "operator review" first.',
+      'No active reviewer approves the step from the active version to this one: sign it with "operator review sign ' +
+        `${first} --verdict approved".`,
     )
-    await harness.cli.json('review', 'approve', first, '--reviewer', 'legal review', '--note', 'read all misses')
+    await decide(first)
     expect(await harness.cli.json('review', 'show', first)).toMatchObject({
       state: 'candidate',
       report: harness.store.reportFile(first),
       evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
-      reviews: [{ verdict: 'approved', reviewer: 'legal review' }],
+      reviews: [{ verdict: 'approved', reviewer: 'first reviewer', signed: true }],
     })
 
     const known = await idsOf(harness, 'activations')
@@ -86,13 +94,13 @@ describe('review, activation and rollback', () => {
     const { rows } = await harness.owner.query<{ version_id: string }>('select version_id from active_versions')
     const first = rows[0]?.version_id ?? ''
     const second = await candidate(harness, 'second.md')
-    await approve(second)
+    await decide(second)
     const activation = await requestActivation(harness.operator, { version: second }, enqueue)
     expect(activation.replaces).toBe(first)
     await finishActivation(activation.id)
-    await expect(
-      reviewVersion(harness.operator, { version: second, verdict: 'rejected', reviewer: 'B', note: 'wrong dates' }),
-    ).rejects.toThrow('The version is active: return to the one before with "operator rollback rules", then reject it.')
+    await expect(decide(second, 'rejected')).rejects.toThrow(
+      'The version is active: return to the one before with "operator rollback rules", then reject it.',
+    )
     await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
       'The version was active before and is retired: use "operator rollback" to return to it.',
     )
@@ -118,7 +126,7 @@ describe('review, activation and rollback', () => {
 
   test('when Redis does not take the job, the row stands and the sentence says not to ask again', async () => {
     const version = await candidate(harness, 'unheard.md')
-    await approve(version)
+    await decide(version)
     await expect(
       requestActivation(harness.operator, { version }, () => Promise.reject(new Error('connection lost'))),
     ).rejects.toThrow(/^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/)
@@ -130,8 +138,8 @@ describe('review, activation and rollback', () => {
 
   test('a candidate that failed its evaluation cannot be approved, and a rejected one never activated', async () => {
     const failed = await candidate(harness, 'poor.md', false)
-    await expect(approve(failed)).rejects.toThrow(/did not pass its evaluation, so it cannot be approved/)
-    await harness.cli.json('review', 'reject', failed, '--reviewer', 'A', '--note', 'too many misses')
+    await expect(decide(failed)).rejects.toThrow(/did not pass its evaluation/)
+    await decide(failed, 'rejected')
     const activated = await harness.cli.run('activate', failed)
     expect(activated).toMatchObject({
       code: 1,
@@ -144,51 +152,32 @@ describe('review, activation and rollback', () => {
     expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
   })
 
-  test(
-    'a candidate that is worse than the active version is refused; with --override it is asked for, ' +
-      'and row and trail keep the reason',
-    async () => {
-      const worse = await candidate(harness, 'worse.md', true, true)
-      await approve(worse)
-      const refused = await harness.cli.run('activate', worse)
-      expect(refused).toMatchObject({ code: 1, stdout: '' })
-      expect(refused.stderr).toMatch(
-        /^The evaluation found the version worse than the active one: .*--override.*audit trail keeps\.\n$/,
-      )
-      expect((await harness.owner.query('select 1 from activations where version_id = $1', [worse])).rowCount).toBe(0)
-
-      const reason = 'The repealed rules had to go.'
-      const asked = withId.parse(await harness.cli.json('activate', worse, '--override', reason))
-      const { rows } = await harness.owner.query('select state, override_reason from activations where id = $1', [
-        asked.id,
-      ])
-      expect(rows).toEqual([{ state: 'queued', override_reason: reason }])
-      const trail = await harness.owner.query(
-        "select detail ->> 'override_reason' as reason from audit where action = " +
-          "'version.request-activate' and subject = $1",
-        [`version:${worse}`],
-      )
-      expect(trail.rows).toEqual([{ reason }])
-      expect(await jobIn(harness, 'activate', asked.id)).toEqual({ id: asked.id })
-    },
-  )
-
-  test('an override replaces neither the review nor the evaluation', async () => {
-    const [unread, failed] = [
-      await candidate(harness, 'unread.md', true, true),
-      await candidate(harness, 'bad.md', false, true),
-    ]
-    await expect(
-      requestActivation(harness.operator, { version: unread, override: 'because' }, enqueue),
-    ).rejects.toThrow('has not been reviewed')
-    await expect(
-      requestActivation(harness.operator, { version: failed, override: 'because' }, enqueue),
-    ).rejects.toThrow('did not pass its evaluation')
+  test('a candidate that is worse than the active version is approved only by accepting that', async () => {
+    const worse = await candidate(harness, 'worse.md', true, true)
+    await expect(decide(worse)).rejects.toThrow(
+      'The version goes beyond the limits of the knowledge base: reject it, or add --accept ranking: a ranking that ' +
+        'is worse on 1 metric.',
+    )
+    await expect(decide(worse, 'approved', ['ranking', 'passages_removed'])).rejects.toThrow(
+      'Nothing of the kind passages_removed is to be accepted: leave it out of --accept.',
+    )
+    expect(await harness.cli.run('activate', worse)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^No active reviewer approves/),
+    })
+    await decide(worse, 'approved', ['ranking'])
+    const activated = await harness.cli.run('activate', worse, '--json')
+    expect(activated.stderr).toBe(
+      '1 → 1 passages, 0 removed, 0 changed\nApproved by "first reviewer", who accepted ranking (1).\n',
+    )
+    const asked = withId.parse(JSON.parse(activated.stdout))
+    expect(await jobIn(harness, 'activate', asked.id)).toEqual({ id: asked.id })
   })
 
   test("--wait ends with 1 and the worker's reason when an activation is refused", async () => {
     const version = await candidate(harness, 'refused.md')
-    await approve(version)
+    await decide(version)
     const known = await idsOf(harness, 'activations')
     const following = harness.cli.run('activate', version, '--wait')
     await harness.owner.query(

@@ -5,8 +5,8 @@ import { inTransaction } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
-import { reviewVersion } from '#jobs/cli/operator/actions/reviews.ts'
 import { requestRollback } from '#jobs/cli/operator/actions/rollback.ts'
+import { approve } from '#test/support/reviews.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
@@ -55,7 +55,7 @@ async function approved(): Promise<string> {
     ],
   ]
   for (const [statement, values] of rows) await harness.owner.query(statement, [...values])
-  await reviewVersion(harness.operator, { version, verdict: 'approved', reviewer: 'reviewer', note: 'fine' })
+  await approve(harness.owner, version)
   return version
 }
 

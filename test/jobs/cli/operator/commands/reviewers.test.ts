@@ -1,0 +1,209 @@
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { listReviewers } from '#core/db/reviewers.ts'
+import { planActivation } from '#jobs/cli/operator/actions/activations.ts'
+import { readSigningKey } from '#jobs/cli/operator/actions/reviewers.ts'
+import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
+import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
+
+let harness: CorpusHarness
+
+beforeAll(async () => {
+  harness = await openCorpusHarness()
+})
+afterAll(() => harness.close())
+
+/** A file of the test. */
+const file = (name: string): string => join(harness.folder, name)
+
+async function keygen(name: string): Promise<void> {
+  const { stdout } = await harness.cli.run('reviewers', 'keygen', '--out', file(`${name}.pem`))
+  writeFileSync(file(`${name}.pub`), stdout)
+}
+
+async function refusal(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await harness.cli.run(...args)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  return stderr.trimEnd()
+}
+
+/** The tests run in sequence: Ada is the first reviewer, and endorses Grace. */
+describe('reviewers', () => {
+  test('keygen writes a private key for its owner alone, prints the public one, and never overwrites', async () => {
+    await Promise.all(['ada', 'grace', 'eve'].map(keygen))
+    expect(statSync(file('ada.pem')).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file('ada.pub'), 'utf8')).toMatch(
+      /^-----BEGIN PUBLIC KEY-----\n[\s\S]+-----END PUBLIC KEY-----\n$/,
+    )
+    const before = readFileSync(file('ada.pem'), 'utf8')
+    expect(await refusal('reviewers', 'keygen', '--out', file('ada.pem'))).toContain(
+      'exists already and is not overwritten',
+    )
+    expect(readFileSync(file('ada.pem'), 'utf8')).toBe(before)
+  })
+
+  test('the first is added without an endorsement, which the trail says, and every other one needs one', async () => {
+    expect(await refusal('reviewers', 'add', 'Ada', '--public-key', file('ada.pem'))).toContain(
+      'is not an Ed25519 public key',
+    )
+    const added = z
+      .object({ id: z.uuid(), endorsed_by: z.null() })
+      .parse(await harness.cli.json('reviewers', 'add', 'Ada', '--public-key', file('ada.pub')))
+    const { rows } = await harness.owner.query("select subject, detail from audit where action = 'reviewer.add'")
+    expect(rows).toEqual([
+      {
+        subject: `reviewer:${added.id}`,
+        detail: { name: 'Ada', login: null, endorsed_by: null, without_endorsement: true },
+      },
+    ])
+    const grace = ['reviewers', 'add', 'Grace', '--public-key', file('grace.pub')] as const
+    expect(await refusal(...grace)).toBe(
+      'An active reviewer endorses every reviewer but the first: add --key with a private key.',
+    )
+    expect(await refusal(...grace, '--key', file('eve.pem'))).toContain('The key belongs to no reviewer')
+    expect(await harness.cli.json(...grace, '--key', file('ada.pem'))).toMatchObject({ endorsed_by: 'Ada' })
+    expect(
+      await refusal('reviewers', 'add', 'Eve', '--public-key', file('grace.pub'), '--key', file('ada.pem')),
+    ).toContain('this key belongs to a reviewer already')
+    expect(await listReviewers(harness.owner, 10)).toHaveLength(2)
+  })
+
+  test('a policy changes only with the signatures that the one in force requires', async () => {
+    const policy = ['knowledge-bases', 'policy', 'rules'] as const
+    expect(await harness.cli.json(...policy)).toEqual({
+      knowledge_base: 'rules',
+      seq: 0,
+      reviewers: 1,
+      exclude_build_starter: false,
+      limits: {},
+    })
+    const raise = [...policy, '--limit', 'passages_changed=1000'] as const
+    expect(await refusal(...raise)).toContain('asks for 1 different reviewers, and 0 signed: add --key for each')
+    expect(await refusal(...raise, '--key', file('eve.pem'))).toContain('The key belongs to no reviewer')
+    expect(await refusal(...policy, '--reviewers', '3', '--key', file('ada.pem'))).toContain('so 3 could never approve')
+    expect(await harness.cli.json(...policy, '--reviewers', '2', '--key', file('ada.pem'))).toMatchObject({
+      seq: 1,
+      reviewers: 2,
+    })
+    expect(await refusal(...raise, '--key', file('ada.pem'), '--key', file('ada.pem'))).toContain('and 1 signed')
+    expect(
+      await harness.cli.json(...raise, '--reviewers', '1', '--key', file('ada.pem'), '--key', file('grace.pem')),
+    ).toMatchObject({ seq: 2, reviewers: 1, limits: { passages_changed: 1_000 } })
+    const { rows } = await harness.owner.query(
+      "select detail -> 'reviewers' as reviewers from audit where action = 'knowledge-base.policy' order by seq",
+    )
+    expect(rows).toEqual([{ reviewers: ['Ada'] }, { reviewers: ['Ada', 'Grace'] }])
+  })
+
+  test('a review that was signed elsewhere counts, and no other bytes or key do', async () => {
+    const version = await candidate(harness, 'elsewhere.md')
+    const [statement, signature] = [file('review.json'), file('review.sig')]
+    const decided = ['--verdict', 'approved', '--note', 'read on paper'] as const
+    await harness.cli.json('review', 'statement', version, '--reviewer', 'Ada', ...decided, '--out', statement)
+    const sign = (key: string, path: string): void =>
+      void execFileSync('openssl', ['pkeyutl', '-sign', '-rawin', '-inkey', file(key), '-in', path, '-out', signature])
+    const record = (path: string): readonly string[] => [
+      'review',
+      'sign',
+      '--statement',
+      path,
+      '--signature',
+      signature,
+      '--reviewer',
+      'Ada',
+    ]
+    const wrong = 'The signature is not of this statement by "Ada": sign the exact bytes of the file with that key.'
+    sign('grace.pem', statement)
+    expect(await refusal(...record(statement))).toBe(wrong)
+    sign('ada.pem', statement)
+    const altered = file('altered.json')
+    writeFileSync(altered, readFileSync(statement, 'utf8').replace('read on paper', 'read on pager'))
+    expect(await refusal(...record(altered))).toBe(wrong)
+    expect(await harness.cli.json(...record(statement))).toMatchObject({ verdict: 'approved', reviewer: 'Ada' })
+    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'Ada' }])
+  })
+
+  test('a file of the report that was altered after the build is shown so, and not approved', async () => {
+    const version = await candidate(harness, 'altered.md')
+    const report = harness.store.reportFile(version)
+    const sign = [
+      'review',
+      'sign',
+      version,
+      '--key',
+      file('ada.pem'),
+      '--verdict',
+      'approved',
+      '--note',
+      'read',
+    ] as const
+    appendFileSync(report, '<p>Nothing was lost.</p>')
+    const shown = z
+      .object({ files: z.array(z.object({ file: z.string(), state: z.string() })) })
+      .parse(await harness.cli.json('review', 'show', version))
+    expect(shown.files).toMatchObject([
+      { file: 'report', state: 'altered' },
+      { file: 'figures', state: 'as recorded' },
+      { file: 'changes', state: 'not recorded' },
+    ])
+    expect(await refusal(...sign)).toContain('The report file of the version is altered')
+    writeFileSync(report, '')
+    expect(await harness.cli.json(...sign)).toMatchObject({ verdict: 'approved' })
+  })
+
+  test('where who started the build is excluded, the approval under that name or login does not count', async () => {
+    const policy = ['knowledge-bases', 'policy', 'rules', '--exclude-build-starter'] as const
+    await harness.cli.json(...policy, 'yes', '--key', file('ada.pem'))
+    const [session] = (await harness.operator.database.query<{ login: string }>('select session_user as login')).rows
+    await Promise.all(['named', 'loggedin'].map(keygen))
+    const add = (name: string, key: string, ...further: readonly string[]): Promise<unknown> =>
+      harness.cli.json(
+        'reviewers',
+        'add',
+        name,
+        '--public-key',
+        file(`${key}.pub`),
+        '--key',
+        file('ada.pem'),
+        ...further,
+      )
+    await add('Tester', 'named')
+    await add('Somebody', 'loggedin', '--login', session?.login ?? '')
+    const version = await candidate(harness, 'own.md')
+    const approve = async (key: string): Promise<unknown> =>
+      signReview(harness.operator, harness.store, await readSigningKey(file(`${key}.pem`)), {
+        version,
+        verdict: 'approved',
+        note: 'read',
+        accept: [],
+      })
+    for (const key of ['named', 'loggedin']) {
+      await approve(key)
+      await expect(planActivation(harness.operator, version)).rejects.toThrow(
+        'The approval of who started the build does not count in "rules"',
+      )
+    }
+    await approve('ada')
+    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'Ada' }])
+    await harness.cli.json(...policy, 'no', '--key', file('ada.pem'))
+  })
+
+  test('the approval of a retired reviewer does not count, and the last one is not retired', async () => {
+    const version = await candidate(harness, 'retired.md')
+    const key = await readSigningKey(file('grace.pem'))
+    const input = { version, verdict: 'approved', note: 'read', accept: [] } as const
+    await signReview(harness.operator, harness.store, key, input)
+    await planActivation(harness.operator, version)
+    for (const name of ['Grace', 'Tester', 'Somebody']) await harness.cli.json('reviewers', 'retire', name)
+    await expect(planActivation(harness.operator, version)).rejects.toThrow('No active reviewer approves')
+    await expect(signReview(harness.operator, harness.store, key, input)).rejects.toThrow('"Grace" is retired')
+    expect(await refusal('reviewers', 'retire', 'Ada')).toContain('"Ada" is the last active reviewer')
+    expect(
+      await refusal('reviewers', 'add', 'Grace', '--public-key', file('eve.pub'), '--key', file('ada.pem')),
+    ).toContain('belongs to a reviewer already, who may be retired')
+  })
+})
