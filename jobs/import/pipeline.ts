@@ -7,7 +7,7 @@ import { placedRecords } from '#core/db/staging/rows.ts'
 import { openStaging } from '#core/db/staging/staging.ts'
 import type { Staging, StagedPlace } from '#core/db/staging/staging.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
+import { LEFT_OUT_REASONS, mayBeMeant } from '#jobs/sources/list.ts'
 import { actsOf, facetsOf } from './described.ts'
 import { placedDrafts } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
@@ -79,8 +79,10 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
   const refusals = new ImportRefusals()
   const record = createRecorder({ knowledgeBaseId: input.knowledgeBaseId, mapping, staging, drafts })
 
-  for (const source of input.leftOut ?? [])
-    report.skipped({ source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] }, 'lost')
+  for (const source of input.leftOut ?? []) {
+    const place = { source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] }
+    report.skipped(place, mayBeMeant(source, mapping.format) ? 'lost' : 'intended')
+  }
   for (const [source, snapshot] of input.snapshots.entries()) {
     report.file()
     for await (const item of readRecords(snapshot, mapping, input.signal)) {

@@ -34,6 +34,14 @@ export const LEFT_OUT_REASONS = {
 } as const satisfies Record<SourceFormat, string>
 
 /**
+ * True if a file that is left out may be meant as a part of the corpus: anything beside Markdown, but only JSONL that
+ * is named like a corpus. `queries.jsonl` and the like belong beside a corpus of JSONL.
+ */
+export function mayBeMeant(name: string, format: SourceFormat): boolean {
+  return format === 'markdown' || basename(name).toLowerCase().startsWith('corpus')
+}
+
+/**
  * Lists a source, which is one file or a folder. In a folder, JSONL is `corpus.jsonl` and its parts `corpus-*.jsonl`;
  * every other `*.jsonl` of the tree is left out. Markdown is every `*.md` and `*.markdown` of the tree; every other
  * file is left out. Case does not matter. A file or folder below the source whose name begins with a dot is no part of

@@ -89,15 +89,22 @@ test('a draft in a hidden folder never takes the place of the real provision', a
   expect(captured.join('')).not.toContain('need not be')
 })
 
-test('a folder of JSONL parts is imported whole, and other JSONL files are reported as left out', async () => {
+test('a folder of JSONL parts is imported whole; other JSONL is left out, and lost if named like a part', async () => {
   const parts = join(folder, 'parts')
   mkdirSync(parts)
-  for (const [name, id] of Object.entries({ 'corpus-1.jsonl': 'a', 'corpus-2.jsonl': 'b', 'queries.jsonl': 'q' }))
+  for (const [name, id] of Object.entries({
+    'corpus-1.jsonl': 'a',
+    'corpus-2.jsonl': 'b',
+    'queries.jsonl': 'q',
+    'corpus_3.jsonl': 'c',
+  }))
     writeFileSync(join(parts, name), line(id, `Rule ${id}: every hive is registered.`, { section: id }))
   const mapping = join(folder, 'mapping.json')
   writeFileSync(mapping, JSON.stringify(smallMapping()))
   const store = createArtifactStore(pathToFileURL(join(folder, 'parts-store')).href)
   const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source: parts, mapping, store })
-  expect(report).toMatchObject({ files: 2, passages: 2, skipped: 1 })
-  expect(report.entries).toEqual([{ source: 'queries.jsonl', line: 1, reason: LEFT_OUT_REASONS.jsonl }])
+  expect(report).toMatchObject({ files: 2, passages: 2, skipped: 2, lost: 1 })
+  expect(report.entries).toEqual(
+    ['corpus_3.jsonl', 'queries.jsonl'].map((name) => ({ source: name, line: 1, reason: LEFT_OUT_REASONS.jsonl })),
+  )
 })

@@ -87,14 +87,17 @@ describe('a Markdown import', () => {
       ['bees#a-2', 'https://bees.example/rules#:~:text=Second.', 'Second.'],
     ])
     expect(report.skipped).toBe(0)
-    expect((await itemsOf(content)).filter((item) => item.kind === 'warning')).toEqual([
-      {
-        kind: 'warning',
-        line: 16,
-        id: 'a-2',
-        message: 'the headings on lines 14 and 16 have the same anchor: the second is imported as a-2',
-      },
-    ])
+    expect(report.warnings).toEqual({
+      count: 1,
+      entries: [
+        {
+          source: 'a.md',
+          line: 16,
+          id: 'a-2',
+          message: 'the headings on lines 14 and 16 have the same anchor: the second is imported as a-2',
+        },
+      ],
+    })
   })
 
   test('takes front matter as it is written; empty values and null are absent', async () => {
