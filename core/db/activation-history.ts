@@ -9,10 +9,6 @@ import type { Queryable } from './pool.ts'
  * other version goes on top. So rollbacks never go forth and back between two versions.
  */
 
-/** The newest review rejects the version of the activation `a`. */
-const REJECTED = `coalesce((select r.verdict = 'rejected' from reviews r where r.version_id = a.version_id
-  order by r.created_at desc, r.id limit 1), false)`
-
 /**
  * The way back of every knowledge base, from its active version (step 0) to the version that a rollback returns to: the
  * next one that is not rejected. Empty where the history does not end with the active version.
@@ -25,7 +21,7 @@ way_back as (
     where n.knowledge_base_id = p.knowledge_base_id and n.sequence is not null order by n.sequence desc limit 1) a
   where a.version_id = p.version_id
   union all
-  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${REJECTED}, w.step + 1
+  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, is_rejected(a.version_id), w.step + 1
   from way_back w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
   where (w.step = 0 or w.rejected) and w.step < ${BOUNDS.rollbackStepsMax}
@@ -71,8 +67,8 @@ export async function readWayBack(database: Queryable, knowledgeBaseId: string):
 }
 
 const LAST_ACTIVE = `
-select a.sequence::float8 as sequence, a.version_id, ${REJECTED} as rejected, a.finished_at as active_from,
-  (select n.finished_at from activations n where n.knowledge_base_id = a.knowledge_base_id
+select a.sequence::float8 as sequence, a.version_id, is_rejected(a.version_id) as rejected,
+  a.finished_at as active_from, (select n.finished_at from activations n where n.knowledge_base_id = a.knowledge_base_id
     and n.sequence = a.sequence + 1) as active_until
 from activations a
 where a.knowledge_base_id = $1 and a.version_id = $2 and a.sequence is not null
@@ -119,7 +115,7 @@ with recursive shown as (
   select s.sequence, s.version_id, s.returns_to from whole_way w join shown s on s.sequence = w.returns_to
 )
 select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
-  a.expected_version_id as replaced_version_id, a.actor, ${REJECTED} as rejected,
+  a.expected_version_id as replaced_version_id, a.actor, is_rejected(a.version_id) as rejected,
   case when a.version_id = p.version_id then 'active'
     when a.version_id in (select version_id from whole_way) then 'on the way back' else 'left' end as state
 from shown a join active_versions p using (knowledge_base_id)

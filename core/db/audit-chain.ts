@@ -92,8 +92,7 @@ const statementRow = z.object({ id: z.uuid(), statement: z.string().nullable() }
 export type ReviewStatement = z.infer<typeof statementRow>
 
 const READ_STATEMENTS = `
-select r.id, to_jsonb(r) ->> 'statement' as statement from reviews r
-where $1::uuid is null or r.id > $1 order by r.id limit $2`
+select id, statement from reviews where $1::uuid is null or id > $1 order by reviews.id limit $2`
 
 export async function* readReviewStatements(database: Queryable): AsyncGenerator<readonly ReviewStatement[]> {
   let after: string | null = null

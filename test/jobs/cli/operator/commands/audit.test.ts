@@ -131,9 +131,9 @@ describe('a trail of several batches', () => {
 
   test('that ends before the head in a signed review is found, as is one with another hash there', async () => {
     const signed = (at: AuditHead): string =>
-      'alter table reviews add column if not exists statement text; ' +
-      'insert into reviews (id, version_id, verdict, reviewer, note, statement) ' +
-      `values ('${REVIEW}', '${REVIEW}', 'approved', 'r', 'n', '${JSON.stringify({ audit_head: at })}')`
+      'insert into reviews (id, version_id, verdict, reviewer, note, reviewer_id, statement, signature) ' +
+      `values ('${REVIEW}', '${REVIEW}', 'approved', 'r', 'n', '${REVIEW}', ` +
+      `'${JSON.stringify({ audit_head: at })}', sha512('x'))`
     await tampered(signed(head), async (client) => {
       expect(await verifyAudit(client, undefined)).toMatchObject({ entries: ENTRIES, heads_found: 1 })
     })
