@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { seededRandom } from '#test/support/artifact.ts'
+
+const FILES = 8
+const RECORDS_PER_DOCUMENT = 100
+const PROVISIONS_PER_DOCUMENT = 10
+const TEXT_CHARACTERS_MIN = 1_000
+const TEXT_CHARACTERS_MAX = 7_000
+const POOL_CHARACTERS = 1_000_000
+const WORDS =
+  'the keeper of a hive must register it with authority before first may and shall notify any transfer within days'
+const MS_PER_DAY = 86_400_000
+
+/** A JSONL corpus in parts, and its mapping. Every record is a revision of its own; its end follows from the next. */
+export interface MadeCorpus {
+  readonly folder: string
+  readonly mapping: string
+  readonly bytes: number
+}
+
+const MAPPING = {
+  format: 'jsonl',
+  revises: 'provision',
+  fields: {
+    document_key: '{metadata.act}',
+    title: 'Act {metadata.act}',
+    authority: 'Parliament',
+    canonical_url: 'https://law.example/{metadata.act}',
+    published_at: '{metadata.effective}',
+    effective_at: '{metadata.effective}',
+    citation_label: 'Act {metadata.act} s. {metadata.section}',
+    language: '{metadata.lang}',
+    jurisdiction: 'GB',
+    subjects: '{metadata.subject}',
+    verification_status: 'verified',
+  },
+} as const
+
+/** Writes the corpus of a size, the same for the same size, unless it is there already. */
+export async function makeCorpus(dataDir: string, megabytes: number): Promise<MadeCorpus> {
+  const folder = join(dataDir, `import-${megabytes}`)
+  const mapping = join(dataDir, 'import-mapping.json')
+  await mkdir(folder, { recursive: true })
+  await writeFile(mapping, JSON.stringify(MAPPING))
+  const bytesMax = (megabytes * 1_000_000) / FILES
+  const whole = join(folder, 'complete')
+  if ((await stat(whole).catch(() => undefined)) === undefined) {
+    const pool = textPool()
+    let record = 0
+    for (let file = 0; file < FILES; file += 1)
+      record += await writePart(join(folder, `corpus-${file}.jsonl`), bytesMax, record, pool)
+    await writeFile(whole, '')
+  }
+  let bytes = 0
+  for (const name of await readdir(folder)) bytes += (await stat(join(folder, name))).size
+  return { folder, mapping, bytes }
+}
+
+async function writePart(path: string, bytesMax: number, firstRecord: number, pool: string): Promise<number> {
+  const out = createWriteStream(path)
+  let [bytes, records] = [0, 0]
+  while (bytes < bytesMax || (firstRecord + records) % RECORDS_PER_DOCUMENT !== 0) {
+    const line = `${JSON.stringify(recordAt(firstRecord + records, pool))}\n`
+    bytes += line.length
+    records += 1
+    if (!out.write(line)) await once(out, 'drain')
+  }
+  out.end()
+  await once(out, 'close')
+  return records
+}
+
+function recordAt(number: number, pool: string): object {
+  const random = seededRandom(number)
+  const document = Math.floor(number / RECORDS_PER_DOCUMENT)
+  const place = number % RECORDS_PER_DOCUMENT
+  const length = TEXT_CHARACTERS_MIN + Math.floor(random() * (TEXT_CHARACTERS_MAX - TEXT_CHARACTERS_MIN))
+  const from = Math.floor(random() * (pool.length - length))
+  return {
+    _id: `r${number}`,
+    title: `Section ${place % PROVISIONS_PER_DOCUMENT}`,
+    text: `${number}. ${pool.slice(from, from + length)}`,
+    metadata: {
+      act: `act-${document}`,
+      section: String(place % PROVISIONS_PER_DOCUMENT),
+      effective: new Date(Date.UTC(1990, 0, 1) + place * 97 * MS_PER_DAY).toISOString().slice(0, 10),
+      lang: ['en', 'de', 'fr'][document % 3],
+      subject: `subject-${document % 40}`,
+    },
+  }
+}
+
+function textPool(): string {
+  const random = seededRandom(1)
+  const words = WORDS.split(' ')
+  let pool = ''
+  while (pool.length < POOL_CHARACTERS) {
+    pool += `${words[Math.floor(random() * words.length)] ?? ''}${random() < 0.07 ? '.\n\n' : ' '}`
+  }
+  return pool
+}

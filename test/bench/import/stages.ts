@@ -1,0 +1,50 @@
+import { pathToFileURL } from 'node:url'
+import { readImport } from '#core/db/imports.ts'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
+import { documentRowSchema, insertDocuments, insertRevisions, revisionRowSchema } from '#core/db/versions.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { createLog } from '#core/platform/log.ts'
+import type { BuildContext } from '#jobs/build/context.ts'
+import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import { documentsFile, revisionsFile } from '#jobs/build/read-import.ts'
+import { linesOf } from '#jobs/build/row-files.ts'
+import { preparePassages } from '#jobs/build/sort.ts'
+import { signingKeys } from '#test/support/artifact.ts'
+
+/** Runs the stages of a build that read and sort an import: `stages.ts <database> <import> <build> <store>`. */
+const [url = '', importId = '', buildId = '', root = ''] = process.argv.slice(2)
+const store = createArtifactStore(pathToFileURL(root).href)
+const database = openDatabase(url, createLog('bench', 'silent'), 2, 600_000)
+const source = await readImport(database, importId)
+const { privateKeyDer, publicKeyDer } = signingKeys()
+const began = performance.now()
+function tell(what: string): void {
+  process.stdout.write(`${what} at ${((performance.now() - began) / 1_000).toFixed(0)} s\n`)
+}
+const context: BuildContext = {
+  fence: { buildId, attempt: 1 },
+  knowledgeBaseId: source.knowledgeBaseId,
+  parameters: buildParametersSchema.parse({ embedding: 'local' }),
+  source,
+  store,
+  workFolder: store.workFolder(buildId),
+  privateKeyDer,
+  publicKeysDer: [publicKeyDer],
+  progress: {
+    begin: (stage) => {
+      tell(stage)
+      return Promise.resolve()
+    },
+    at: () => undefined,
+  },
+  signal: new AbortController().signal,
+}
+await preparePassages(context)
+tell('rows')
+await inTransaction(database, async (client) => {
+  await insertDocuments(client, source.knowledgeBaseId, linesOf(documentsFile(context.workFolder), documentRowSchema))
+  await insertRevisions(client, linesOf(revisionsFile(context.workFolder), revisionRowSchema))
+})
+tell('end')
+await database.end()
+process.disconnect()
