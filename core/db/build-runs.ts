@@ -11,7 +11,7 @@ const lockedBuildSchema = z.object({
   attempt: z.int(),
   failed_runs: z.int(),
   out_of_memory_runs: z.int(),
-  /** Since the last sign of a run. */
+  /** Since the last heartbeat or progress of a run. */
   silent_ms: z.number(),
   /** Until the next attempt is due. */
   wait_ms: z.number(),
@@ -88,7 +88,7 @@ select id, attempt from builds
 where state = 'running' and updated_at < now() - make_interval(secs => $1 / 1000.0)
 order by updated_at limit $2`
 
-/** Runs that gave no sign for so long. */
+/** Runs without a heartbeat for so long. */
 export async function lostRuns(database: Queryable, silentMs: number, limit: number): Promise<readonly BuildFence[]> {
   const { rows } = await database.query(LOST_RUNS, [silentMs, limit])
   return z

@@ -50,8 +50,8 @@ const buildListRow = z.object({
   parameters: z.record(z.string(), z.unknown()),
   /** When the next attempt begins, in the state `retrying`. */
   next_attempt_at: z.date().nullable(),
-  /** Since the last sign of a run, in the state `running`. */
-  seconds_since_sign: z.number().nullable(),
+  /** Since the last heartbeat of a run, in the state `running`. */
+  seconds_since_heartbeat: z.number().nullable(),
   /** The version of a build that succeeded. */
   version_id: z.uuid().nullable(),
   passed: z.boolean().nullable(),
@@ -66,7 +66,7 @@ const BUILDS = `
   select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done,
     b.total::float8 as total, b.attempt, b.error, b.next_attempt_at,
     case when b.state = 'running' then round(extract(epoch from clock_timestamp() - b.updated_at))::integer end
-      as seconds_since_sign,
+      as seconds_since_heartbeat,
     b.parameters, v.id as version_id, v.passed,
     v.evaluation -> 'comparison' -> 'changes' as changes, b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`

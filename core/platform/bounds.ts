@@ -210,7 +210,7 @@ export const BOUNDS = {
   buildRetryMaxMs: 60_000,
   buildOutOfMemoryRunsMax: 2,
   buildHeartbeatEveryMs: 5_000,
-  /** Age of its last sign after which a run counts as lost, and another one takes the build over. */
+  /** Age of its last heartbeat after which a run counts as lost, and another one takes the build over. */
   buildLostAfterMs: 20_000,
   buildStandardErrorCharactersKept: 8_192,
   buildHeapMbMin: 128,

@@ -21,7 +21,7 @@ import { StaleBuild, createProgress } from './progress.ts'
 
 /**
  * Runs a build once in its own process: `child.ts <build id> <attempt>`. The worker has begun the attempt, so it knows
- * the fence of a process that ends without a word. The process may be killed at any point.
+ * the fence of a process that dies. The process may be killed at any point.
  */
 async function main(): Promise<void> {
   process.on('disconnect', () => process.exit(1))

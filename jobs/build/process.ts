@@ -45,7 +45,7 @@ export async function processBuild(deps: BuildJobDeps, job: BuildJob, token: str
   }
 }
 
-/** Runs the build's process. The row shows a sign of life as long as both worker and process live. */
+/** Runs the build's process. The row gets a heartbeat as long as both worker and process run. */
 async function supervise(deps: BuildJobDeps, job: BuildJob, fence: BuildFence): Promise<BuildOutcome> {
   const heartbeat = setInterval(() => {
     recordHeartbeat(deps.database, fence).catch((error: unknown) => deps.log.warn('build heartbeat', {}, error))

@@ -19,8 +19,8 @@ export type Claim =
   | { readonly claim: 'ended' }
 
 /**
- * Begins the next run of a build, unless a run lives or the wait after the last one is not over. The row decides, so a
- * job that comes twice, early or after a loss of Redis starts nothing twice.
+ * Begins the next run of a build, unless a run is in progress or the wait after the last one is not over. The row
+ * decides, so a job that comes twice, early or after a loss of Redis starts nothing twice.
  */
 export async function claimRun(database: Database, buildId: string): Promise<Claim> {
   return await inTransaction(database, async (client): Promise<Claim> => {
@@ -55,11 +55,11 @@ export async function settleRun(database: Database, fence: BuildFence, ending: E
   })
 }
 
-/** Ends runs whose worker and process ended without a word. @returns those that failed their build for good. */
+/** Ends runs whose worker is lost, and its process with it. @returns those that failed their build for good. */
 export async function endLostRuns(database: Database): Promise<readonly BuildFence[]> {
   const failed: BuildFence[] = []
   for (const fence of await lostRuns(database, BOUNDS.buildLostAfterMs, BOUNDS.requeueMax)) {
-    const reason = `its job worker gave no sign for ${BOUNDS.buildLostAfterMs / 1_000} s`
+    const reason = `its job worker sent no heartbeat for ${BOUNDS.buildLostAfterMs / 1_000} s`
     const after = await settleRun(database, fence, { kind: 'transient', reason })
     if (after?.state === 'failed') failed.push(fence)
   }

@@ -2,10 +2,10 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { cell } from './table.ts'
 
-type Shown = Pick<BuildListRow, 'state' | 'seconds_since_sign' | 'updated_at' | 'next_attempt_at' | 'error'>
+type Shown = Pick<BuildListRow, 'state' | 'seconds_since_heartbeat' | 'updated_at' | 'next_attempt_at' | 'error'>
 
 /** True where the run of a build is lost, because its worker and its process ended or cannot reach Postgres. */
-export function isSilent({ seconds_since_sign: silent }: Pick<BuildListRow, 'seconds_since_sign'>): boolean {
+export function isSilent({ seconds_since_heartbeat: silent }: Pick<BuildListRow, 'seconds_since_heartbeat'>): boolean {
   return silent !== null && silent * 1_000 > BOUNDS.buildLostAfterMs
 }
 
@@ -14,8 +14,8 @@ export function buildStatus(row: Shown): string {
   switch (row.state) {
     case 'running':
       return isSilent(row)
-        ? `no sign since ${cell(row.updated_at)}; a job worker that runs takes the build over`
-        : `running, last sign ${row.seconds_since_sign ?? 0} s ago`
+        ? `no heartbeat since ${cell(row.updated_at)}; a job worker that runs takes the build over`
+        : `running, last heartbeat ${row.seconds_since_heartbeat ?? 0} s ago`
     case 'retrying':
       return `attempt again at ${cell(row.next_attempt_at)}, because ${row.error ?? 'the last run ended'}`
     case 'queued':

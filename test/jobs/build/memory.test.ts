@@ -6,7 +6,7 @@ const GIB = 1_073_741_824
 const ended = { code: null, signal: null, standardError: '', heapMb: 512, kernelKills: undefined } as const
 const V8 = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n 1: 0x931db0'
 
-describe('a process that ended without a word', () => {
+describe('a process that died', () => {
   test('ran out of memory where V8 says so as it aborts, whether a shell is between or not', () => {
     const outOfMemory = { outOfMemory: true, reason: 'its process reached its heap limit of 512 MB' }
     expect(deathOf({ ...ended, signal: 'SIGABRT', standardError: V8 })).toEqual(outOfMemory)

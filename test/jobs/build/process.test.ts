@@ -167,7 +167,7 @@ test('why a run failed stands in the row of its build while it waits to be tried
   await expectRow(id, { state: 'retrying', error: expect.stringContaining('start or repair a search node') })
 })
 
-test('a run whose worker ended without a word is followed by another one', async () => {
+test('a run whose worker was lost is followed by another one', async () => {
   const id = await harness.requestBuild(knowledgeBaseId, importId)
   await harness.owner.query(
     "update builds set state = 'running', attempt = 1, updated_at = now() - interval '1 minute' where id = $1",

@@ -66,7 +66,7 @@ describe('the row of a build', () => {
     })
   })
 
-  test('begins no second run while one gives signs, however often its job comes', async () => {
+  test('begins no second run while one sends heartbeats, however often its job comes', async () => {
     const id = await harness.requestBuild(knowledgeBaseId, importId)
     await begun(id)
     await silence(id, BOUNDS.buildLostAfterMs / 2)
@@ -82,7 +82,7 @@ describe('the row of a build', () => {
     expect(await endLostRuns(harness.service)).toEqual([])
     expect(await readBuild(harness.owner, id)).toMatchObject({
       state: 'retrying',
-      error: 'its job worker gave no sign for 20 s',
+      error: 'its job worker sent no heartbeat for 20 s',
     })
   })
 

@@ -47,12 +47,14 @@ describe('build show', () => {
     expect(stdout).toContain(`attempt again at 2030-01-02T03:04:05Z, because ${why}`)
   })
 
-  test('a run is shown with its last sign, and one without a sign with the time of its last', async () => {
+  test('a run is shown with the age of its last heartbeat, a lost one with its time', async () => {
     const id = await queuedBuild('silent.md')
     await change(id, "state = 'running', updated_at = now()")
-    expect(await statusOf(id)).toMatch(/^running, last sign \d+ s ago$/)
+    expect(await statusOf(id)).toMatch(/^running, last heartbeat \d+ s ago$/)
     await change(id, "updated_at = '2026-01-02T03:04:05Z'")
-    expect(await statusOf(id)).toBe('no sign since 2026-01-02T03:04:05Z; a job worker that runs takes the build over')
+    expect(await statusOf(id)).toBe(
+      'no heartbeat since 2026-01-02T03:04:05Z; a job worker that runs takes the build over',
+    )
   })
 })
 
