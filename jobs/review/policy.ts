@@ -42,8 +42,8 @@ export function verifyPolicies(
       statement.previous_sha256 === inForce.sha256
     if (statement === undefined || !follows || signersOf(row, registry) < inForce.policy.reviewers)
       throw new ReviewRefused(
-        `Review policy ${row.seq} of the knowledge base is not signed by its reviewers: ` +
-          'the owner of the schema removes the row, and "operator audit list" shows who wrote it.',
+        `Review policy ${row.seq} of the knowledge base is not signed by its reviewers, so nothing can be approved: ` +
+          'the owner of the schema removes the row.',
       )
     inForce = { policy: statement.policy, seq: statement.seq, sha256: sha256(row.statement).toString('hex') }
   }

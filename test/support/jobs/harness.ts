@@ -32,6 +32,8 @@ export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-
 export interface JobsHarness {
   readonly owner: Database
   readonly service: Database
+  /** Of the command line. */
+  readonly operatorUrl: string
   readonly store: ArtifactStore
   readonly searchNode: string
   /** Of a job worker or a build's process. */
@@ -90,6 +92,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   return {
     owner,
     service,
+    operatorUrl: database.operatorUrl,
     store,
     searchNode,
     environment,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
-import { changesInWords } from '#core/domain/changes.ts'
+import { changesInWords, changesOf } from '#core/domain/changes.ts'
 import { ACCEPTABLE_KINDS, VERDICTS } from '#core/domain/review-statements.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -66,7 +66,7 @@ function addShow(review: Command): void {
       const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
       const store = createArtifactStore(config.ARTIFACT_STORE)
       const files = row === undefined ? [] : await checkFiles(store, row)
-      const changes = row?.comparison?.changes ?? undefined
+      const changes = changesOf(evaluation)
       const past = table(
         reviews.map((one) => ({ ...one, note: cell(one.note) })),
         {

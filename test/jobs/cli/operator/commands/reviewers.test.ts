@@ -10,6 +10,8 @@ import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
 import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 
+/** Signs outside of the command line, as a reviewer with a key of their own does. */
+const OPENSSL = 'openssl'
 let harness: CorpusHarness
 
 beforeAll(async () => {
@@ -105,7 +107,7 @@ describe('reviewers', () => {
     const decided = ['--verdict', 'approved', '--note', 'read on paper'] as const
     await harness.cli.json('review', 'statement', version, '--reviewer', 'Ada', ...decided, '--out', statement)
     const sign = (key: string, path: string): void =>
-      void execFileSync('openssl', ['pkeyutl', '-sign', '-rawin', '-inkey', file(key), '-in', path, '-out', signature])
+      void execFileSync(OPENSSL, ['pkeyutl', '-sign', '-rawin', '-inkey', file(key), '-in', path, '-out', signature])
     const record = (path: string): readonly string[] => [
       'review',
       'sign',

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { activate } from '#jobs/activate/pipeline.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { silent, smallSource, startJobsHarness } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { commandLine } from '#test/support/operator/cli.ts'
+import type { Cli } from '#test/support/operator/cli.ts'
+import { withId } from '#test/support/operator/corpus-harness.ts'
+import { openTestRedis } from '#test/support/redis.ts'
+
+/** Real builds, the real command line and the activation of the job worker, on one knowledge base. */
+export interface CandidateHarness extends JobsHarness {
+  readonly base: { readonly id: string; readonly slug: string }
+  readonly cli: Cli
+  /** The role of the command line. */
+  readonly operator: Database
+  /** A file of the test. */
+  file(name: string): string
+  /** Writes `NAME.pem` and `NAME.pub`. */
+  keygen(name: string): Promise<void>
+  jsonWithId(...args: readonly string[]): Promise<{ readonly id: string }>
+  /** Expects exit code 1. @returns standard error. */
+  refusal(...args: readonly string[]): Promise<string>
+  /** Builds the small rulebook with one change of its text. @returns the candidate. */
+  build(change?: readonly [from: string, to: string], questions?: string): Promise<string>
+  /** Runs an activation as the job worker does. @returns `done`, or why it was refused. */
+  runActivation(id: string): Promise<string>
+  /** Asks with the rights of the operator, past the command line's own check, and runs the activation. */
+  activated(version: string): Promise<string>
+  close(): Promise<void>
+}
+
+const PLAINTEXT = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
+
+export async function openCandidateHarness(): Promise<CandidateHarness> {
+  const harness = await startJobsHarness()
+  const redis = await openTestRedis()
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-candidates-'))
+  const operator = openDatabase(harness.operatorUrl, silent, 2)
+  const nodes = openSearchNodeClients([harness.searchNode], PLAINTEXT)
+  const cli = commandLine({
+    DATABASE_URL: harness.operatorUrl,
+    REDIS_URL: redis.url,
+    ARTIFACT_STORE: harness.environment['ARTIFACT_STORE'] ?? '',
+  })
+  const id = await harness.createKnowledgeBase()
+  const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases where id = $1', [id])
+  const base = { id, slug: rows[0]?.slug ?? '' }
+  const file = (name: string): string => join(folder, name)
+  const runActivation: CandidateHarness['runActivation'] = async (activationId) => {
+    await activate({ database: harness.service, nodes, store: harness.store, log: silent }, activationId)
+    const row = await readActivation(harness.owner, activationId)
+    return row?.state === 'done' ? 'done' : (row?.message ?? '')
+  }
+  return {
+    ...harness,
+    base,
+    cli,
+    operator,
+    file,
+    runActivation,
+    async keygen(name) {
+      writeFileSync(file(`${name}.pub`), (await cli.run('reviewers', 'keygen', '--out', file(`${name}.pem`))).stdout)
+    },
+    jsonWithId: async (...args) => withId.parse(await cli.json(...args)),
+    async refusal(...args) {
+      const { code, stderr } = await cli.run(...args)
+      expect(code).toBe(1)
+      return stderr
+    },
+    build: (change, questions) => buildChanged(harness, id, file(`source-${randomUUID()}`), change, questions),
+    async activated(version) {
+      const activationId = randomUUID()
+      const expectedVersionId = (await activePointer(operator, id))?.version_id ?? null
+      const asked = { knowledgeBaseId: id, versionId: version, expectedVersionId, kind: 'activate' } as const
+      await insertActivation(operator, { ...asked, id: activationId, actor: 'mallory' })
+      return runActivation(activationId)
+    },
+    async close() {
+      for (const node of nodes) node.close()
+      await operator.end()
+      await redis.release()
+      await harness.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function buildChanged(
+  harness: JobsHarness,
+  knowledgeBaseId: string,
+  source: string,
+  [from, to]: readonly [string, string] = ['', ''],
+  questions?: string,
+): Promise<string> {
+  cpSync(smallSource, join(source, 'rulebook.md'))
+  const before = readFileSync(smallSource, 'utf8')
+  if (!before.includes(from)) throw new Error(`the rulebook holds no "${from}"`)
+  writeFileSync(join(source, 'rulebook.md'), before.replace(from, to))
+  const importId = await harness.importFolder(knowledgeBaseId, source)
+  const parameters = questions === undefined ? {} : { questions_sha256: await harness.storeQuestions(questions) }
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, parameters)
+  expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
+  return versionIdOf(buildId)
+}
