@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { withoutGuards } from '#test/support/database.ts'
 import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 
@@ -19,6 +20,10 @@ let version: string
 beforeAll(async () => {
   harness = await openCorpusHarness()
   version = await candidate(harness, 'one.md')
+  await withoutGuards(harness.owner, 'update corpus_versions set report_sha256 = $2 where id = $1', [
+    version,
+    sha256(page),
+  ])
   await writeDurably(harness.store.reportFile(version), page)
 })
 afterAll(() => harness.close())
@@ -46,6 +51,17 @@ test('with "-" standard output has the bytes of the report and nothing else', as
     maxBuffer: 2 * page.length,
   })
   expect(sha256(stdout).toString('hex')).toBe(sha256(page).toString('hex'))
+})
+
+test('a report whose bytes are not those on record is refused in one sentence', async () => {
+  const file = join(harness.folder, 'altered.html')
+  await writeDurably(harness.store.reportFile(version), Buffer.concat([page, Buffer.from(' ')]))
+  const { code, stderr } = await harness.cli.run('review', 'report', version, '--out', file)
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: 'The report file of the version is altered: restore the file from a backup, or build the version again.\n',
+  })
+  expect(existsSync(file)).toBe(false)
 })
 
 test('a report that the artifact store does not hold is refused in one sentence', async () => {
