@@ -102,7 +102,8 @@ function alternativeResolver(alternative: Alternative, mapping: Mapping): Resolv
 
 function cut(value: string, charactersMax: number | undefined): string {
   if (charactersMax === undefined || value.length <= charactersMax) return value
-  return [...value.slice(0, 2 * charactersMax)].slice(0, charactersMax).join('')
+  const start = value.slice(0, 2 * charactersMax)
+  return [...start].slice(0, charactersMax).join('')
 }
 
 /** Returns a function that writes the result of a match: `as` with `$1` and `$<name>` replaced. */
