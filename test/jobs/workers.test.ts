@@ -145,7 +145,7 @@ describe('the job worker', () => {
     await enqueueBuild(builds, buildId)
     await start()
     await expectState(buildId, 'failed')
-    expect((await readBuild(harness.owner, buildId))?.error).toContain('import it again')
+    expect((await readBuild(harness.owner, buildId))?.error).toContain('build with --questions')
   })
 
   test('appends an entry for every reservation that a gateway says is settled', async () => {
