@@ -4,16 +4,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { changesInWords } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
+import { reviewPolicySchema } from '#core/domain/review-policy.ts'
+import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import type { RunChildOptions } from '#jobs/build/run-child.ts'
-import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { changesNamed } from '#test/support/jobs/compared-contents.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
 import type { Rulebook } from '#test/support/jobs/rulebook.ts'
 import { startProvider } from '#test/support/provider.ts'
 
@@ -37,14 +38,6 @@ afterAll(async () => {
   await harness.stop()
 })
 
-/** The first rules of a chapter. */
-function firstRules(text: string, rules: number): string {
-  return text
-    .split(/(?=^### )/m)
-    .slice(0, rules + 1)
-    .join('')
-}
-
 async function run(
   book: Rulebook,
   parameters: Readonly<Record<string, unknown>> = {},
@@ -62,13 +55,7 @@ async function built(...input: Parameters<typeof run>): Promise<string> {
   return buildId
 }
 
-async function reportOf(buildId: string): Promise<EvaluationReport> {
-  const { rows } = await harness.owner.query<{ evaluation: unknown }>(
-    'select evaluation from corpus_versions where build_id = $1',
-    [buildId],
-  )
-  return evaluationReportSchema.parse(rows[0]?.evaluation)
-}
+const reportOf = (buildId: string): Promise<EvaluationReport> => evaluationOf(harness, buildId)
 
 async function comparisonOf(
   ...input: Parameters<typeof run>
@@ -212,6 +199,31 @@ describe('a candidate', () => {
       changes: { counts: { passages_changed: 1 } },
     })
   })
+})
+
+test('the limits of the knowledge base are those of its newest review policy', async () => {
+  const base = await harness.createKnowledgeBase()
+  await serve(harness, await built(BOOK, {}, {}, base))
+  const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases where id = $1', [base])
+  const statement = statementText({
+    format: 'evidence review policy 1',
+    knowledge_base: { id: base, slug: rows[0]?.slug ?? '' },
+    seq: 1,
+    previous_sha256: null,
+    policy: reviewPolicySchema.parse({ limits: { passages_changed: 1 } }),
+  })
+  await withoutGuards(
+    harness.owner,
+    "insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, 1, $2, '[]')",
+    [base, statement],
+  )
+  const { gates, passed } = await reportOf(await built(ALTERED, {}, {}, base))
+  const found = gates.filter(({ group, value }) => group === 'changes' && value !== 0)
+  expect(found.map(({ label, bound, passed: within }) => [label, bound, within])).toEqual([
+    ['provisions_changed', 0, false],
+    ['passages_changed', 1, true],
+  ])
+  expect(passed).toBe(true)
 })
 
 describe('a candidate that cannot be compared fails its build with what to do', () => {

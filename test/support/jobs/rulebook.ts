@@ -1,5 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import type { JobsHarness } from './harness.ts'
@@ -51,6 +53,14 @@ export function withChapter(book: Rulebook, chapter: number, change: (text: stri
   return new Map([...book].map(([each, text]) => [each, each === name ? change(text) : text]))
 }
 
+/** The first rules of a chapter. */
+export function firstRules(chapter: string, rules: number): string {
+  return chapter
+    .split(/(?=^### )/m)
+    .slice(0, rules + 1)
+    .join('')
+}
+
 /** Imports a rulebook. @returns the id of the import. */
 export async function importRulebook(harness: JobsHarness, knowledgeBaseId: string, book: Rulebook): Promise<string> {
   const folder = join(harness.store.workFolder('sources'), 'rulebook')
@@ -73,4 +83,13 @@ export async function serve(harness: JobsHarness, buildId: string): Promise<stri
   )
   await withoutGuards(harness.owner, "update corpus_versions set state = 'active' where id = $1", [versionId])
   return versionId
+}
+
+/** The evaluation of a build's candidate, as it is stored. */
+export async function evaluationOf(harness: JobsHarness, buildId: string): Promise<EvaluationReport> {
+  const { rows } = await harness.owner.query<{ evaluation: unknown }>(
+    'select evaluation from corpus_versions where build_id = $1',
+    [buildId],
+  )
+  return evaluationReportSchema.parse(rows[0]?.evaluation)
 }

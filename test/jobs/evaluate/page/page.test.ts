@@ -101,6 +101,14 @@ describe('a report', () => {
   })
 })
 
+test('a report of release 0.2.0, whose comparison names neither questions nor changes, can still be read', () => {
+  const { comparison } = CHANGED_REPORT
+  if (comparison === null) throw new Error('nothing was compared')
+  const { questions_from: _from, changes: _changes, ...earlier } = comparison
+  const report = evaluationReportSchema.parse(JSON.parse(JSON.stringify({ ...FULL_REPORT, comparison: earlier })))
+  expect(renderPage(report)).not.toContain('What changes')
+})
+
 describe('the page of a report', () => {
   test.each([
     ['full', FULL_REPORT],
