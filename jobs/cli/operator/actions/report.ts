@@ -1,10 +1,13 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { access, rm } from 'node:fs/promises'
 import { z } from 'zod'
-import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readVersion } from '#core/db/versions.ts'
-import { sha256 } from '#core/platform/digest.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { versionNamed } from './names.ts'
+import { openHashedFile } from '#core/platform/hashed-file.ts'
+import { checkFile } from '#jobs/review/files.ts'
+import type { CheckedFile, ReviewedFile } from '#jobs/review/files.ts'
+import { isUuid } from './names.ts'
 import type { Operator } from './operator.ts'
 
 export interface ReportCopied {
@@ -13,30 +16,51 @@ export interface ReportCopied {
   readonly bytes: number
 }
 
+/** A file of a report whose bytes have the recorded digest. */
+export interface ReportSource {
+  readonly versionId: string
+  readonly path: string
+}
+
 /**
- * Returns the exact bytes of the evaluation report of a version, with its id.
- * @throws OperatorError also when the bytes do not have the digest that was recorded with the version. The version of
- * an earlier release has none.
+ * Finds a file of the report of a version, and checks its bytes.
+ * @throws OperatorError when the file is missing, or does not have the digest that was recorded with the version. A
+ * version of an earlier release has none.
  */
-export async function readReport(
+export async function reportSource(
   { database }: Operator,
   store: ArtifactStore,
-  version: string,
-): Promise<{ readonly id: string; readonly page: Buffer }> {
-  const { id } = await versionNamed(database, version)
-  const page = await readFile(store.reportFile(id)).catch((cause: unknown) => {
-    throw new OperatorError(
-      'The report of this version cannot be read from the artifact store: see that ARTIFACT_STORE is the one of the ' +
-        'job worker, or build the version again.',
-      { cause },
-    )
-  })
-  const recorded = (await readVersion(database, id))?.report_sha256 ?? null
-  if (recorded !== null && sha256(page).toString('hex') !== recorded)
-    throw new OperatorError(
-      'The report file of the version is altered: restore the file from a backup, or build the version again.',
-    )
-  return { id, page }
+  { version: id, part }: { readonly version: string; readonly part: ReviewedFile },
+): Promise<ReportSource> {
+  const version = isUuid(id) ? await readVersion(database, id) : undefined
+  if (version === undefined) throw new OperatorError(`There is no version "${id}": see "operator versions list".`)
+  const checked = await checkFile(store, version, part)
+  const state = checked.state === 'not recorded' ? await unrecordedState(checked) : checked.state
+  switch (state) {
+    case 'as recorded':
+      return { versionId: version.id, path: checked.path }
+    case 'altered':
+      throw new OperatorError(
+        `The ${part} file of the version is altered: restore the file from a backup, or build the version again.`,
+      )
+    case 'missing':
+      throw new OperatorError(
+        `The ${part} file of this version cannot be read from the artifact store: see that ARTIFACT_STORE is the one ` +
+          'of the job worker, or build the version again.',
+      )
+    case 'none':
+      throw new OperatorError('The version was compared with no other, so there is no list of changes.')
+    default:
+      return state satisfies never
+  }
+}
+
+async function unrecordedState({ file, path }: CheckedFile): Promise<'as recorded' | 'missing' | 'none'> {
+  if (file === 'changes') return 'none'
+  return access(path).then(
+    () => 'as recorded',
+    () => 'missing',
+  )
 }
 
 const FAULTS: Readonly<Record<string, string>> = {
@@ -45,19 +69,25 @@ const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: 'is in a folder that does not exist: create the folder, or name another file',
 }
 
-/** Copies the report to a new file; an existing one is left alone. */
-export async function copyReport(
-  operator: Operator,
-  store: ArtifactStore,
-  { version, file }: { readonly version: string; readonly file: string },
-): Promise<ReportCopied> {
-  const { id, page } = await readReport(operator, store, version)
-  try {
-    await writeFile(file, page, { flag: 'wx' })
-  } catch (error) {
+/** Copies a file of the report to a new file; an existing one is left alone. */
+export async function copyReport({ versionId, path }: ReportSource, file: string): Promise<ReportCopied> {
+  const copy = await openHashedFile(file).catch((error: unknown) => {
     const fault = FAULTS[z.object({ code: z.string() }).safeParse(error).data?.code ?? '']
     if (fault === undefined) throw error
     throw new OperatorError(`${file} ${fault}.`, { cause: error })
+  })
+  try {
+    await streamReport(path, (bytes) => copy.write(bytes))
+    const { bytes } = await copy.finish()
+    return { version_id: versionId, file, bytes }
+  } catch (error) {
+    await copy.abandon()
+    await rm(file, { force: true })
+    throw error
   }
-  return { version_id: id, file, bytes: page.length }
+}
+
+/** Passes the bytes of a file on, block by block. */
+export async function streamReport(path: string, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+  for await (const block of createReadStream(path)) await write(z.instanceof(Buffer).parse(block))
 }

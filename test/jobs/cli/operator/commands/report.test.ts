@@ -44,6 +44,20 @@ test('the report of a version is copied to a new file, byte for byte, and no fil
   expect(nowhere.stderr).toMatch(/is in a folder that does not exist: create the folder/)
 })
 
+test('the list of changes is copied too, where the version was compared with another', async () => {
+  const compared = await harness.cli.run('review', 'report', version, '--part', 'changes', '--out', '-')
+  expect({ code: compared.code, stdout: compared.stdout }).toEqual({ code: 1, stdout: '' })
+  expect(compared.stderr).toBe('The version was compared with no other, so there is no list of changes.\n')
+  const changes = Buffer.from('{"kind":"passages_changed"}\n')
+  await withoutGuards(harness.owner, 'update corpus_versions set changes_sha256 = $2 where id = $1', [
+    version,
+    sha256(changes),
+  ])
+  await writeDurably(harness.store.changesFile(version), changes)
+  const { code, stdout } = await harness.cli.run('review', 'report', version, '--part', 'changes', '--out', '-')
+  expect({ code, stdout }).toEqual({ code: 0, stdout: changes.toString() })
+})
+
 test('with "-" standard output has the bytes of the report and nothing else', async () => {
   const { stdout } = await run(process.execPath, [program, 'review', 'report', version, '--out', '-'], {
     env: { PATH: process.env['PATH'], ...harness.environment },
@@ -68,5 +82,5 @@ test('a report that the artifact store does not hold is refused in one sentence'
   rmSync(harness.store.reportFile(version))
   const { code, stdout, stderr } = await harness.cli.run('review', 'report', version, '--out', '-')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^The report of this version cannot be read from the artifact store: [^\n]*\n$/)
+  expect(stderr).toMatch(/^The report file of this version cannot be read from the artifact store: [^\n]*\n$/)
 })
