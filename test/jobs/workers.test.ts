@@ -104,7 +104,7 @@ describe('the job worker', () => {
       versionId,
       expectedVersionId: null,
       kind: 'activate',
-      actor: 'alice',
+      actor: 'first-operator',
     })
     const asked = Promise.withResolvers<void>()
     const stuck = await startFakeNode(() => asked.resolve())

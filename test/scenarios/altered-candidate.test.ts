@@ -27,14 +27,14 @@ const ALTERED = ['The finding must be renewed', 'The finding need not be renewed
 let harness: CandidateHarness
 let active: string
 let altered: string
-/** The first reviewer, whose key is in `ada.pem`. */
-let ada: TestReviewer
+/** The first reviewer, whose key is in `first.pem`. */
+let first: TestReviewer
 
 beforeAll(async () => {
   harness = await openCandidateHarness()
-  await Promise.all(['ada', 'eve'].map((name) => harness.keygen(name)))
-  const { id } = await harness.jsonWithId('reviewers', 'add', 'Ada', '--public-key', harness.file('ada.pub'))
-  ada = { id, name: 'Ada', key: await readSigningKey(harness.file('ada.pem')) }
+  await Promise.all(['first', 'stranger'].map((name) => harness.keygen(name)))
+  const { id } = await harness.jsonWithId('reviewers', 'add', 'First', '--public-key', harness.file('first.pub'))
+  first = { id, name: 'First', key: await readSigningKey(harness.file('first.pem')) }
   active = await harness.build()
   await sign(active)
   expect(await harness.activated(active)).toBe('done')
@@ -51,7 +51,7 @@ function signing(version: string, key: string, ...further: readonly string[]): r
 }
 
 async function sign(version: string, ...further: readonly string[]): Promise<void> {
-  await harness.cli.json(...signing(version, 'ada', ...further))
+  await harness.cli.json(...signing(version, 'first', ...further))
 }
 
 /** Neither the command line nor the worker makes the candidate active, and both say so in the same sentence. */
@@ -62,12 +62,12 @@ async function expectRefused(sentence: string | RegExp, version = altered): Prom
   expect((await activePointer(harness.owner, harness.base.id))?.version_id).toBe(active)
 }
 
-/** Ada's newest statement about the candidate, and her signature. */
-async function signedByAda(version: string): Promise<{ statement: ReviewStatement; signature: Buffer }> {
+/** The first reviewer's newest statement about the candidate, and her signature. */
+async function signedByFirst(version: string): Promise<{ statement: ReviewStatement; signature: Buffer }> {
   const reviews = await newestSignedReviews(harness.owner, version, active)
-  const review = reviews.find(({ reviewer_id: id }) => id === ada.id)
+  const review = reviews.find(({ reviewer_id: id }) => id === first.id)
   const statement = parseStatement<ReviewStatement>(reviewStatementSchema, review?.statement ?? '')
-  if (review === undefined || statement === undefined) throw new Error('Ada signed nothing')
+  if (review === undefined || statement === undefined) throw new Error('the first reviewer signed nothing')
   return { statement, signature: review.signature }
 }
 
@@ -97,7 +97,7 @@ async function statementAbout(version: string): Promise<ReviewStatement> {
       { kind: 'passages_changed', count: 1 },
     ],
     note: '',
-    reviewer: { id: ada.id, name: ada.name },
+    reviewer: { id: first.id, name: first.name },
     audit_head: null,
   }
 }
@@ -138,45 +138,45 @@ describe('a candidate in which one "must" became "need not"', () => {
   })
 
   test('is not approved without accepting the change by name', async () => {
-    expect(await refusal(...signing(altered, 'ada'))).toMatch(
+    expect(await refusal(...signing(altered, 'first'))).toMatch(
       /add --accept provisions_changed,passages_changed: .*1 passage changed beyond the limit 0\.\n$/,
     )
-    expect(await refusal(...signing(altered, 'ada', '--accept', 'provisions_changed'))).toContain('1 passage changed')
-    expect(await refusal(...signing(altered, 'ada', '--accept', 'ranking'))).toContain('leave it out of --accept')
+    expect(await refusal(...signing(altered, 'first', '--accept', 'provisions_changed'))).toContain('1 passage changed')
+    expect(await refusal(...signing(altered, 'first', '--accept', 'ranking'))).toContain('leave it out of --accept')
     await expectRefused(UNAPPROVED)
   })
 
   test('is not approved by a key that no reviewer endorsed', async () => {
-    expect(await refusal(...signing(altered, 'eve', ...ACCEPT))).toContain('The key belongs to no reviewer')
-    const add = ['reviewers', 'add', 'Eve', '--public-key', file('eve.pub')] as const
+    expect(await refusal(...signing(altered, 'stranger', ...ACCEPT))).toContain('The key belongs to no reviewer')
+    const add = ['reviewers', 'add', 'Stranger', '--public-key', file('stranger.pub')] as const
     expect(await refusal(...add)).toContain('An active reviewer endorses every reviewer but the first')
-    expect(await refusal(...add, '--key', file('eve.pem'))).toContain('The key belongs to no reviewer')
-    const key = await readSigningKey(file('eve.pem'))
-    await expect(insertTestReviewer(harness.operator, 'Eve', key)).rejects.toThrow('an active reviewer endorses')
-    // Postgres cannot see that this endorsement is Eve's own.
-    const eve = await insertTestReviewer(harness.operator, 'Eve', key, { ...ada, key })
-    expect(await refusal(...signing(altered, 'eve', ...ACCEPT))).toContain('The key belongs to no reviewer')
+    expect(await refusal(...add, '--key', file('stranger.pem'))).toContain('The key belongs to no reviewer')
+    const key = await readSigningKey(file('stranger.pem'))
+    await expect(insertTestReviewer(harness.operator, 'Stranger', key)).rejects.toThrow('an active reviewer endorses')
+    // Postgres cannot see that this endorsement is the stranger's own.
+    const stranger = await insertTestReviewer(harness.operator, 'Stranger', key, { ...first, key })
+    expect(await refusal(...signing(altered, 'stranger', ...ACCEPT))).toContain('The key belongs to no reviewer')
     const about = await statementAbout(altered)
-    await insertForged({ ...about, reviewer: { id: eve.id, name: eve.name } }, randomBytes(64))
+    await insertForged({ ...about, reviewer: { id: stranger.id, name: stranger.name } }, randomBytes(64))
     await expectRefused(UNAPPROVED)
   })
 
   test('is not activated by the approval of a reviewer who retired', async () => {
-    await harness.keygen('grace')
-    const grace = ['--public-key', file('grace.pub'), '--key', file('ada.pem')] as const
-    const { id } = await harness.jsonWithId('reviewers', 'add', 'Grace', ...grace)
-    await harness.cli.json(...signing(altered, 'grace', ...ACCEPT))
+    await harness.keygen('second')
+    const second = ['--public-key', file('second.pub'), '--key', file('first.pem')] as const
+    const { id } = await harness.jsonWithId('reviewers', 'add', 'Second', ...second)
+    await harness.cli.json(...signing(altered, 'second', ...ACCEPT))
     await retireReviewer(harness.operator, id)
     await expectRefused(UNAPPROVED)
-    expect(await refusal(...signing(altered, 'grace', ...ACCEPT))).toContain('"Grace" is retired')
+    expect(await refusal(...signing(altered, 'second', ...ACCEPT))).toContain('"Second" is retired')
   })
 
   test('is not activated by a signature of other bytes', async () => {
     const other = await harness.build(['every 2 years', 'every 3 years'])
     await sign(other, ...ACCEPT)
-    const { statement, signature } = await signedByAda(other)
+    const { statement, signature } = await signedByFirst(other)
     await expect(insertForged(statement, signature)).rejects.toThrow('the statement is about another review')
-    const broken = /^The signature of the review of "Ada" does not hold/
+    const broken = /^The signature of the review of "First" does not hold/
     await insertForged({ ...statement, ...(await statementAbout(altered)) }, signature)
     await expectRefused(broken)
     await insertForged(await statementAbout(altered), randomBytes(64))
@@ -199,14 +199,14 @@ describe('a candidate in which one "must" became "need not"', () => {
       'passages_changed=9,provisions_changed=9',
     ] as const
     expect(await refusal(...raise)).toContain('0 signed')
-    expect(await refusal(...raise, '--key', file('eve.pem'))).toContain('The key belongs to no reviewer')
+    expect(await refusal(...raise, '--key', file('stranger.pem'))).toContain('The key belongs to no reviewer')
     const policy = { ...DEFAULT_REVIEW_POLICY, limits: { passages_changed: 9, provisions_changed: 9 } }
     const head = { knowledge_base: harness.base, seq: 1, previous_sha256: null } as const
     const statement = statementText({ format: 'evidence review policy 1', ...head, policy })
     const insert = (signatures: Parameters<typeof insertReviewPolicy>[2]['signatures']): Promise<boolean> =>
       insertReviewPolicy(harness.operator, harness.base.id, { seq: 1, statement, signatures })
     await expect(insert([])).rejects.toThrow('signed by as many active reviewers')
-    await insert([{ reviewer: ada.id, signature: randomBytes(64).toString('base64') }])
+    await insert([{ reviewer: first.id, signature: randomBytes(64).toString('base64') }])
     await expectRefused(/^Review policy 1 of the knowledge base is not signed by its reviewers/)
     await withoutGuards(harness.owner, 'delete from review_policies', [])
   })
@@ -215,12 +215,16 @@ describe('a candidate in which one "must" became "need not"', () => {
     const report = harness.store.reportFile(altered)
     const before = readFileSync(report)
     appendFileSync(report, '<p>Nothing changed.</p>')
-    expect(await refusal(...signing(altered, 'ada', ...ACCEPT))).toContain('The report file of the version is altered')
+    expect(await refusal(...signing(altered, 'first', ...ACCEPT))).toContain(
+      'The report file of the version is altered',
+    )
     writeFileSync(report, before)
     const changes = harness.store.changesFile(altered)
     const list = readFileSync(changes)
     writeFileSync(changes, '')
-    expect(await refusal(...signing(altered, 'ada', ...ACCEPT))).toContain('The changes file of the version is altered')
+    expect(await refusal(...signing(altered, 'first', ...ACCEPT))).toContain(
+      'The changes file of the version is altered',
+    )
     writeFileSync(changes, list)
   })
 
@@ -231,10 +235,12 @@ describe('a candidate in which one "must" became "need not"', () => {
     expect(easyLines.length).toBeGreaterThan(1)
     writeFileSync(questions, easyLines.join('\n'))
     const easy = await harness.build(ALTERED, questions)
-    expect(await refusal(...signing(easy, 'ada'))).toContain('1 passage changed beyond the limit 0')
+    expect(await refusal(...signing(easy, 'first'))).toContain('1 passage changed beyond the limit 0')
     await expectRefused(UNAPPROVED, easy)
     const renamed = await harness.build(['document: hsfa-conduct-harbour', 'document: hsfa-conduct-of-business'])
-    expect(await refusal(...signing(renamed, 'ada'))).toMatch(/1 document removed.*passages removed beyond the limit 0/)
+    expect(await refusal(...signing(renamed, 'first'))).toMatch(
+      /1 document removed.*passages removed beyond the limit 0/,
+    )
     await expectRefused(UNAPPROVED, renamed)
   })
 
@@ -245,7 +251,7 @@ describe('a candidate in which one "must" became "need not"', () => {
     expect(await harness.activated(next)).toBe('done')
     active = next
     await expectRefused(/^The version was compared with another one than the active version/)
-    expect(await refusal(...signing(altered, 'ada', ...ACCEPT))).toContain('compared with another one')
+    expect(await refusal(...signing(altered, 'first', ...ACCEPT))).toContain('compared with another one')
   })
 
   test('becomes active by a signed acceptance, and the audit row names reviewer and change', async () => {
@@ -254,7 +260,7 @@ describe('a candidate in which one "must" became "need not"', () => {
     const asked = await harness.cli.run('activate', again)
     expect(asked.code).toBe(0)
     expect(asked.stderr).toMatch(
-      /0 removed, 1 changed[\s\S]*Approved by "Ada", who accepted provisions_changed \(1\), passages_changed \(1\)/,
+      /0 removed, 1 changed[\s\S]*Approved by "First", who accepted provisions_changed \(1\), passages_changed \(1\)/,
     )
     const { rows: queued } = await harness.owner.query<{ id: string }>(
       "select id from activations where version_id = $1 and state = 'queued'",
@@ -270,7 +276,7 @@ describe('a candidate in which one "must" became "need not"', () => {
       {
         detail: {
           predecessor: active,
-          approved_by: [{ id: ada.id, name: 'Ada' }],
+          approved_by: [{ id: first.id, name: 'First' }],
           accepted: [
             { kind: 'provisions_changed', count: 1 },
             { kind: 'passages_changed', count: 1 },

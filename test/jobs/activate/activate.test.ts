@@ -214,7 +214,7 @@ describe('an activation', () => {
     )
     expect(rows).toMatchObject([
       {
-        actor: 'alice',
+        actor: 'first-operator',
         action: 'version.rollback',
         subject: `version:${versionIdOf(first)}`,
         detail: { predecessor: versionIdOf(second) },
@@ -229,7 +229,7 @@ describe('an activation', () => {
       await holder.query('begin')
       await holder.query('lock table audit in share row exclusive mode')
       const { key } = await firstReviewer(harness.owner)
-      const rejected = signReview({ database: harness.owner, actor: 'bob' }, harness.store, key, {
+      const rejected = signReview({ database: harness.owner, actor: 'second-operator' }, harness.store, key, {
         version: versionIdOf(second),
         verdict: 'rejected',
         note: 'wrong dates',
@@ -258,7 +258,7 @@ describe('an activation', () => {
       versionId: versionIdOf(second),
       expectedVersionId: null,
       kind: 'activate',
-      actor: 'alice',
+      actor: 'first-operator',
     })
     await activate(activateDeps(activation), id)
     expect(await readActivation(harness.owner, id)).toMatchObject({

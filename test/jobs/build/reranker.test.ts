@@ -142,7 +142,7 @@ async function activated(
     versionId,
     expectedVersionId,
     kind: 'activate',
-    actor: 'alice',
+    actor: 'first-operator',
   })
   await activate({ database: harness.service, nodes, store: harness.store, log: silent }, id)
   return readActivation(harness.owner, id)

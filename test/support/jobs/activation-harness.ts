@@ -76,7 +76,7 @@ export async function request(
     versionId: versionIdOf(buildId),
     expectedVersionId,
     kind,
-    actor: 'alice',
+    actor: 'first-operator',
   })
   return id
 }

@@ -87,7 +87,7 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
       const activationId = randomUUID()
       const expectedVersionId = (await activePointer(operator, id))?.version_id ?? null
       const asked = { knowledgeBaseId: id, versionId: version, expectedVersionId, kind: 'activate' } as const
-      await insertActivation(operator, { ...asked, id: activationId, actor: 'mallory' })
+      await insertActivation(operator, { ...asked, id: activationId, actor: 'another' })
       return runActivation(activationId)
     },
     async close() {

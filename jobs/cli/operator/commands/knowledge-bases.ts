@@ -84,8 +84,8 @@ function addPolicy(bases: Command): void {
       'in Postgres. The exclusion is as good as those logins are personal.',
     examples: [
       'knowledge-bases policy hsfa-rules',
-      'knowledge-bases policy hsfa-rules --reviewers 2 --exclude-build-starter yes --key ada.pem',
-      'knowledge-bases policy hsfa-rules --limit passages_changed=10 --key ada.pem --key grace.pem',
+      'knowledge-bases policy hsfa-rules --reviewers 2 --exclude-build-starter yes --key first.pem',
+      'knowledge-bases policy hsfa-rules --limit passages_changed=10 --key first.pem --key second.pem',
     ],
     input: {
       slug: text,

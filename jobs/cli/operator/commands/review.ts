@@ -112,8 +112,8 @@ function addSign(review: Command): void {
       `${NEEDED}\nA statement is signed elsewhere with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out ` +
       'SIGNATURE',
     examples: [
-      `review sign ${EXAMPLE} --key ada.pem --verdict approved --note "read the report" --accept passages_changed`,
-      'review sign --statement review.json --signature review.sig --reviewer "Ada Lovelace"',
+      `review sign ${EXAMPLE} --key first.pem --verdict approved --note "read the report" --accept passages_changed`,
+      'review sign --statement review.json --signature review.sig --reviewer "First reviewer"',
     ],
     input: {
       version: text.optional(),
@@ -154,7 +154,7 @@ function addStatement(review: Command): void {
     },
     notes: NEEDED,
     examples: [
-      `review statement ${EXAMPLE} --reviewer "Ada Lovelace" --verdict approved --note "read the report" --out ` +
+      `review statement ${EXAMPLE} --reviewer "First reviewer" --verdict approved --note "read the report" --out ` +
         'review.json',
     ],
     input: { version: text, reviewer: text, verdict, note, accept, out: text },

@@ -31,8 +31,8 @@ export function addReviewers(program: Command): void {
     },
     notes: NOTES,
     examples: [
-      'reviewers add "Ada Lovelace" --public-key ada.pub',
-      'reviewers add "Grace Hopper" --public-key grace.pub --key ada.pem',
+      'reviewers add "First reviewer" --public-key first.pub',
+      'reviewers add "Second reviewer" --public-key second.pub --key first.pem',
     ],
     input: { name: text, publicKey: text, key: text.optional(), login: text.optional() },
     variables: {},
@@ -50,7 +50,7 @@ export function addReviewers(program: Command): void {
   verb(reviewers, {
     usage: 'retire <name>',
     summary: 'retire a reviewer for good; approvals of this reviewer no longer count',
-    examples: ['reviewers retire "Ada Lovelace"'],
+    examples: ['reviewers retire "First reviewer"'],
     input: { name: text },
     variables: {},
     writes: true,
@@ -70,7 +70,7 @@ function addKeygen(reviewers: Command): void {
       summary: 'write a new private key and print its public key; needs no database',
       flags: { '--out <file>': 'the private key, which only its owner may read; never overwritten' },
       notes: 'The reviewer runs this and keeps the private key. Only the public key, on standard output, is handed on.',
-      examples: ['reviewers keygen --out ada.pem'],
+      examples: ['reviewers keygen --out first.pem'],
       input: { out: text },
     },
     {},

@@ -34,7 +34,7 @@ afterAll(async () => {
 describe('from an empty database to an entitlement, by the command line', () => {
   test('each step prints what it made, a table lists it, and the trail tells who did it', async () => {
     const { cli } = harness
-    named.parse(await cli.json('organizations', 'create', 'Harbour Bank', '--actor', 'ada'))
+    named.parse(await cli.json('organizations', 'create', 'Harbour Bank', '--actor', 'first'))
     named.parse(await cli.json('clients', 'create', 'Advice Desk', '--organization', 'Harbour Bank'))
     const plan = z
       .object({ limits: z.record(z.string(), z.unknown()) })
@@ -75,7 +75,7 @@ describe('from an empty database to an entitlement, by the command line', () => 
       'operator knowledge-base.create',
       'operator plan.create',
       'operator client.create',
-      'ada organization.create',
+      'first organization.create',
     ])
   })
 

@@ -88,13 +88,13 @@ describe('build retry', () => {
   test('queues a failed build again under its id, with all its attempts, and audits who asked', async () => {
     const id = await queuedBuild('failed.md')
     await change(id, "state = 'failed', error = 'no memory', attempt = 2, failed_runs = 2, out_of_memory_runs = 2")
-    expect(await harness.cli.json('build', 'retry', id, '--actor', 'ada')).toEqual({ id })
+    expect(await harness.cli.json('build', 'retry', id, '--actor', 'first')).toEqual({ id })
     expect(await harness.cli.json('build', 'show', id)).toMatchObject({ state: 'queued', attempt: 2 })
     const { rows } = await harness.owner.query(
       "select actor, subject, detail from audit where action = 'build.retry' and subject = $1",
       [`build:${id}`],
     )
-    expect(rows).toEqual([{ actor: 'ada', subject: `build:${id}`, detail: { failed_with: 'no memory' } }])
+    expect(rows).toEqual([{ actor: 'first', subject: `build:${id}`, detail: { failed_with: 'no memory' } }])
     const { rows: counts } = await harness.owner.query(
       'select failed_runs, out_of_memory_runs from builds where id = $1',
       [id],

@@ -165,7 +165,7 @@ test('a signed review keeps the head of its time: what was removed from the end 
   try {
     const key = join(signed.folder, 'key.pem')
     writeFileSync(`${key}.pub`, (await signed.cli.run('reviewers', 'keygen', '--out', key)).stdout)
-    await signed.cli.json('reviewers', 'add', 'Ada', '--public-key', `${key}.pub`)
+    await signed.cli.json('reviewers', 'add', 'First', '--public-key', `${key}.pub`)
     const { version } = await insertVersion(signed.owner, { slug: 'rules', state: 'candidate', passages: 1 })
     const { seq } = await readAuditHead(signed.owner)
     await signed.cli.json('review', 'sign', version, '--key', key, '--verdict', 'rejected', '--note', 'No.')

@@ -33,43 +33,43 @@ async function refusal(...args: readonly string[]): Promise<string> {
   return stderr.trimEnd()
 }
 
-/** The tests run in sequence: Ada is the first reviewer, and endorses Grace. */
+/** The tests run in sequence: the first reviewer endorses the second. */
 describe('reviewers', () => {
   test('keygen writes a private key for its owner alone, prints the public one, and never overwrites', async () => {
-    await Promise.all(['ada', 'grace', 'eve'].map(keygen))
-    expect(statSync(file('ada.pem')).mode & 0o777).toBe(0o600)
-    expect(readFileSync(file('ada.pub'), 'utf8')).toMatch(
+    await Promise.all(['first', 'second', 'stranger'].map(keygen))
+    expect(statSync(file('first.pem')).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file('first.pub'), 'utf8')).toMatch(
       /^-----BEGIN PUBLIC KEY-----\n[\s\S]+-----END PUBLIC KEY-----\n$/,
     )
-    const before = readFileSync(file('ada.pem'), 'utf8')
-    expect(await refusal('reviewers', 'keygen', '--out', file('ada.pem'))).toContain(
+    const before = readFileSync(file('first.pem'), 'utf8')
+    expect(await refusal('reviewers', 'keygen', '--out', file('first.pem'))).toContain(
       'exists already and is not overwritten',
     )
-    expect(readFileSync(file('ada.pem'), 'utf8')).toBe(before)
+    expect(readFileSync(file('first.pem'), 'utf8')).toBe(before)
   })
 
   test('the first is added without an endorsement, which the trail says, and every other one needs one', async () => {
-    expect(await refusal('reviewers', 'add', 'Ada', '--public-key', file('ada.pem'))).toContain(
+    expect(await refusal('reviewers', 'add', 'First', '--public-key', file('first.pem'))).toContain(
       'is not an Ed25519 public key',
     )
     const added = z
       .object({ id: z.uuid(), endorsed_by: z.null() })
-      .parse(await harness.cli.json('reviewers', 'add', 'Ada', '--public-key', file('ada.pub')))
+      .parse(await harness.cli.json('reviewers', 'add', 'First', '--public-key', file('first.pub')))
     const { rows } = await harness.owner.query("select subject, detail from audit where action = 'reviewer.add'")
     expect(rows).toEqual([
       {
         subject: `reviewer:${added.id}`,
-        detail: { name: 'Ada', login: null, endorsed_by: null, without_endorsement: true },
+        detail: { name: 'First', login: null, endorsed_by: null, without_endorsement: true },
       },
     ])
-    const grace = ['reviewers', 'add', 'Grace', '--public-key', file('grace.pub')] as const
-    expect(await refusal(...grace)).toBe(
+    const second = ['reviewers', 'add', 'Second', '--public-key', file('second.pub')] as const
+    expect(await refusal(...second)).toBe(
       'An active reviewer endorses every reviewer but the first: add --key with a private key.',
     )
-    expect(await refusal(...grace, '--key', file('eve.pem'))).toContain('The key belongs to no reviewer')
-    expect(await harness.cli.json(...grace, '--key', file('ada.pem'))).toMatchObject({ endorsed_by: 'Ada' })
+    expect(await refusal(...second, '--key', file('stranger.pem'))).toContain('The key belongs to no reviewer')
+    expect(await harness.cli.json(...second, '--key', file('first.pem'))).toMatchObject({ endorsed_by: 'First' })
     expect(
-      await refusal('reviewers', 'add', 'Eve', '--public-key', file('grace.pub'), '--key', file('ada.pem')),
+      await refusal('reviewers', 'add', 'Stranger', '--public-key', file('second.pub'), '--key', file('first.pem')),
     ).toContain('this key belongs to a reviewer already')
     expect(await listReviewers(harness.owner, 10)).toHaveLength(2)
   })
@@ -85,27 +85,29 @@ describe('reviewers', () => {
     })
     const raise = [...policy, '--limit', 'passages_changed=1000'] as const
     expect(await refusal(...raise)).toContain('asks for 1 different reviewers, and 0 signed: add --key for each')
-    expect(await refusal(...raise, '--key', file('eve.pem'))).toContain('The key belongs to no reviewer')
-    expect(await refusal(...policy, '--reviewers', '3', '--key', file('ada.pem'))).toContain('so 3 could never approve')
-    expect(await harness.cli.json(...policy, '--reviewers', '2', '--key', file('ada.pem'))).toMatchObject({
+    expect(await refusal(...raise, '--key', file('stranger.pem'))).toContain('The key belongs to no reviewer')
+    expect(await refusal(...policy, '--reviewers', '3', '--key', file('first.pem'))).toContain(
+      'so 3 could never approve',
+    )
+    expect(await harness.cli.json(...policy, '--reviewers', '2', '--key', file('first.pem'))).toMatchObject({
       seq: 1,
       reviewers: 2,
     })
-    expect(await refusal(...raise, '--key', file('ada.pem'), '--key', file('ada.pem'))).toContain('and 1 signed')
+    expect(await refusal(...raise, '--key', file('first.pem'), '--key', file('first.pem'))).toContain('and 1 signed')
     expect(
-      await harness.cli.json(...raise, '--reviewers', '1', '--key', file('ada.pem'), '--key', file('grace.pem')),
+      await harness.cli.json(...raise, '--reviewers', '1', '--key', file('first.pem'), '--key', file('second.pem')),
     ).toMatchObject({ seq: 2, reviewers: 1, limits: { passages_changed: 1_000 } })
     const { rows } = await harness.owner.query(
       "select detail -> 'reviewers' as reviewers from audit where action = 'knowledge-base.policy' order by seq",
     )
-    expect(rows).toEqual([{ reviewers: ['Ada'] }, { reviewers: ['Ada', 'Grace'] }])
+    expect(rows).toEqual([{ reviewers: ['First'] }, { reviewers: ['First', 'Second'] }])
   })
 
   test('a review that was signed elsewhere counts, and no other bytes or key do', async () => {
     const version = await candidate(harness, 'elsewhere.md')
     const [statement, signature] = [file('review.json'), file('review.sig')]
     const decided = ['--verdict', 'approved', '--note', 'read on paper'] as const
-    await harness.cli.json('review', 'statement', version, '--reviewer', 'Ada', ...decided, '--out', statement)
+    await harness.cli.json('review', 'statement', version, '--reviewer', 'First', ...decided, '--out', statement)
     const sign = (key: string, path: string): void =>
       void execFileSync(OPENSSL, ['pkeyutl', '-sign', '-rawin', '-inkey', file(key), '-in', path, '-out', signature])
     const record = (path: string): readonly string[] => [
@@ -116,17 +118,17 @@ describe('reviewers', () => {
       '--signature',
       signature,
       '--reviewer',
-      'Ada',
+      'First',
     ]
-    const wrong = 'The signature is not of this statement by "Ada": sign the exact bytes of the file with that key.'
-    sign('grace.pem', statement)
+    const wrong = 'The signature is not of this statement by "First": sign the exact bytes of the file with that key.'
+    sign('second.pem', statement)
     expect(await refusal(...record(statement))).toBe(wrong)
-    sign('ada.pem', statement)
+    sign('first.pem', statement)
     const altered = file('altered.json')
     writeFileSync(altered, readFileSync(statement, 'utf8').replace('read on paper', 'read on pager'))
     expect(await refusal(...record(altered))).toBe(wrong)
-    expect(await harness.cli.json(...record(statement))).toMatchObject({ verdict: 'approved', reviewer: 'Ada' })
-    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'Ada' }])
+    expect(await harness.cli.json(...record(statement))).toMatchObject({ verdict: 'approved', reviewer: 'First' })
+    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'First' }])
   })
 
   test('a file of the report that was altered after the build is shown so, and not approved', async () => {
@@ -137,7 +139,7 @@ describe('reviewers', () => {
       'sign',
       version,
       '--key',
-      file('ada.pem'),
+      file('first.pem'),
       '--verdict',
       'approved',
       '--note',
@@ -159,7 +161,7 @@ describe('reviewers', () => {
 
   test('where who started the build is excluded, the approval under that name or login does not count', async () => {
     const policy = ['knowledge-bases', 'policy', 'rules', '--exclude-build-starter'] as const
-    await harness.cli.json(...policy, 'yes', '--key', file('ada.pem'))
+    await harness.cli.json(...policy, 'yes', '--key', file('first.pem'))
     const [session] = (await harness.operator.database.query<{ login: string }>('select session_user as login')).rows
     await Promise.all(['named', 'loggedin'].map(keygen))
     const add = (name: string, key: string, ...further: readonly string[]): Promise<unknown> =>
@@ -170,7 +172,7 @@ describe('reviewers', () => {
         '--public-key',
         file(`${key}.pub`),
         '--key',
-        file('ada.pem'),
+        file('first.pem'),
         ...further,
       )
     await add('Tester', 'named')
@@ -189,23 +191,23 @@ describe('reviewers', () => {
         'The approval of who started the build does not count in "rules"',
       )
     }
-    await approve('ada')
-    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'Ada' }])
-    await harness.cli.json(...policy, 'no', '--key', file('ada.pem'))
+    await approve('first')
+    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'First' }])
+    await harness.cli.json(...policy, 'no', '--key', file('first.pem'))
   })
 
   test('the approval of a retired reviewer does not count, and the last one is not retired', async () => {
     const version = await candidate(harness, 'retired.md')
-    const key = await readSigningKey(file('grace.pem'))
+    const key = await readSigningKey(file('second.pem'))
     const input = { version, verdict: 'approved', note: 'read', accept: [] } as const
     await signReview(harness.operator, harness.store, key, input)
     await planActivation(harness.operator, version)
-    for (const name of ['Grace', 'Tester', 'Somebody']) await harness.cli.json('reviewers', 'retire', name)
+    for (const name of ['Second', 'Tester', 'Somebody']) await harness.cli.json('reviewers', 'retire', name)
     await expect(planActivation(harness.operator, version)).rejects.toThrow('No active reviewer approves')
-    await expect(signReview(harness.operator, harness.store, key, input)).rejects.toThrow('"Grace" is retired')
-    expect(await refusal('reviewers', 'retire', 'Ada')).toContain('"Ada" is the last active reviewer')
+    await expect(signReview(harness.operator, harness.store, key, input)).rejects.toThrow('"Second" is retired')
+    expect(await refusal('reviewers', 'retire', 'First')).toContain('"First" is the last active reviewer')
     expect(
-      await refusal('reviewers', 'add', 'Grace', '--public-key', file('eve.pub'), '--key', file('ada.pem')),
+      await refusal('reviewers', 'add', 'Second', '--public-key', file('stranger.pub'), '--key', file('first.pem')),
     ).toContain('belongs to a reviewer already, who may be retired')
   })
 })
