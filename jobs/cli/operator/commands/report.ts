@@ -19,9 +19,9 @@ export function addReport(review: Command): void {
       '--part <part>': `${REVIEWED_FILES.join(', ')}; default: report`,
     },
     notes:
-      'The report is one HTML page without scripts or links to other hosts: open the copy in a browser.\n"figures" is ' +
-      'the same as JSON, "changes" names every change against the active version, one per line. The bytes are checked ' +
-      'against the digest that was recorded with the version.',
+      'The report is one HTML page without scripts or links to other hosts: open the copy in a browser.\n"figures" ' +
+      'is the same as JSON, "changes" names every change against the active version, one per line. The bytes are ' +
+      'checked against the digest that was recorded with the version.',
     examples: [
       'review report 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --out report.html',
       'review report 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --part changes --out -',
