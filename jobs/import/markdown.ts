@@ -35,13 +35,14 @@ export function* markdownItems(text: string): Generator<SourceItem> {
     yield fault(1, typeof front === 'string' ? front : 'no front matter')
     return
   }
-  const sections = cutAtHeadings(parts.body, parts.bodyLine)
-  if (sections === undefined) {
-    yield fault(parts.bodyLine, `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels`)
+  const cut = cutAtHeadings(parts.body, parts.bodyLine)
+  if ('reason' in cut) {
+    yield fault(cut.line, cut.reason)
     return
   }
+  for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
   const metadata = scalarsOf('metadata', front)
-  for (const section of sections) {
+  for (const section of cut.sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
     yield itemOf(section, metadata)

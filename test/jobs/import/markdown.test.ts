@@ -122,7 +122,7 @@ describe('a Markdown import', () => {
       { kind: 'fault', line: 1, reason: `front matter longer than ${BOUNDS.frontMatterCharactersMax} characters` },
     ])
     expect(await itemsOf(deep)).toEqual([
-      { kind: 'fault', line: 14, reason: `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels` },
+      { kind: 'fault', line: 17, reason: `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels` },
     ])
   })
 
@@ -178,6 +178,8 @@ describe('a Markdown import', () => {
     ['front matter is not a list of fields with plain values', '---\na: {b: c}\n---\n# X\n', 1],
     ['front matter is not a list of fields with plain values', '---\na: &x [1]\nb: *x\n---\n# X\n', 1],
     ['not valid UTF-8', Buffer.concat([Buffer.from(FRONT), Buffer.from([0x0a, 0xc3, 0x28])]), 15],
+    ['HTML comment without an end', `${FRONT}### One\nA\n\n<!-- note\n\n### Two\nB\n`, 17],
+    ['code fence without an end', `${FRONT}### One\nA\n\n\`\`\`\n\n### Two\nB\n`, 17],
     ['contains a NUL character', `${FRONT}### One\nA\0B\n`, 14],
     ['effective_at missing', `${FRONT.replace(/effective_at.*\n/, '')}### One\nText\n`, 13],
   ])('reports "%s" with its line', async (reason, content, at) => {
