@@ -15,11 +15,18 @@ export interface PassageKey {
   readonly day: string
 }
 
+/** Days in force: from `day` on, before `until`; null: without end. */
+type InForce = Pick<PassageEntry, 'document' | 'language' | 'day' | 'until'>
+
 export interface PassageEntry extends PassageKey {
+  /** First UTC day no longer in force; null: none. */
+  readonly until: string | null
   /** SHA-256 of what is served. */
   readonly content: Uint8Array
   readonly side: Side
-  readonly row: number
+  /** Byte offset and length of its line in the artifact of its side. */
+  readonly from: number
+  readonly bytes: number
 }
 
 /** What the passages of one revision share. */
@@ -47,6 +54,14 @@ export interface HeldDocument {
  */
 export interface VersionDifferences {
   addPassage(entry: PassageEntry): void
+  /** Adds a name under which the active version holds a passage; the same one again changes nothing. */
+  addName(name: string, key: PassageKey): void
+  /**
+   * The first passage that the active version holds under a name in a document and language, and that is in force at
+   * the same time. Where the candidate holds it too, the days in force are those of the candidate.
+   * @param except the provision that is left out; null: none.
+   */
+  heldUnder(name: string, inForce: InForce, except: string | null): PassageEntry | undefined
   /** Adds a header; the same one again changes nothing. */
   addRevision(side: Side, document: string, revision: RevisionEntry): void
   /** Every passage by document, language, provision and day; equal content stands together. */
@@ -71,20 +86,36 @@ pragma locking_mode = exclusive;
 pragma temp_store = file;
 pragma cache_size = -${BOUNDS.comparisonCacheKb};
 create table passages (document text not null, language text not null, provision text not null, day text not null,
-  content blob not null, side integer not null, row integer not null,
-  primary key (document, language, provision, day, content, side, row)) strict, without rowid;
+  content blob not null, side integer not null, start integer not null, bytes integer not null,
+  until text,  primary key (document, language, provision, day, content, side, start)) strict, without rowid;
+create table names (document text not null, language text not null, name text not null, provision text not null,
+  day text not null, primary key (document, language, name, provision, day)) strict, without rowid;
 create table revisions (document text not null, side integer not null, language text not null, day text not null,
   title text not null, authority text not null, canonical_url text not null, published_at text not null,
   effective_at text not null, primary key (document, side, language, day, ${HEADER})) strict, without rowid;
 begin`
 
-const INSERT_PASSAGE =
-  'insert into passages (document, language, provision, day, content, side, row) values (?, ?, ?, ?, ?, ?, ?)'
+const INSERT_PASSAGE = `
+insert into passages (document, language, provision, day, until, content, side, start, bytes)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const INSERT_NAME = 'insert or ignore into names (document, language, name, provision, day) values (?, ?, ?, ?, ?)'
 const INSERT_REVISION = `
 insert or ignore into revisions (document, side, language, day, ${HEADER}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const PASSAGES = `
-select document, language, provision, day, content, side, row from passages
-order by document, language, provision, day, content, side, row`
+select document, language, provision, day, until, content, side, start as "from", bytes from passages
+order by document, language, provision, day, content, side, start`
+/** A passage that the candidate holds too is in force as the candidate says: an amendment ends it. */
+const HELD_UNDER = `
+select o.document, o.language, o.provision, o.day, o.until, o.content, o.side, o.start as "from", o.bytes
+from names n join passages o on o.document = n.document and o.language = n.language and o.provision = n.provision
+  and o.day = n.day and o.side = 0
+where n.document = :document and n.language = :language and n.name = :name
+  and (:except is null or n.provision <> :except) and (:until is null or n.day < :until)
+  and exists (select 1 from passages y where y.document = n.document and y.language = n.language
+    and y.provision = n.provision and y.day = n.day and (y.until is null or y.until > :day)
+    and (y.side = 1 or not exists (select 1 from passages c where c.document = n.document
+      and c.language = n.language and c.provision = n.provision and c.day = n.day and c.side = 1)))
+order by n.provision, n.day, o.content, o.start limit 1`
 const DOCUMENTS = `
 select document, max(side = 0) as before, max(side = 1) as after from revisions group by document order by document`
 const NEWEST = `
@@ -108,9 +139,11 @@ const passageSchema = z
     language: z.string(),
     provision: z.string(),
     day: z.string(),
+    until: z.string().nullable(),
     content: z.instanceof(Uint8Array),
     side: z.union([z.literal(0), z.literal(1)]),
-    row: z.int(),
+    from: z.int(),
+    bytes: z.int(),
   })
   .transform((row): PassageEntry => ({ ...row, side: SIDES[row.side] }))
 const flag = z.union([z.literal(0), z.literal(1)]).transform(Boolean)
@@ -121,12 +154,18 @@ const lostSchema = revisionSchema.extend({ total: z.int() })
 export function openVersionDifferences(path: string): VersionDifferences {
   const database = new DatabaseSync(path)
   database.exec(SCHEMA)
-  const [insertPassage, insertRevision] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_REVISION)]
+  const [insertPassage, insertName] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_NAME)]
+  const [insertRevision, heldUnder] = [database.prepare(INSERT_REVISION), database.prepare(HELD_UNDER)]
   const [newest, lost, on] = [NEWEST, LOST_REVISIONS, REVISION_ON].map((sql) => database.prepare(sql))
   return {
-    addPassage({ document, language, provision, day, content, side, row }) {
-      insertPassage.run(document, language, provision, day, content, SIDES.indexOf(side), row)
+    addPassage({ document, language, provision, day, until, content, side, from, bytes }) {
+      insertPassage.run(document, language, provision, day, until, content, SIDES.indexOf(side), from, bytes)
     },
+    addName(name, { document, language, provision, day }) {
+      insertName.run(document, language, name, provision, day)
+    },
+    heldUnder: (name, { document, language, day, until }, except) =>
+      passageSchema.optional().parse(heldUnder.get({ name, document, language, day, until, except })),
     addRevision(side, document, { language, day, ...header }) {
       const { title, authority, canonical_url: url, published_at: published, effective_at: effective } = header
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)

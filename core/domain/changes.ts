@@ -1,8 +1,10 @@
 import { z } from 'zod'
 
 /**
- * What a candidate may lose or change against the active version. A knowledge base has a limit for each kind. Beyond
- * the limit, the candidate becomes active only if every approval accepts that kind by name.
+ * What a candidate may lose or change against the active version. A passage is repeated if the candidate adds another
+ * one beside it: of the same document and language, with its citation, in force at the same time. A knowledge base has
+ * a limit for each kind. Beyond the limit, the candidate becomes active only if every approval accepts that kind by
+ * name.
  */
 export const CHANGE_KINDS = [
   'documents_removed',
@@ -11,6 +13,7 @@ export const CHANGE_KINDS = [
   'provisions_changed',
   'passages_removed',
   'passages_changed',
+  'passages_repeated',
   'facet_values_removed',
 ] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
@@ -50,6 +53,7 @@ export function changesInWords({ before, after, added, counts }: Changes): strin
     ...(added.passages > 0 ? [`${added.passages} added`] : []),
   ]
   const lost = [
+    [counts.passages_repeated, 'passage', 'repeated'],
     [counts.documents_removed, 'document', 'removed'],
     [counts.documents_changed, 'document', 'changed'],
     [counts.provisions_removed, 'provision', 'removed'],

@@ -28,6 +28,8 @@ export const EVALUATION_BOUNDS = {
   comparisonRoundsMax: 2,
   /** Changes that the evaluation page shows; the changes file names all. */
   changesShownMax: 100,
+  /** Names of one document for which the comparison remembers the passage that has them. */
+  repeatedNamesCachedMax: 10_000,
   /** Revisions that the entry of a changed document names. */
   changedRevisionsNamedMax: 20,
   /** Characters of the text of a passage that was removed or added. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Database } from '#core/db/pool.ts'
 import { readServing } from '#core/db/versions.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -10,10 +9,10 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { digestFile } from '#core/platform/hashed-file.ts'
 import type { RerankSettings } from '#core/reranking/reranker.ts'
 import type { Projection } from '#jobs/search-nodes.ts'
-import type { ComparedContents } from './contents.ts'
+import type { ComparedContents } from './compared-passages.ts'
+import { damagedArtifact } from './damaged.ts'
 
 /** The served version that a candidate would replace. */
 export interface ActiveVersion {
@@ -65,36 +64,21 @@ function embedderOf(space: Parameters<typeof createEmbedder>[0], settings: Embed
   }
 }
 
-/** The files that the comparison reads. */
-const COMPARED_FILES = ['passages.jsonl', 'passages.offsets'] as const
-
 /**
- * Verifies the manifest of the active version against the database, and the files that are compared against it.
- * @throws OperatorError where a file is missing or was changed.
+ * Verifies the manifest of the active version against the database. It says what the passages must be.
+ * @throws OperatorError where the manifest is missing or was changed.
  */
-export async function verifiedContents(
+export async function contentsOfActive(
   { projection, facets }: Pick<ActiveVersion, 'projection' | 'facets'>,
   store: ArtifactStore,
   publicKeysDer: Parameters<typeof readSignedManifest>[1],
 ): Promise<ComparedContents> {
-  const folder = store.artifactFolder(projection.projectionId)
+  const { projectionId, manifestDigest } = projection
+  const folder = store.artifactFolder(projectionId)
   try {
-    const { manifest } = await readSignedManifest(folder, publicKeysDer, projection.manifestDigest)
-    for (const name of COMPARED_FILES) {
-      const found = await digestFile(join(folder, name)).catch((cause: unknown) => {
-        throw new ArtifactError(`The artifact has no readable ${name}.`, { cause })
-      })
-      if (found.sha256 !== manifest.files[name].sha256)
-        throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
-    }
-    return { folder, passages: manifest.passages, facets }
+    const { manifest } = await readSignedManifest(folder, publicKeysDer, manifestDigest)
+    return { projectionId, folder, passages: manifest.passages, file: manifest.files['passages.jsonl'], facets }
   } catch (error) {
-    if (!(error instanceof ArtifactError)) throw error
-    throw new OperatorError(
-      'The candidate cannot be compared with the active version, whose artifact ' +
-        `${projection.projectionId} is damaged (${error.message.replace(/\.$/, '')}): restore the artifact from a ` +
-        'backup, or roll back to a version whose artifact is whole, then build again.',
-      { cause: error },
-    )
+    throw error instanceof ArtifactError ? damagedArtifact('before', projectionId, error) : error
   }
 }

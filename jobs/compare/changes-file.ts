@@ -42,14 +42,19 @@ const provisionChange = z.strictObject({
   label: z.string(),
 })
 const passageChange = z.strictObject({
-  kind: z.enum(['passages_removed', 'passages_changed', 'passages_added']),
+  kind: z.enum(['passages_removed', 'passages_changed', 'passages_repeated', 'passages_added']),
   document: documentSchema,
   language: z.string(),
   provision: z.string(),
   /** First UTC day in force. */
   day: z.string(),
   label: z.string(),
-  /** The fields that differ; of a passage that only one version holds, the beginning of its text. */
+  /** Of a repeated passage: the one of the active version beside which it stands. */
+  repeats: z.strictObject({ provision: z.string(), day: z.string(), label: z.string() }).optional(),
+  /**
+   * The fields that differ; of a passage that only one version holds, the beginning of its text. Of a repeated passage,
+   * the text of the active version and the added one.
+   */
   before: servedFieldsSchema.optional(),
   after: servedFieldsSchema.optional(),
 })

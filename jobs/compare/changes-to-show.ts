@@ -1,14 +1,17 @@
 import type { NamedChange } from './changes-file.ts'
 
-/** What a reviewer must read first, in this order. Additions are in the changes file only. */
+/** What a reviewer must read first, in this order. */
 const ORDER = [
   'text',
+  'passages_repeated',
   'facet_values_removed',
   'documents_removed',
   'documents_changed',
   'passages_changed',
   'passages_removed',
   'provisions_removed',
+  'passages_added',
+  'documents_added',
 ] as const
 type Place = (typeof ORDER)[number]
 

@@ -1,27 +1,19 @@
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChangeKind, Changes } from '#core/domain/changes.ts'
 import { SIDES, openVersionDifferences } from '#core/db/version-differences.ts'
 import type { Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
-import { openPassagesReader } from '#core/index/passages/reader.ts'
-import type { PassagesReader } from '#core/index/passages/reader.ts'
-import { passagesIn } from '#core/index/passages/records.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openChangesFile } from './changes-file.ts'
 import type { NamedChange } from './changes-file.ts'
+import { openComparedPassages } from './compared-passages.ts'
+import type { ComparedContents, ComparedPassages } from './compared-passages.ts'
 import { documentChanges } from './document-changes.ts'
 import { changesToShow } from './changes-to-show.ts'
+import { namesOf } from './repeated-passages.ts'
 import { provisionChanges } from './provision-changes.ts'
 import { servedDigest } from './served-fields.ts'
-
-/** A verified artifact and the facets of its version. */
-export interface ComparedContents {
-  readonly folder: string
-  readonly passages: number
-  readonly facets: Facets
-}
 
 export interface ContentsComparison {
   readonly before: ComparedContents
@@ -43,39 +35,54 @@ export interface ComparedChanges {
 /**
  * Compares what two versions hold: facet values, documents, provisions and passages. Memory does not grow with the
  * number of passages. The same two artifacts give the same bytes of the changes file.
+ * @throws OperatorError if an artifact is not, or is no longer, what its signed manifest states.
  */
 export async function compareContents(input: ContentsComparison): Promise<ComparedChanges> {
   await rm(input.sortFile, { force: true })
   const differences = openVersionDifferences(input.sortFile)
-  const readers = SIDES.map((side) => openPassagesReader(input[side].folder, input[side].passages))
+  const opened: ComparedPassages[] = []
+  const open = (side: Side): ComparedPassages => {
+    const passages = openComparedPassages(side, input[side])
+    opened.push(passages)
+    return passages
+  }
   try {
-    for (const side of SIDES) await readPassages(side, differences, input)
-    return await nameChanges(differences, readers, input)
+    const passages = { before: open('before'), after: open('after') }
+    for (const side of SIDES) await readPassages(side, passages, differences, input)
+    return await nameChanges(differences, passages, input)
   } finally {
-    for (const reader of readers) reader.close()
+    for (const each of opened) each.close()
     differences.close()
     await rm(input.sortFile, { force: true })
   }
 }
 
-async function readPassages(side: Side, differences: VersionDifferences, input: ContentsComparison): Promise<void> {
+type BothPassages = Readonly<Record<Side, ComparedPassages>>
+
+async function readPassages(
+  side: Side,
+  passages: BothPassages,
+  differences: VersionDifferences,
+  input: ContentsComparison,
+): Promise<void> {
   const total = input.before.passages + input.after.passages
   const already = side === 'before' ? 0 : input.before.passages
-  let row = 0
+  let read = 0
   let last = ''
-  for await (const passage of passagesIn(join(input[side].folder, 'passages.jsonl'))) {
-    const { document, metadata, provision, in_force_from: day } = passage
+  for await (const { passage, from, bytes } of passages[side].all()) {
+    const { document, metadata, provision, in_force_from: day, in_force_to: until } = passage
     const key = { document: document.id, language: metadata.language, provision, day }
-    differences.addPassage({ ...key, content: servedDigest(passage), side, row })
+    differences.addPassage({ ...key, until, content: servedDigest(passage), side, from, bytes })
+    if (side === 'before') for (const name of namesOf(passage)) differences.addName(name, key)
     const { title, authority, canonical_url, published_at, effective_at } = document
     const revision = { language: key.language, day, title, authority, canonical_url, published_at, effective_at }
     // Passages of one revision mostly stand together.
     const header = JSON.stringify([document.id, revision])
     if (header !== last) differences.addRevision(side, document.id, revision)
     last = header
-    row++
-    if (row % BOUNDS.comparisonYieldEveryRows === 0) {
-      input.onProgress(already + row, total)
+    read++
+    if (read % BOUNDS.comparisonYieldEveryRows === 0) {
+      input.onProgress(already + read, total)
       input.signal.throwIfAborted()
       await nextTurn()
     }
@@ -84,7 +91,7 @@ async function readPassages(side: Side, differences: VersionDifferences, input: 
 
 async function nameChanges(
   differences: VersionDifferences,
-  readers: readonly PassagesReader[],
+  passages: BothPassages,
   input: ContentsComparison,
 ): Promise<ComparedChanges> {
   const tally = createTally(input)
@@ -92,7 +99,7 @@ async function nameChanges(
   const file = await openChangesFile(input.changesFile)
   try {
     let steps = 0
-    for (const change of changesOf(differences, readers, input, tally)) {
+    for (const change of changesOf(differences, passages, input, tally)) {
       steps++
       if (steps % BOUNDS.comparisonYieldEveryRows === 0) {
         input.signal.throwIfAborted()
@@ -112,14 +119,13 @@ async function nameChanges(
 /** Yields every change, and undefined where there was none, so that the caller can give the event loop a turn. */
 function* changesOf(
   differences: VersionDifferences,
-  [before, after]: readonly PassagesReader[],
+  passages: BothPassages,
   input: ContentsComparison,
   tally: Tally,
 ): Generator<NamedChange | undefined> {
-  if (before === undefined || after === undefined) throw new Error('both versions need a reader')
   yield* facetChanges(input.before.facets, input.after.facets)
   yield* documentChanges(differences, (side) => tally.hold('documents', side))
-  yield* provisionChanges(differences, { before, after }, (side) => tally.hold('provisions', side))
+  yield* provisionChanges(differences, passages, (side) => tally.hold('provisions', side))
 }
 
 function* facetChanges(before: Facets, after: Facets): Generator<NamedChange> {
@@ -148,7 +154,11 @@ function createTally({ before, after }: ContentsComparison): Tally {
     count: (kind) => void counts.set(kind, of(kind) + 1),
     counted: () => ({
       ...held,
-      added: { documents: of('documents_added'), provisions: of('provisions_added'), passages: of('passages_added') },
+      added: {
+        documents: of('documents_added'),
+        provisions: of('provisions_added'),
+        passages: of('passages_added') + of('passages_repeated'),
+      },
       counts: {
         documents_removed: of('documents_removed'),
         documents_changed: of('documents_changed'),
@@ -156,6 +166,7 @@ function createTally({ before, after }: ContentsComparison): Tally {
         provisions_changed: of('provisions_changed'),
         passages_removed: of('passages_removed'),
         passages_changed: of('passages_changed'),
+        passages_repeated: of('passages_repeated'),
         facet_values_removed: of('facet_values_removed'),
       } satisfies Record<ChangeKind, number>,
     }),

@@ -7,11 +7,11 @@ import type { AskContext } from '#jobs/evaluate/ask.ts'
 import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluate/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
-import { verifiedContents } from './active-version.ts'
+import { contentsOfActive } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
 import type { NamedChange } from './changes-file.ts'
+import type { ComparedContents } from './compared-passages.ts'
 import { compareContents } from './contents.ts'
-import type { ComparedContents } from './contents.ts'
 import { comparisonQuestions } from './questions.ts'
 import { compareRanking } from './ranking.ts'
 
@@ -19,7 +19,7 @@ import { compareRanking } from './ranking.ts'
 export interface ComparisonSettings {
   /** Reads the version that is active now; undefined: none. */
   readonly readActive: () => Promise<ActiveVersion | undefined>
-  readonly publicKeysDer: Parameters<typeof verifiedContents>[2]
+  readonly publicKeysDer: Parameters<typeof contentsOfActive>[2]
   /** A file in which the passages of both versions are sorted. */
   readonly sortFile: string
   readonly changeLimits: ChangeLimits
@@ -75,7 +75,7 @@ async function compareWith(
   store: ArtifactStore,
 ): Promise<Compared> {
   const { questionSet, limit, context } = candidate
-  const before = await verifiedContents(active, store, publicKeysDer)
+  const before = await contentsOfActive(active, store, publicKeysDer)
   const { changes, shown } = await compareContents({
     before,
     after: candidate.contents,
@@ -87,7 +87,7 @@ async function compareWith(
   const { from, questions } = await comparisonQuestions({
     own: questionSet?.questions,
     activeSet: active.questionSet,
-    activeFolder: before.folder,
+    active: before,
     store,
     day: context.day,
   })

@@ -1,18 +1,19 @@
 import type { PassageEntry, Side, VersionDifferences } from '#core/db/version-differences.ts'
-import type { PassagesReader } from '#core/index/passages/reader.ts'
-import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { NamedChange, PassageChange } from './changes-file.ts'
+import type { ComparedPassages } from './compared-passages.ts'
+import { createRepeatedPassages } from './repeated-passages.ts'
+import type { RepeatedPassages } from './repeated-passages.ts'
 import { differingFields, fieldsNamed } from './served-fields.ts'
 
-type Readers = Readonly<Record<Side, PassagesReader>>
+type Readers = Readonly<Record<Side, Pick<ComparedPassages, 'again'>>>
 
 /** A passage that one version holds, or that both hold with other content. */
 interface Difference {
   readonly key: PassageEntry
-  readonly before: number | undefined
-  readonly after: number | undefined
+  readonly before: PassageEntry | undefined
+  readonly after: PassageEntry | undefined
 }
 
 /** One provision in one language, over all its revisions. A part of a provision that was cut counts as one. */
@@ -32,16 +33,21 @@ export function* provisionChanges(
   readers: Readers,
   hold: (side: Side) => void,
 ): Generator<NamedChange | undefined> {
+  const repeated = createRepeatedPassages(differences)
   for (const provision of provisionsOf(differences.passages())) {
     if (provision.before) hold('before')
     if (provision.after) hold('after')
-    const [first] = provision.differences
+    let first: PassageChange | undefined
+    for (const difference of provision.differences) {
+      const change = passageChange(difference, readers, repeated)
+      first ??= change
+      yield change
+    }
     if (first === undefined) {
       yield undefined
       continue
     }
-    for (const difference of provision.differences) yield passageChange(difference, readers)
-    const { document, language, provision: id, label } = passageChange(first, readers)
+    const { document, language, provision: id, label } = first
     const kind = provision.after ? (provision.before ? 'provisions_changed' : 'provisions_added') : 'provisions_removed'
     yield { kind, document, language, provision: id, label }
   }
@@ -101,32 +107,36 @@ interface UnmatchedRows {
  * paired in row order as changed; the rest was removed or added.
  */
 function createUnmatchedRows(): UnmatchedRows {
-  const unmatched = { before: new Array<number>(), after: new Array<number>() }
+  const unmatched = { before: new Array<PassageEntry>(), after: new Array<PassageEntry>() }
   let content: Uint8Array = new Uint8Array()
-  let waiting: number[] = []
+  let waiting: PassageEntry[] = []
   function settle(): void {
-    for (const row of waiting) unmatched.before.push(row)
+    for (const entry of waiting) unmatched.before.push(entry)
     waiting = []
   }
   return {
-    add({ content: own, side, row }) {
-      if (Buffer.compare(own, content) !== 0) settle()
-      content = own
-      if (side === 'before') waiting.push(row)
-      else if (waiting.pop() === undefined) unmatched.after.push(row)
+    add(entry) {
+      if (Buffer.compare(entry.content, content) !== 0) settle()
+      content = entry.content
+      if (entry.side === 'before') waiting.push(entry)
+      else if (waiting.pop() === undefined) unmatched.after.push(entry)
     },
     pairs() {
       settle()
-      const [before, after] = [unmatched.before, unmatched.after].map((rows) => rows.sort((a, b) => a - b))
+      const [before, after] = [unmatched.before, unmatched.after].map((rows) => rows.sort((a, b) => a.from - b.from))
       const length = Math.max(before?.length ?? 0, after?.length ?? 0)
       return Array.from({ length }, (_, at) => ({ before: before?.[at], after: after?.[at] }))
     },
   }
 }
 
-function passageChange({ key, before, after }: Difference, readers: Readers): PassageChange {
-  const own = before === undefined ? undefined : read(readers.before, before)
-  const other = after === undefined ? undefined : read(readers.after, after)
+function passageChange(
+  { key, before, after }: Difference,
+  readers: Readers,
+  repeated: RepeatedPassages,
+): PassageChange {
+  const own = before === undefined ? undefined : readers.before.again(before)
+  const other = after === undefined ? undefined : readers.after.again(after)
   const shown = own ?? other
   if (shown === undefined) throw new Error('a difference names no passage')
   const { document, citation, metadata, provision } = shown
@@ -137,14 +147,21 @@ function passageChange({ key, before, after }: Difference, readers: Readers): Pa
     day: key.day,
     label: citation.label,
   }
+  const original = own === undefined && after !== undefined ? repeated.original(after, shown) : undefined
+  if (original !== undefined) return { ...place, ...beside(readers.before.again(original), shown) }
   if (own === undefined) return { kind: 'passages_added', ...place, after: { text: extract(shown.text) } }
   if (other === undefined) return { kind: 'passages_removed', ...place, before: { text: extract(shown.text) } }
   const names = differingFields(own, other)
   return { kind: 'passages_changed', ...place, before: fieldsNamed(own, names), after: fieldsNamed(other, names) }
 }
 
-function read(reader: PassagesReader, row: number): PassageRecord {
-  return passageRecordSchema.parse(reader.passage(row))
+function beside(
+  original: PassageRecord,
+  { text }: PassageRecord,
+): Pick<PassageChange, 'kind' | 'repeats' | 'before' | 'after'> {
+  const { provision, citation, in_force_from: day } = original
+  const repeats = { provision, day, label: citation.label }
+  return { kind: 'passages_repeated', repeats, before: { text: original.text }, after: { text } }
 }
 
 function extract(text: string): string {

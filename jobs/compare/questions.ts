@@ -1,11 +1,14 @@
 import { join } from 'node:path'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { passagesIn } from '#core/index/passages/records.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { sampleKnownItems } from '#jobs/evaluate/known-items.ts'
 import type { QuestionsFrom } from '#jobs/evaluate/page/evaluation-report.ts'
 import { readQuestionSet } from '#jobs/evaluate/question-set.ts'
 import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import type { ComparedContents } from './compared-passages.ts'
+import { damagedArtifact } from './damaged.ts'
 
 export interface ComparisonQuestions {
   readonly from: QuestionsFrom
@@ -18,8 +21,8 @@ export interface QuestionSources {
   readonly own: readonly QueryWithQrels[] | undefined
   /** SHA-256 (hex) of the question set of the active version; null: none. */
   readonly activeSet: string | null
-  /** Folder of the verified artifact of the active version. */
-  readonly activeFolder: string
+  /** Artifact of the active version. */
+  readonly active: ComparedContents
   readonly store: ArtifactStore
   /** UTC day on which "in force" is evaluated. */
   readonly day: string
@@ -37,13 +40,23 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<Com
       from: 'question set of the active version',
       questions: withQrels(await readQuestionSet(sources.store, sources.activeSet)),
     }
-  const passages = (): ReturnType<typeof passagesIn> => passagesIn(join(sources.activeFolder, 'passages.jsonl'))
-  const questions = await sampleKnownItems(passages, sources.day)
+  const questions = await knownItemsOf(sources.active, sources.day)
   if (questions.length > 0) return { from: 'known items of the active version', questions }
   throw new OperatorError(
     'The candidate cannot be compared with the active version, of which no passage is verified and in force today: ' +
       'build with a question set that names relevant passages.',
   )
+}
+
+async function knownItemsOf(
+  { projectionId, folder, file }: ComparedContents,
+  day: string,
+): Promise<readonly QueryWithQrels[]> {
+  try {
+    return await sampleKnownItems(() => verifiedPassagesIn(join(folder, 'passages.jsonl'), file), day)
+  } catch (error) {
+    throw error instanceof ArtifactError ? damagedArtifact('before', projectionId, error) : error
+  }
 }
 
 function withQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {

@@ -3,11 +3,13 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
 
 /**
- * The fields of a passage that a reply shows or that decide whether it is served. Derived ids, the snapshot and the
+ * The fields of a passage that a reply shows or that decide whether it is served. The heading decides how it is found:
+ * it is embedded and indexed with the text. Derived ids, the snapshot and the
  * place within the document are left out: they change with every import.
  */
 export const SERVED_FIELDS = [
   'text',
+  'heading',
   'title',
   'authority',
   'canonical_url',
@@ -29,9 +31,10 @@ export const servedFieldsSchema = z.partialRecord(z.enum(SERVED_FIELDS), valueSc
 
 /** Language and first day in force are part of the key by which passages are compared. */
 function servedFields(passage: PassageRecord): Readonly<Record<ServedField, ServedValue>> {
-  const { text, document, citation, metadata, subjects, references, in_force_to } = passage
+  const { text, heading, document, citation, metadata, subjects, references, in_force_to } = passage
   return {
     text,
+    heading,
     title: document.title,
     authority: document.authority,
     canonical_url: document.canonical_url,

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -11,6 +12,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { Projection } from '#jobs/search-nodes.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { damagedArtifact } from '#jobs/compare/damaged.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
 import type { AskContext } from './ask.ts'
@@ -23,7 +25,7 @@ import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, figuresById, timeSystems } from './outcomes.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
-import { passagesIn } from '#core/index/passages/records.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { readQuestionSet } from './question-set.ts'
 import { reportOf } from './report.ts'
 
@@ -31,7 +33,8 @@ export interface EvaluationInput {
   readonly versionId: string
   readonly knowledgeBase: string
   readonly projection: Projection
-  readonly artifact: { readonly folder: string; readonly passages: number; readonly embedding: EmbeddingSpace }
+  /** As its signed manifest describes it. */
+  readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & { readonly folder: string }
   readonly facets: Facets
   readonly profile: ProfileParameters
   readonly targetRisk: number
@@ -104,13 +107,19 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
 }
 
 function comparedCandidate(
-  { versionId, artifact, facets, questionsSha256 }: EvaluationInput,
+  { versionId, projection, artifact, facets, questionsSha256 }: EvaluationInput,
   { questions, outcomes }: { readonly questions: readonly QueryWithQrels[]; readonly outcomes: Outcomes },
   context: AskContext,
 ): ComparedCandidate {
   return {
     versionId,
-    contents: { folder: artifact.folder, passages: artifact.passages, facets },
+    contents: {
+      projectionId: projection.projectionId,
+      folder: artifact.folder,
+      passages: artifact.passages,
+      file: artifact.files['passages.jsonl'],
+      facets,
+    },
     questionSet:
       questionsSha256 === undefined ? undefined : { questions, figures: figuresById(questions, outcomes.hybrid) },
     limit: DEPTH,
@@ -134,8 +143,18 @@ interface AskedQuestions {
   readonly missing: readonly string[]
 }
 
-async function questionsOf({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {
-  const passages = (): ReturnType<typeof passagesIn> => passagesIn(join(artifact.folder, 'passages.jsonl'))
+async function questionsOf(input: EvaluationInput): Promise<AskedQuestions> {
+  try {
+    return await chooseQuestions(input)
+  } catch (error) {
+    throw error instanceof ArtifactError ? damagedArtifact('after', input.projection.projectionId, error) : error
+  }
+}
+
+async function chooseQuestions({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {
+  const path = join(artifact.folder, 'passages.jsonl')
+  const passages = (): ReturnType<typeof verifiedPassagesIn> =>
+    verifiedPassagesIn(path, artifact.files['passages.jsonl'])
   if (questionsSha256 === undefined) {
     const questions = await sampleKnownItems(passages, day)
     if (questions.length === 0)

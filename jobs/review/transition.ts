@@ -51,13 +51,14 @@ const ONE: Readonly<Record<ChangeKind, string>> = {
   provisions_changed: 'provision changed',
   passages_removed: 'passage removed',
   passages_changed: 'passage changed',
+  passages_repeated: 'passage repeated',
   facet_values_removed: 'facet value removed',
 }
 
 /** `1 passage changed beyond the limit 0`. */
 export function acceptanceInWords({ kind, count }: AcceptedKind, policy: ReviewPolicy): string {
   if (kind === 'ranking') return `a ranking that is worse on ${count} ${count === 1 ? 'metric' : 'metrics'}`
-  const [thing = '', ...what] = ONE[kind].split(/ (?=removed|changed)/)
+  const [thing = '', ...what] = ONE[kind].split(/ (?=removed|changed|repeated)/)
   return `${count} ${count === 1 ? thing : `${thing}s`} ${what.join(' ')} beyond the limit ${policy.limits[kind] ?? 0}`
 }
 

@@ -149,6 +149,7 @@ async function createComparison(
     documents_changed: 0,
     provisions_removed: 0,
     provisions_changed: 0,
+    passages_repeated: 0,
     passages_removed: 0,
     passages_changed: 0,
     facet_values_removed: 0,

@@ -1,6 +1,6 @@
 import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import type { NamedChange, PassageChange } from '#jobs/compare/changes-file.ts'
 import type { ServedValue } from '#jobs/compare/served-fields.ts'
 import type { EvaluationReport, Gate } from './evaluation-report.ts'
 import { NOTHING, html } from './markup.ts'
@@ -24,7 +24,8 @@ export function changesSection(
     ${kindsTable(gates.filter(({ group }) => group === 'changes'))} ${sizesTable(changes)}
     ${shown.length === 0 ? NOTHING : html`<h3>Changes to read</h3>`}
     <p class="small">
-      ${all === 0 ? 'Nothing was lost or changed.' : `The first ${whole(shown.length)} are below.`}
+      ${all === 0 ? 'Nothing was lost or changed.' : ''}
+      ${shown.length === 0 ? '' : `The first ${whole(shown.length)} are below, additions last.`}
       <code>${id ?? ''}.changes.jsonl</code> beside this page names all, SHA-256 <code>${changes.sha256}</code>.
     </p>
     ${shown.map(card)}`
@@ -92,6 +93,7 @@ const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
   provisions_added: 'provision added',
   passages_removed: 'passage removed',
   passages_changed: 'passage changed',
+  passages_repeated: 'passage repeated',
   passages_added: 'passage added',
 }
 
@@ -113,7 +115,7 @@ function placeOf(change: NamedChange): Markup {
 
 function detailsOf(change: NamedChange): Markup {
   if ('facet' in change) return html`<p><bdi>${change.value}</bdi></p>`
-  if ('day' in change) return passageDetails(change.before ?? {}, change.after ?? {})
+  if ('day' in change) return html`${repeatOf(change)}${passageDetails(change.before ?? {}, change.after ?? {})}`
   if (!('revisions' in change)) return NOTHING
   const { revisions = [], revisions_total: total = 0 } = change
   const more =
@@ -123,6 +125,13 @@ function detailsOf(change: NamedChange): Markup {
       html`<p class="soft small">${language}, in force from ${day}</p>
         ${after === null ? html`<p>not in the candidate</p>` : fieldsList({ ...before }, { ...after })}`,
   )}${more}`
+}
+
+function repeatOf({ repeats }: PassageChange): Markup {
+  if (repeats === undefined) return NOTHING
+  return html`<p class="soft small">
+    added beside <bdi>${repeats.label}</bdi> of the active version, in force from ${repeats.day}; both would be served
+  </p>`
 }
 
 type Fields = Readonly<Record<string, ServedValue | undefined>>

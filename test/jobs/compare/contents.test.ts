@@ -1,3 +1,5 @@
+import { closeSync, copyFileSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
@@ -81,6 +83,7 @@ describe('the contents of a candidate and of the active version', () => {
     ['label', ({ citation }) => ({ citation: { ...citation, label: 'Rule 99' } })],
     ['source_anchor', ({ citation }) => ({ citation: { ...citation, source_anchor: 'https://rules.example/#x' } })],
     ['subjects', () => ({ subjects: ['other'] })],
+    ['heading', () => ({ heading: 'Lifeboats and their colours' })],
     ['references', () => ({ references: ['celex:32016R0679/art_6'] })],
   ])('differ by one passage if only its %s differs', async (field, change) => {
     const before = corpus(12)
@@ -223,4 +226,42 @@ test('an altered text is shown to reviewers before every other change', async ()
   const { shown } = await comparePassages(before, after)
   expect(shown).toHaveLength(100)
   expect(shown[0]).toMatchObject({ kind: 'passages_changed', label: 'Rule 150' })
+})
+
+describe('an artifact that somebody alters while it is compared', () => {
+  const before = corpus(1_200)
+  const after = altered(before, 3, () => ({ text: 'The firm need not keep the record of rule 3.' }))
+  const passagesOf = (folder: string, side: 'before' | 'after'): string => join(folder, side, 'passages.jsonl')
+  const never = new AbortController().signal
+
+  test('is read through one open file, so another file under its name hides nothing', async () => {
+    let swapped = false
+    const compared = await comparePassages(before, after, never, (_, __, folder) => {
+      if (swapped) return
+      swapped = true
+      copyFileSync(passagesOf(folder, 'before'), join(folder, 'copy'))
+      renameSync(join(folder, 'copy'), passagesOf(folder, 'after'))
+    })
+    expect(swapped).toBe(true)
+    expectCounts(compared, { passages_changed: 1, provisions_changed: 1 })
+  })
+
+  test.each([
+    ['after', 'before the bytes are read', 1, /^The artifact .* of the candidate was altered after it was built/],
+    ['before', 'after they were read', 1_201, /^The candidate cannot be compared with.*altered while it was compared/],
+  ] as const)('in place, the %s one %s, fails the comparison', async (side, _, whenRead, sentence) => {
+    let done = false
+    const compared = comparePassages(before, after, never, (read, __, folder) => {
+      if (done || read < whenRead) return
+      done = true
+      const path = passagesOf(folder, side)
+      const [from, to] = whenRead === 1 ? ['of rule 1199 ', 'of rule 1191 '] : ['of rule 3 ', 'of rule 9 ']
+      const at = readFileSync(path).indexOf(from)
+      const file = openSync(path, 'r+')
+      writeSync(file, to, at)
+      closeSync(file)
+    })
+    await expect(compared).rejects.toThrow(sentence)
+    expect(done).toBe(true)
+  })
 })

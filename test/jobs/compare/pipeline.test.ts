@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,6 +7,7 @@ import { changeLimitsSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ActiveVersion } from '#jobs/compare/active-version.ts'
+import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { Compared, ComparedCandidate } from '#jobs/compare/pipeline.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
@@ -36,7 +37,7 @@ beforeAll(async () => {
   }))
   candidate = {
     versionId: CANDIDATE_ID,
-    contents: { folder: (await artifactOf(5, 'candidate')).folder, passages: 5, facets: FACETS },
+    contents: contentsOf(await artifactOf(5, 'candidate')),
     questionSet: undefined,
     limit: 200,
     context,
@@ -49,6 +50,11 @@ afterAll(() => {
 async function artifactOf(rows: number, name: string): Promise<TestArtifact> {
   const corpus = testRows({ rows, dimensions: 8, seed: 1 })
   return await buildTestArtifact({ store: folder, rows: corpus, privateKeyDer: keys.privateKeyDer, name })
+}
+
+function contentsOf({ projectionId, folder: artifactFolder, manifest }: TestArtifact): ComparedContents {
+  const { passages, files } = manifest
+  return { projectionId, folder: artifactFolder, passages, file: files['passages.jsonl'], facets: FACETS }
 }
 
 /** Compares while each reading of the active version gives the next one of the list. */
@@ -101,6 +107,21 @@ test('each kind of change is a gate with the limit of the knowledge base', async
     ['provisions_changed', 0, 0, true],
     ['passages_removed', 25, 25, true],
     ['passages_changed', 0, 0, true],
+    ['passages_repeated', 0, 0, true],
     ['facet_values_removed', 0, 0, true],
   ])
+})
+
+test('a candidate is not compared as its predecessor, whose file somebody put in the place of its own', async () => {
+  const [first] = versions
+  const path = join(candidate.contents.folder, 'passages.jsonl')
+  const own = readFileSync(path)
+  writeFileSync(path, readFileSync(join(store.artifactFolder(first?.projection.projectionId ?? ''), 'passages.jsonl')))
+  try {
+    await expect(comparedWhile([first, first])).rejects.toThrow(
+      /^The artifact .* of the candidate was altered after it was built \(.*\): find out who wrote/,
+    )
+  } finally {
+    writeFileSync(path, own)
+  }
 })

@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
 import { changesIn } from '#jobs/compare/changes-file.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareContents } from '#jobs/compare/contents.ts'
-import type { ComparedChanges, ComparedContents } from '#jobs/compare/contents.ts'
+import type { ComparedChanges } from '#jobs/compare/contents.ts'
 
 export interface ComparedPassages extends ComparedChanges {
   /** Every line of the changes file. */
@@ -20,6 +23,7 @@ export async function comparePassages(
   before: readonly PassageRecord[],
   after: readonly PassageRecord[],
   signal = new AbortController().signal,
+  onProgress: (done: number, total: number, folder: string) => void = () => undefined,
 ): Promise<ComparedPassages> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
   try {
@@ -30,7 +34,7 @@ export async function comparePassages(
       sortFile: join(folder, 'comparison.sqlite'),
       changesFile,
       signal,
-      onProgress: () => undefined,
+      onProgress: (done, total) => onProgress(done, total, folder),
     })
     return {
       ...compared,
@@ -49,13 +53,19 @@ export async function changesNamed(path: string): Promise<readonly NamedChange[]
   return named
 }
 
-/** The two files of an artifact that the comparison reads. */
+/** The file of an artifact that the comparison reads. */
 function written(folder: string, passages: readonly PassageRecord[]): ComparedContents {
   mkdirSync(folder)
   const writer = createPassagesWriter(passages.length)
-  writeFileSync(join(folder, 'passages.jsonl'), Buffer.concat(passages.map((passage, row) => writer.add(row, passage))))
-  writeFileSync(join(folder, 'passages.offsets'), writer.finish())
-  return { folder, passages: passages.length, facets: facetsOf(passages) }
+  const bytes = Buffer.concat(passages.map((passage, row) => writer.add(row, passage)))
+  writeFileSync(join(folder, 'passages.jsonl'), bytes)
+  return {
+    projectionId: derivedUuid('test projection', folder),
+    folder,
+    passages: passages.length,
+    file: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') },
+    facets: facetsOf(passages),
+  }
 }
 
 function facetsOf(passages: readonly PassageRecord[]): Facets {

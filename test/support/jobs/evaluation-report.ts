@@ -138,6 +138,7 @@ const counts = {
   provisions_changed: 1,
   passages_removed: 0,
   passages_changed: 1,
+  passages_repeated: 0,
   facet_values_removed: 0,
 }
 
@@ -183,6 +184,15 @@ export const NAMED_CHANGES: readonly NamedChange[] = [
     before: { text: 'The member must give notice of a breach within two days.', subjects: ['conduct'] },
     after: { text: 'The member need not give notice of a breach within two days.', subjects: [] },
   },
+  {
+    kind: 'passages_repeated',
+    ...RULE,
+    day: '2024-02-01',
+    label: 'Rule 7.4.1',
+    repeats: { provision: 'q', day: '2024-02-01', label: 'Rule 7.4.1' },
+    before: { text: 'The member must give notice of a breach within two days.' },
+    after: { text: 'The member may give notice of a breach within two days.' },
+  },
   { kind: 'facet_values_removed', facet: 'languages', value: 'de' },
   { kind: 'documents_removed', document: RULE.document },
   {
@@ -196,6 +206,8 @@ export const NAMED_CHANGES: readonly NamedChange[] = [
   },
   { kind: 'passages_removed', ...RULE, day: '2024-02-01', label: 'Rule 9', before: { text: 'Members may appeal.' } },
   { kind: 'provisions_removed', ...RULE, label: 'Rule 9' },
+  { kind: 'passages_added', ...RULE, day: '2025-02-01', label: 'Rule 10', after: { text: 'Members may vote.' } },
+  { kind: 'documents_added', document: RULE.document },
 ]
 
 function header(
