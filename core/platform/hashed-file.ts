@@ -59,10 +59,13 @@ export async function openHashedFile(path: string): Promise<HashedFile> {
 }
 
 /** Size and SHA-256 of an existing file, read as a stream. */
-export async function digestFile(path: string): Promise<FileDigest> {
+export async function digestFile(path: string, signal?: AbortSignal): Promise<FileDigest> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const chunk of createReadStream(path, { highWaterMark: BUFFER_BYTES })) {
+  for await (const chunk of createReadStream(path, {
+    highWaterMark: BUFFER_BYTES,
+    ...(signal === undefined ? {} : { signal }),
+  })) {
     if (!(chunk instanceof Uint8Array)) continue
     hash.update(chunk)
     bytes += chunk.length

@@ -6,6 +6,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { SourceFile } from './list.ts'
 
@@ -32,8 +33,9 @@ export interface CaptureOptions {
 }
 
 /**
- * Copies the exact bytes of each file into the store; an existing snapshot is kept. Each file is read once. Returns the
- * sources in the given order, and on return every snapshot is on disk.
+ * Copies the exact bytes of each file into the store. An existing snapshot is kept where it has its SHA-256, and
+ * replaced where it is damaged. Each file is read once. Returns the sources in the given order, and on return every
+ * snapshot is on disk.
  * @throws OperatorError for a file that is too large, not a regular file, outside its folder, or changed while it was
  * read.
  */
@@ -86,7 +88,7 @@ interface Kept {
   readonly bytes: number
 }
 
-/** Reads a file of few bytes into memory and writes it only where the store lacks it. */
+/** Reads a file of few bytes into memory and writes it only where the store lacks it, or holds it damaged. */
 async function keepSmall(
   store: ArtifactStore,
   source: FileHandle,
@@ -99,7 +101,7 @@ async function keepSmall(
     return Promise.resolve()
   })
   const target = store.snapshotFile(read.sha256Hex)
-  if (!(await holds(target, read.bytes))) await writeDurably(target, Buffer.concat(blocks))
+  if (!(await holds(target, read, options))) await writeDurably(target, Buffer.concat(blocks))
   return read
 }
 
@@ -126,7 +128,7 @@ async function keepLarge(
       }
     })()
     const target = store.snapshotFile(read.sha256Hex)
-    if (!(await holds(target, read.bytes))) {
+    if (!(await holds(target, read, options))) {
       await mkdir(dirname(target), { recursive: true })
       await renameDurably(temporary, target)
     }
@@ -136,8 +138,12 @@ async function keepLarge(
   }
 }
 
-async function holds(path: string, bytes: number): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.size === bytes
+/** True if a file has the bytes. One that cannot be read counts as damaged. */
+async function holds(path: string, { sha256Hex, bytes }: Kept, { signal }: CaptureOptions): Promise<boolean> {
+  if ((await stat(path).catch(() => undefined))?.size !== bytes) return false
+  const held = await digestFile(path, signal).catch(() => undefined)
+  signal?.throwIfAborted()
+  return held?.sha256 === sha256Hex
 }
 
 async function openSource(file: SourceFile): Promise<FileHandle> {

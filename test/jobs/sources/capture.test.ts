@@ -53,16 +53,22 @@ describe('capturing sources', () => {
     ).toEqual([hex(content), hex('small')].sort())
   })
 
-  test('keeps a snapshot that is already there, and replaces one of the wrong size', async () => {
+  test.each([
+    ['small', 'The firm must act.'],
+    ['large', 'The firm must act. '.repeat(BOUNDS.readBlockBytes / 10)],
+  ])('keeps a whole snapshot that is already there, and replaces a damaged one: %s', async (_size, content) => {
     const store = await emptyStore()
-    const files = await markdownOf(await folder({ 'a.md': 'the source' }))
+    const files = await markdownOf(await folder({ 'a.md': content }))
     await captureSources(store, files)
-    const held = await stat(store.snapshotFile(hex('the source')))
+    const path = store.snapshotFile(hex(content))
+    const held = await stat(path)
     await captureSources(store, files)
-    expect((await stat(store.snapshotFile(hex('the source')))).ino).toBe(held.ino)
-    await truncate(store.snapshotFile(hex('the source')), 3)
-    await captureSources(store, files)
-    expect(await readFile(store.snapshotFile(hex('the source')), 'utf8')).toBe('the source')
+    expect((await stat(path)).ino).toBe(held.ino)
+    for (const damaged of [content.slice(0, 3), content.replace('must', 'may!')]) {
+      await writeFile(path, damaged)
+      await captureSources(store, files)
+      expect(hex(await readFile(path, 'utf8'))).toBe(hex(content))
+    }
   })
 
   test('follows a link within the folder and refuses one that leads out of it', async () => {
