@@ -80,6 +80,13 @@ function pathOf(error: unknown): string {
     : 'a file of the artifact store'
 }
 
+/** SQLITE_FULL (https://www.sqlite.org/rescode.html#full): the disk under a SQLite file has no space left. */
+const SQLITE_FULL = 13
+
+function isFullDatabase(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_FULL
+}
+
 /**
  * Messages of the driver, without a code, when the server closes the connection, does not answer, or is not Postgres.
  */
@@ -92,5 +99,6 @@ function isNoDatabase(error: unknown): boolean {
 
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0])
+  if (isFullDatabase(error)) return 'ENOSPC'
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
