@@ -3,7 +3,7 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-
 
 /**
  * Returns ISO 8601 UTC with milliseconds of a day (its first instant, UTC) or of an instant with a zone. Returns
- * undefined for anything else, including impossible days.
+ * undefined for anything else, including impossible days and instants outside the years 0000 to 9999 UTC.
  */
 export function instantOf(written: string): string | undefined {
   if (!DAY.test(written) && !INSTANT.test(written)) return undefined
@@ -12,7 +12,9 @@ export function instantOf(written: string): string | undefined {
   // `Date` turns 30 February into a day in March instead of rejecting it.
   if (Number.isNaN(dayMs) || new Date(dayMs).toISOString().slice(0, 10) !== day) return undefined
   const ms = DAY.test(written) ? dayMs : Date.parse(written)
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+  const instant = Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+  // ISO 8601 writes other years with a sign and six digits, which do not sort.
+  return instant === undefined || /^[+-]/.test(instant) ? undefined : instant
 }
 
 /** UTC day YYYY-MM-DD of an instant made by `instantOf`. */

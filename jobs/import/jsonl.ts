@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
-import { parseRecordJson } from './record-json.ts'
+import { parseRecordJson, repeatsKey } from './record-json.ts'
 import { scalarsOf } from './record.ts'
 import type { SourceItem } from './record.ts'
 import { codePointsOf, unstorable } from './text.ts'
@@ -42,6 +42,7 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
   if (text.trim() === '') return undefined
   const parsed = parseRecordJson(text)
   if (parsed === undefined) return fault('not valid JSON')
+  if (repeatsKey(text)) return fault('an object has the same key twice')
   const shaped = lineSchema.safeParse(parsed)
   const id = shaped.data?.id ?? shaped.data?._id
   if (!shaped.success || id === undefined || id === '')

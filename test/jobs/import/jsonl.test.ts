@@ -27,6 +27,13 @@ describe('a JSONL import', () => {
     expect(report).toMatchObject({ files: 1, records_read: 3, passages: 3, skipped: 0, documents: 1, revisions: 1 })
   })
 
+  test('takes equal keys of different objects, and texts that look like keys, as they are', async () => {
+    const text = String.raw`{"text": "\\", "text": 1}\\`
+    const record = JSON.stringify({ id: 'a', ...JSON.parse(line('b', text)), x: [{ id: 1 }, { id: 2 }, 'id', '"id":'] })
+    const { passages } = await importContents({ 'corpus.jsonl': record }, smallMapping())
+    expect(passages.map((passage) => passage.text)).toEqual([text])
+  })
+
   test('accepts _id for id', async () => {
     const { passages } = await importContents(
       { 'corpus.jsonl': line('a', TEXT).replace('"id"', '"_id"') },
@@ -79,6 +86,9 @@ describe('a JSONL import', () => {
     ['not an object with "id" or "_id" and "text" as strings', '{"id":1,"text":2}'],
     ['not an object with "id" or "_id" and "text" as strings', '{"id":1,"text":"a","metadata":2}'],
     ['not valid JSON', `{"id":1,"text":"a","metadata":{"n":${'['.repeat(400_000)}${']'.repeat(400_000)}}}`],
+    ['an object has the same key twice', '{"id":"a","text":"The firm must","text":"The firm need not"}'],
+    ['an object has the same key twice', String.raw`{"id":"a","te\u0078t" : "The firm must","text":"need not"}`],
+    ['an object has the same key twice', '{"id":"a","text":"","metadata":{"x":[{"\\"":1, "\\"" :1}]}}'],
     [`line longer than ${BOUNDS.lineBytesMax} bytes`, line('a', 'x'.repeat(BOUNDS.lineBytesMax))],
   ])('reports a line that is %s with its number and goes on', async (reason, bad) => {
     const { passages, report } = await importContents(
@@ -105,6 +115,8 @@ describe('a JSONL import', () => {
     ['published_at is not a date', line('a', TEXT, { published: '99999999' })],
     ['effective_at is not a date', line('a', TEXT, { effective: '2023-02-30' })],
     ['effective_to is not a date', line('a', TEXT, { until: 'later' })],
+    ['effective_to is not a date', line('a', TEXT, { until: '9999-12-31T23:59-10:00' })],
+    ['effective_at is not a date', line('a', TEXT, { effective: '0000-01-01T00:00+10:00' })],
     ['effective_to is not after effective_at', line('a', TEXT, { until: '2020-02-03' })],
     ['language is not a BCP 47 tag', line('a', TEXT, { lang: 'not a tag' })],
     ['canonical_url is not an http(s) URL', line('a', TEXT, { act: 'a b' })],

@@ -6,7 +6,7 @@ import { sourceAnchor } from '#jobs/import/anchor.ts'
 import { frontMatterOf } from '#jobs/import/front-matter.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
 import { markdownItems } from '#jobs/import/markdown.ts'
-import { parseRecordJson } from '#jobs/import/record-json.ts'
+import { parseRecordJson, repeatsKey } from '#jobs/import/record-json.ts'
 import type { SourceRecord } from '#jobs/import/record.ts'
 import { compileMapping } from '#jobs/import/resolve.ts'
 import { splitText } from '#jobs/import/split.ts'
@@ -77,6 +77,7 @@ const ANY = [...MARKDOWN, ...PROSE]
 const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['reading a Markdown file', (text) => [...markdownItems(FRONT + text)], ANY],
   ['reading JSONL', (text) => parseRecordJson(JSON.stringify({ id: 1, text, metadata: { a: [1, text] } })), ANY],
+  ['reading keys of JSON', (text) => repeatsKey(JSON.stringify({ [text]: [text, { [text]: 1 }] })), ANY],
   ['splitting a text', (text) => splitText(text, 'en', BOUNDS.passageCharactersMax), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
   ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text)], ANY],
