@@ -29,21 +29,36 @@ export interface SourceListing {
 
 /** Why a file is left out, by the format of the corpus. */
 export const LEFT_OUT_REASONS = {
-  jsonl: 'not part of the corpus (corpus.jsonl, corpus-*.jsonl in the folder itself)',
+  jsonl: 'not part of the corpus (corpus.jsonl, corpus-<digits>.jsonl in the folder itself)',
   markdown: 'not a Markdown file (*.md, *.markdown)',
 } as const satisfies Record<SourceFormat, string>
 
 /**
- * True if a file that is left out may be meant as a part of the corpus: anything beside Markdown, but only JSONL that
- * is named like a corpus. `queries.jsonl` and the like belong beside a corpus of JSONL.
+ * True if a file that is left out may be meant as a part of the corpus: beside JSONL what is named like a corpus, beside
+ * Markdown what may hold prose. `queries.jsonl` and `logo.png` belong beside a corpus.
  */
 export function mayBeMeant(name: string, format: SourceFormat): boolean {
-  return format === 'markdown' || basename(name).toLowerCase().startsWith('corpus')
+  return format === 'markdown' ? !NO_PROSE.test(name) : isNamedLikeCorpus(name)
+}
+
+const NO_PROSE = new RegExp(
+  String.raw`\.(?:${[
+    'avif|bmp|gif|ico|jpe?g|png|svg|tiff?|webp',
+    'mp[34]|ogg|wav|webm',
+    'eot|otf|ttf|woff2?',
+    'css|js|mjs|ts',
+    'csv|jsonl?|ndjson|toml|tsv|ya?ml',
+  ].join('|')})$`,
+  'i',
+)
+
+function isNamedLikeCorpus(name: string): boolean {
+  return basename(name).toLowerCase().startsWith('corpus')
 }
 
 /**
- * Lists a source, which is one file or a folder. In a folder, JSONL is `corpus.jsonl` and its parts `corpus-*.jsonl`;
- * every other `*.jsonl` of the tree is left out. Markdown is every `*.md` and `*.markdown` of the tree; every other
+ * Lists a source, which is one file or a folder. In a folder, JSONL is `corpus.jsonl` and its parts `corpus-1.jsonl`,
+ * with any number; every other file of the tree that is named like a corpus, or `*.jsonl`, is left out. Markdown is every `*.md` and `*.markdown` of the tree; every other
  * file is left out. Case does not matter. A file or folder below the source whose name begins with a dot is no part of
  * the corpus: it is neither read nor listed. A link counts by its own name. A file without front matter is captured
  * too, so that the import reports it.
@@ -57,7 +72,8 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
   const names: string[] = []
   const leftOut: string[] = []
   for await (const { name, entry } of visibleFiles(root)) {
-    const kind = format === 'jsonl' ? jsonlKind(name) : await markdownKind(root, name, entry)
+    await assertNoLinkedFolder(root, name, entry)
+    const kind = format === 'jsonl' ? jsonlKind(name) : markdownKind(name, entry)
     if (kind === 'corpus') names.push(name)
     else if (kind === 'left out') leftOut.push(name)
     if (names.length + leftOut.length > BOUNDS.sourceFilesMax)
@@ -72,7 +88,7 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
 
 const NOTHING_TO_READ = {
   jsonl:
-    'holds no corpus.jsonl and no corpus-*.jsonl: name the JSONL file itself, another folder, or choose the ' +
+    'holds no corpus.jsonl and no corpus-<digits>.jsonl: name the JSONL file itself, another folder, or choose the ' +
     'markdown format',
   markdown: 'holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format',
 } as const satisfies Record<SourceFormat, string>
@@ -101,16 +117,19 @@ async function* visibleFiles(root: string): AsyncGenerator<{ readonly name: stri
 type FileKind = 'corpus' | 'left out' | 'no file'
 
 function jsonlKind(name: string): FileKind {
-  if (/^corpus(?:-[^/]*)?\.jsonl$/i.test(name)) return 'corpus'
-  return /\.jsonl$/i.test(name) ? 'left out' : 'no file'
+  if (/^corpus(?:-\d+)?\.jsonl$/i.test(name)) return 'corpus'
+  return isNamedLikeCorpus(name) || /\.jsonl$/i.test(name) ? 'left out' : 'no file'
 }
 
-async function markdownKind(root: string, name: string, entry: Dirent): Promise<FileKind> {
+async function assertNoLinkedFolder(root: string, name: string, entry: Dirent): Promise<void> {
   const path = join(root, name)
   if (entry.isSymbolicLink() && (await stat(path).catch(() => undefined))?.isDirectory() === true)
     throw new OperatorError(
       `${path} is a link to a folder, which is not followed: copy the folder in, or import it by its own path`,
     )
+}
+
+function markdownKind(name: string, entry: Dirent): FileKind {
   if (isMarkdownName(name)) return 'corpus'
   return entry.isFile() || entry.isSymbolicLink() ? 'left out' : 'no file'
 }

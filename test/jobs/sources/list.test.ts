@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listSource } from '#jobs/sources/list.ts'
+import { listSource, mayBeMeant } from '#jobs/sources/list.ts'
 import type { SourceFormat } from '#jobs/sources/list.ts'
 
 let root: string
@@ -43,12 +43,30 @@ describe('a folder of Markdown', () => {
       leftOut: ['notes.txt', 'sub/mdfile'],
     })
   })
+})
 
-  test('refuses a link to a folder rather than leaving its files out', async () => {
-    const path = await folder(['a.md'])
-    await symlink(await folder(['b.md']), join(path, 'linked'))
-    await expect(listSource(path, 'markdown')).rejects.toThrow(/link to a folder/)
-  })
+test.each(['markdown', 'jsonl'] as const)(
+  'a link to a folder is refused rather than its files left out: %s',
+  async (format) => {
+    const path = await folder(['a.md', 'corpus.jsonl'])
+    await symlink(await folder(['b.md', 'corpus-2.jsonl']), join(path, 'linked'))
+    await expect(listSource(path, format)).rejects.toThrow(/link to a folder/)
+  },
+)
+
+test.each([
+  [
+    'jsonl',
+    ['Corpus-2.jsonl.gz', 'a/corpus-draft.jsonl', 'corpus', 'corpus.json'],
+    ['queries.jsonl', 'a/xcorpus.jsonl'],
+  ],
+  [
+    'markdown',
+    ['rules.txt', 'a/mdfile', 'rules.md.bak', 'act.pdf'],
+    ['logo.png', 'a/B.JPEG', 'queries.jsonl', 'a.yml'],
+  ],
+] as const)('a file that is left out of %s counts as lost only if it may be meant', (format, meant, beside) => {
+  expect([...meant, ...beside].filter((name) => mayBeMeant(name, format))).toEqual(meant)
 })
 
 describe('a hidden file or folder', () => {
@@ -80,20 +98,20 @@ describe('a JSONL source', () => {
     expect(await listed(join(path, 'other.jsonl'), 'jsonl')).toEqual({ read: ['other.jsonl'], leftOut: [] })
   })
 
-  test('is corpus.jsonl and its parts, sorted; other JSONL files are left out by name', async () => {
-    const path = await folder([
-      'corpus-b.jsonl',
-      'corpus.jsonl',
-      'Corpus-a.JSONL',
-      'corpus_c.jsonl',
+  test('is corpus.jsonl and its numbered parts; all else that is JSONL or named like a corpus is left out', async () => {
+    const read = ['Corpus-002.JSONL', 'corpus-1.jsonl', 'corpus.jsonl']
+    const leftOut = [
+      'corpus-3.jsonl.gz',
+      'corpus-4.ndjson',
+      'corpus-5.json',
+      'corpus-draft.jsonl',
+      'corpus-v2-1.jsonl',
+      'corpus_6.jsonl',
+      'parts/corpus-7.jsonl',
       'queries.jsonl',
-      'parts/corpus-d.jsonl',
-      'qrels.tsv',
-    ])
-    expect(await listed(path, 'jsonl')).toEqual({
-      read: ['Corpus-a.JSONL', 'corpus-b.jsonl', 'corpus.jsonl'],
-      leftOut: ['corpus_c.jsonl', 'parts/corpus-d.jsonl', 'queries.jsonl'],
-    })
+    ]
+    const path = await folder([...leftOut, ...read, 'qrels.tsv', 'logo.png'])
+    expect(await listed(path, 'jsonl')).toEqual({ read, leftOut })
   })
 
   test('needs no corpus.jsonl beside its parts', async () => {
@@ -104,7 +122,7 @@ describe('a JSONL source', () => {
 
 test('a source with nothing to read is refused with what is missing', async () => {
   const path = await folder(['notes.txt', 'queries.jsonl'])
-  await expect(listSource(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl and no corpus-\*\.jsonl/)
+  await expect(listSource(path, 'jsonl')).rejects.toThrow(/holds no corpus\.jsonl and no corpus-<digits>\.jsonl/)
   await expect(listSource(path, 'markdown')).rejects.toThrow(/holds no Markdown file/)
   await expect(listSource(join(path, 'nowhere'), 'jsonl')).rejects.toThrow(/name an existing file or folder/)
 })

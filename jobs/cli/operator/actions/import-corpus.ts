@@ -23,7 +23,7 @@ export type OnProgress = (stage: string, done: number, total: number) => void
 
 export interface ImportInput {
   readonly knowledgeBase: string
-  /** A JSONL file, a folder holding `corpus.jsonl` or its parts `corpus-*.jsonl`, or a folder of Markdown. */
+  /** A JSONL file, a folder holding `corpus.jsonl` or its parts `corpus-1.jsonl` …, or a folder of Markdown. */
   readonly source: string
   /** Path of a mapping file; without one the source is Markdown with the documented front matter. */
   readonly mapping?: string | undefined

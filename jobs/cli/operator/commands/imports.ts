@@ -68,7 +68,7 @@ function addImport(program: Command): void {
     summary: 'capture sources and report what would become passages',
     flags: {
       '--knowledge-base <slug>': 'slug or UUID',
-      '--source <path>': 'a JSONL file, a folder with corpus.jsonl or corpus-*.jsonl, or a folder of Markdown',
+      '--source <path>': 'a JSONL file, a folder with corpus.jsonl or corpus-1.jsonl …, or a folder of Markdown',
       '--mapping <file>': 'how records become passages (JSON); Markdown with the documented front matter needs none',
     },
     notes:
