@@ -98,7 +98,7 @@ describe('a JSONL source', () => {
     expect(await listed(join(path, 'other.jsonl'), 'jsonl')).toEqual({ read: ['other.jsonl'], leftOut: [] })
   })
 
-  test('is corpus.jsonl and its numbered parts; all else that is JSONL or named like a corpus is left out', async () => {
+  test('is corpus.jsonl and its numbered parts; other JSONL and what is named like a corpus is left out', async () => {
     const read = ['Corpus-002.JSONL', 'corpus-1.jsonl', 'corpus.jsonl']
     const leftOut = [
       'corpus-3.jsonl.gz',
