@@ -7,6 +7,8 @@ export const IMPORT_BOUNDS = {
   reportEntriesMax: 10_000,
   /** Contradictions that the refusal of an import names. */
   importConflictsNamedMax: 20,
+  /** Sources of one document of one day that a warning names. */
+  importSourcesNamedMax: 5,
   /** Records of one id in one import. */
   recordsPerIdMax: 1_000,
   /** Page cache of the staging file of an import. */

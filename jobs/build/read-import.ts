@@ -137,8 +137,7 @@ function* revisionRows({ staging, drafts, mapping }: ImportedCorpus): Generator<
   let revision: OpenRevision | undefined
   for (const placed of recordsByRevision(staging)) {
     const placement = placementOf(placed, mapping)
-    const record = drafts.read(placed)
-    const passages = placedDrafts(record.provision, record.drafts, placement)
+    const passages = placedDrafts(drafts.read(placed), placement)
     const [first] = passages
     if (first === undefined) continue
     if (revision?.number !== placed.revision) {

@@ -75,8 +75,7 @@ const recordSchema = passageRecordSchema.omit({ place: true }).strip()
 
 function* sortedPassages({ staging, drafts, mapping }: ImportedCorpus): Generator<PassageRecord> {
   for (const placed of recordsInRowOrder(staging)) {
-    const { provision, drafts: parts } = drafts.read(placed)
-    for (const draft of placedDrafts(provision, parts, placementOf(placed, mapping))) {
+    for (const draft of placedDrafts(drafts.read(placed), placementOf(placed, mapping))) {
       const place = { ordinal: draft.ordinal, document_passages: placed.document_passages }
       const document = { ...draft.document, revision_id: placed.revision_id }
       yield { ...recordSchema.parse(draft), document, place }

@@ -4,6 +4,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import { sourceAnchor } from './anchor.ts'
 import { dayOf } from './dates.ts'
+import { numberedId } from './identity.ts'
 import type { Placed } from './place.ts'
 import { codePointsOf } from './text.ts'
 
@@ -19,10 +20,22 @@ export const draftPassageSchema = passageRecordSchema.omit({ place: true }).exte
 })
 export type DraftPassage = z.infer<typeof draftPassageSchema>
 
+/** What the chunk_id of a record's passages depends on beside the source id, the part and the text. */
+export type ChunkPlace = readonly string[]
+
+/** The drafts of one record, before its place among all records is known. */
+export interface RecordDrafts {
+  /** Name of the provision, equal in every revision. */
+  readonly provision: string
+  readonly chunkPlace: ChunkPlace
+  readonly drafts: readonly DraftPassage[]
+}
+
 export interface DraftInput {
   readonly knowledgeBaseId: string
   readonly snapshotId: string
   readonly sourceId: string
+  readonly chunkPlace: ChunkPlace
   readonly recordTitle: string
   readonly placed: Placed
   /** The passage's text, or its parts in order. */
@@ -45,10 +58,10 @@ export function draftPassages(input: DraftInput): readonly DraftPassage[] | stri
 }
 
 function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
-  const { knowledgeBaseId, snapshotId, sourceId, recordTitle, placed, texts } = input
+  const { knowledgeBaseId, snapshotId, sourceId, chunkPlace, recordTitle, placed, texts } = input
   const documentId = documentIdOf(knowledgeBaseId, placed.documentKey)
   return {
-    chunk_id: chunkId([knowledgeBaseId, placed.documentKey, placed.effectiveAt, sourceId, String(part)], text),
+    chunk_id: chunkId([...chunkPlace, sourceId, String(part)], text),
     text,
     document: {
       id: documentId,
@@ -71,7 +84,7 @@ function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
     source_id: sourceId,
     heading: placed.heading ?? [placed.title, recordTitle].filter((each) => each !== '').join(' › '),
     references: [...input.references],
-    provision: provisionIdOf(documentId, placed.provision, 0, part),
+    provision: provisionIdOf(documentId, placed.language, placed.provision, 0, part),
     ordinal: 0,
     document_key: placed.documentKey,
     effective_to: placed.effectiveTo ?? null,
@@ -87,8 +100,15 @@ function revisionIdOf(documentId: string, from: string, to: string | null, publi
   return derivedUuid('revision', documentId, from, to ?? '', published)
 }
 
-function provisionIdOf(documentId: string, provision: string, occurrence: number, part: number): string {
-  return derivedUuid('provision', documentId, provision, String(occurrence), String(part))
+/** A provision in another language is another one, so no language changes the ids of another. */
+function provisionIdOf(
+  documentId: string,
+  language: string,
+  provision: string,
+  occurrence: number,
+  part: number,
+): string {
+  return derivedUuid('provision', documentId, language, provision, String(occurrence), String(part))
 }
 
 /** What the other records of an import decide about a record. */
@@ -101,21 +121,25 @@ export interface Placement {
   readonly endDerived: string | undefined
   /** Ordinal of the first part. */
   readonly ordinal: number
+  /** The number that makes the id distinct from an earlier record's; null where the id is the publisher's. */
+  readonly number: number | null
 }
 
-/** Returns the passages of a record at their place among all records. The chunk_id of none depends on it. */
+/** Returns the passages of a record at their place among all records; only the number changes a chunk_id. */
 export function placedDrafts(
-  provision: string,
-  drafts: readonly DraftPassage[],
-  { occurrence, effectiveTo, endDerived, ordinal }: Placement,
+  { provision, chunkPlace, drafts }: RecordDrafts,
+  { occurrence, effectiveTo, endDerived, ordinal, number }: Placement,
 ): readonly DraftPassage[] {
   return drafts.map((draft, index) => {
     const { id, effective_at, published_at } = draft.document
+    const sourceId = number === null ? draft.source_id : numberedId(draft.source_id, number)
     return {
       ...draft,
+      chunk_id: number === null ? draft.chunk_id : chunkId([...chunkPlace, sourceId, String(index + 1)], draft.text),
+      source_id: sourceId,
       document: { ...draft.document, revision_id: revisionIdOf(id, effective_at, effectiveTo, published_at) },
       in_force_to: effectiveTo === null ? null : dayOf(effectiveTo),
-      provision: provisionIdOf(id, provision, occurrence, index + 1),
+      provision: provisionIdOf(id, draft.metadata.language, provision, occurrence, index + 1),
       ordinal: ordinal + index,
       effective_to: effectiveTo,
       lineage: endDerived === undefined ? draft.lineage : { ...draft.lineage, effective_to: endDerived },

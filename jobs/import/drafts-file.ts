@@ -3,15 +3,13 @@ import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { draftPassageSchema } from './draft.ts'
-import type { DraftPassage } from './draft.ts'
+import type { RecordDrafts } from './draft.ts'
 
-/** The drafts of one record, before its place among all records is known. */
-const recordDraftsSchema = z.object({ provision: z.string(), drafts: z.array(draftPassageSchema) })
-export interface RecordDrafts {
-  /** Name of the provision, equal in every revision. */
-  readonly provision: string
-  readonly drafts: readonly DraftPassage[]
-}
+const recordDraftsSchema = z.object({
+  provision: z.string(),
+  chunkPlace: z.array(z.string()),
+  drafts: z.array(draftPassageSchema),
+})
 
 /** Position of one record's drafts in the file. */
 export interface DraftsPosition {

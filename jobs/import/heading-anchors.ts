@@ -48,7 +48,8 @@ function namesOf(written: string): { readonly heading: string; readonly own: str
     : { heading: heading.slice(0, start).trim(), own }
 }
 
-function slugOf(heading: string): string {
+/** Returns the anchor that the words of a heading generate; empty where it has none. */
+export function slugOf(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '-')

@@ -113,7 +113,10 @@ const mappingSchema = z
      * Markdown document replaces the document.
      */
     revises: z.enum(['document', 'provision']).optional(),
-    /** Names of sources. Where two hold different texts of one provision and day, the first one here is imported. */
+    /**
+     * Names of sources. Where several hold one document of a day, or with `revises: provision` different texts of one
+     * id or provision of a day, all of it comes from the first one here. It decides only where all of them are listed.
+     */
     precedence: z.array(z.string().min(1).max(1_000)).max(10_000).default([]),
     /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
     reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),

@@ -1,8 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readDuplicates, settleConflicts } from '#core/db/staging/conflicts.ts'
+import { settleConflicts } from '#core/db/staging/conflicts.ts'
+import { readLeftOut } from '#core/db/staging/left-out.ts'
+import {
+  readRepeatedProvisions,
+  readSeveralPublications,
+  readSeveralSources,
+  readShorterRevisions,
+} from '#core/db/staging/notices.ts'
+import type { Notice } from '#core/db/staging/notices.ts'
+import { numberIds } from '#core/db/staging/numbers.ts'
 import { placeKept, readSplits, readTotals } from '#core/db/staging/placement.ts'
+import type { Revises } from '#core/db/staging/placement.ts'
 import { placedRecords } from '#core/db/staging/rows.ts'
 import { openStaging } from '#core/db/staging/staging.ts'
 import type { Staging, StagedPlace } from '#core/db/staging/staging.ts'
@@ -13,17 +23,21 @@ import { placedDrafts } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
 import { openDraftsReader, withDraftsFile } from './drafts-file.ts'
 import type { DraftsFile, DraftsReader } from './drafts-file.ts'
+import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
 import { jsonlRecords } from './jsonl.ts'
 import { MARKDOWN_MAPPING } from './mapping.ts'
 import type { Mapping } from './mapping.ts'
 import { markdownRecords } from './markdown.ts'
+import { noticeText } from './notices.ts'
 import { REVERSED_DATES } from './place.ts'
 import { placementOf } from './placement.ts'
 import type { SourceItem, SourceSnapshot } from './record.ts'
-import { DUPLICATE, createRecorder } from './recorder.ts'
+import { DUPLICATE, NUMBERED_ANCHOR, createRecorder } from './recorder.ts'
 import { ImportRefusals } from './refusals.ts'
 import { ReportAccumulator } from './report.ts'
 import type { ImportReport, RecordPlace } from './report.ts'
+
+const OUTRANKED = 'another source has precedence'
 
 export interface ImportInput {
   readonly knowledgeBaseId: string
@@ -51,8 +65,7 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
     const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
     reader = openDraftsReader(path)
     for (const placed of placedRecords(staging)) {
-      const { provision, drafts } = reader.read(placed)
-      yield* placedDrafts(provision, drafts, placementOf(placed, mappingOf(input)))
+      yield* placedDrafts(reader.read(placed), placementOf(placed, mappingOf(input)))
     }
     return report
   } finally {
@@ -99,11 +112,10 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
       }
       const outcome = await record(item, source, snapshot.id)
       const other = 'first' in outcome ? { other: placeIn(input, outcome.first) } : {}
-      if (outcome.kind === 'distinct')
-        report.warned({ ...place, message: `an id is used again; this record is ${outcome.id}`, ...other })
       if (outcome.kind !== 'skipped') continue
       if (outcome.reason === REVERSED_DATES && mapping.reversed_dates === 'refuse')
         refusals.reversedDates(place, outcome.reason)
+      else if (outcome.reason === NUMBERED_ANCHOR) refusals.numberedAnchor(place, outcome.reason)
       else report.skipped({ ...place, reason: outcome.reason, ...other }, outcome.skip)
     }
   }
@@ -123,21 +135,38 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
 /** Settles what depends on all records. @throws OperatorError when the sources contradict each other. */
 function settle(input: ImportInput, staging: Staging, report: ReportAccumulator, refusals: ImportRefusals): void {
   const mapping = mappingOf(input)
+  const revises = mapping.revises ?? (mapping.format === 'markdown' ? 'document' : undefined)
   const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
   const placeOf = (place: StagedPlace): RecordPlace => placeIn(input, place)
   settleConflicts(staging, {
-    wholeDocuments: mapping.format === 'markdown',
+    wholeDocuments: mapping.format === 'markdown' ? 'always' : revises === 'provision' ? 'never' : 'listed',
     rank: (source) => ranks.get(input.snapshots[source]?.sourceName ?? ''),
     onConflict: (conflict) => refusals.conflict(conflict, placeOf),
-    onOutranked: ({ record, by }) =>
-      report.skipped({ ...placeOf(record), reason: 'another source has precedence', other: placeOf(by) }, 'intended'),
   })
-  for (const { record, first } of readDuplicates(staging))
-    report.skipped({ ...placeOf(record), reason: DUPLICATE, other: placeOf(first) }, 'intended')
   refusals.assertNone()
-  const revises = mapping.revises ?? (mapping.format === 'markdown' ? 'document' : undefined)
+  for (const { record, why, other } of readLeftOut(staging)) {
+    const reason = why === 'repetition' ? DUPLICATE : OUTRANKED
+    report.skipped({ ...placeOf(record), reason, other: placeOf(other) }, 'intended')
+  }
+  numberIds(staging, {
+    identityOf: (record, number) => numberedIdentity(mapping.format, record, number),
+    onNumber({ record, first, number, records }) {
+      assertRecordsPerId(records)
+      const message = `an id is used again; this record is ${numberedId(record.id, number)}`
+      report.warned({ ...placeOf(record), message, other: placeOf(first) })
+    },
+  })
   placeKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, placeOf))
   refusals.assertNone()
+  for (const notice of noticesOf(staging, revises))
+    report.warned({ ...placeOf(notice.place), message: noticeText(notice, placeOf), other: placeOf(notice.other) })
+}
+
+function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {
+  yield* readRepeatedProvisions(staging)
+  yield* readSeveralSources(staging)
+  if (revises !== 'provision') yield* readSeveralPublications(staging)
+  if (revises === 'document') yield* readShorterRevisions(staging)
 }
 
 function placeIn({ snapshots }: Pick<ImportInput, 'snapshots'>, { source, line, id }: StagedPlace): RecordPlace {

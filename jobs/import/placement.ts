@@ -10,7 +10,7 @@ const DERIVED_ENDS = {
 
 /** Returns the place of a record's drafts as the staging file has it. */
 export function placementOf(
-  { occurrence, effective_to, derived, ordinal }: PlacedRecord,
+  { occurrence, effective_to, derived, ordinal, number }: PlacedRecord,
   { revises }: Pick<Mapping, 'revises'>,
 ): Placement {
   return {
@@ -18,5 +18,6 @@ export function placementOf(
     effectiveTo: effective_to === null ? null : new Date(effective_to).toISOString(),
     endDerived: derived ? DERIVED_ENDS[revises ?? 'document'] : undefined,
     ordinal,
+    number,
   }
 }

@@ -1,14 +1,13 @@
 import { orderKeyOf } from '#core/db/staging/rows.ts'
-import { dayNumberOf } from '#core/db/staging/staging.ts'
 import type { EarlierRecord, Staging } from '#core/db/staging/staging.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { actText, facetsText } from './described.ts'
 import { documentIdOf, draftPassages } from './draft.ts'
-import type { DraftPassage } from './draft.ts'
+import type { RecordDrafts } from './draft.ts'
 import type { DraftsFile } from './drafts-file.ts'
-import { hashOf, identify, identityOf } from './identity.ts'
-import type { Identity } from './identity.ts'
+import { slugOf } from './heading-anchors.ts'
+import { hashOf, identityOf, sourceIdOf } from './identity.ts'
 import type { Mapping } from './mapping.ts'
 import { placeOf } from './place.ts'
 import type { Placed } from './place.ts'
@@ -30,7 +29,6 @@ export interface RecorderDeps {
 /** What became of a record. */
 export type Recorded =
   | { readonly kind: 'staged' }
-  | { readonly kind: 'distinct'; readonly id: string; readonly first: EarlierRecord }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string }
   | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly first: EarlierRecord }
 
@@ -42,6 +40,9 @@ interface Mapped {
   readonly references: readonly string[]
   readonly texts: readonly string[]
 }
+
+/** The reason of a heading that another revision may number differently. */
+export const NUMBERED_ANCHOR = 'its anchor is numbered, because an earlier heading of the file has the same words'
 
 /** The reason of a record that repeats an earlier one. */
 export const DUPLICATE = 'same id and text as another record'
@@ -56,47 +57,43 @@ export function createRecorder(
     const mapped = map(record)
     if ('reason' in mapped) return { kind: 'skipped', ...mapped }
     const { placed, act } = mapped
-    const documentId = documentIdOf(deps.knowledgeBaseId, placed.documentKey)
-    const [effectiveAtMs, publishedAtMs] = [Date.parse(placed.effectiveAt), Date.parse(placed.publishedAt)]
+    const identity = identityOf(mapping.format, record.id, placed)
     const digest = hashOf([JSON.stringify([placed, record.title, record.text, mapped.references])])
-    const day = dayNumberOf(effectiveAtMs)
-    const identity = identify(staging, mapping.format, { record, placed, source, documentId, day, digest })
-    if (identity.kind === 'duplicate' && identity.first.source === source)
-      return { kind: 'skipped', skip: 'intended', reason: DUPLICATE, first: identity.first }
-    const drafts = draftsOf(deps, mapped, identity, snapshotId)
-    if (typeof drafts === 'string') return { kind: 'skipped', skip: 'lost', reason: drafts }
+    const same = staging.same(identity, digest)
+    if (same?.last.source === source) return { kind: 'skipped', skip: 'intended', reason: DUPLICATE, first: same.last }
+    const made = draftsOf(deps, mapped, snapshotId)
+    if (typeof made === 'string') return { kind: 'skipped', skip: 'lost', reason: made }
 
-    const position = await deps.drafts?.append({ provision: placed.provision, drafts })
-    const seq = staging.add({
+    const position = await deps.drafts?.append(made)
+    staging.add({
       source,
       line: record.line,
       id: record.id,
-      identity: identityOf(mapping.format, record.id, placed),
-      document: { id: documentId, key: placed.documentKey },
+      identity,
+      document: { id: documentIdOf(deps.knowledgeBaseId, placed.documentKey), key: placed.documentKey },
       language: placed.language,
       provision: hashOf([placed.provision]),
-      effectiveAtMs,
+      cited: hashOf([citedAs(mapping.format, placed)]),
+      effectiveAtMs: Date.parse(placed.effectiveAt),
       effectiveToMs: placed.effectiveTo === undefined ? null : Date.parse(placed.effectiveTo),
-      publishedAtMs,
+      publishedAtMs: Date.parse(placed.publishedAt),
       digest,
       facets: facetsText(placed),
       act: actText(act),
-      parts: drafts.length,
-      referenced: mapped.references.some((reference) => reference.includes('#')) ? drafts.length : 0,
+      parts: made.drafts.length,
+      referenced: mapped.references.some((reference) => reference.includes('#')) ? made.drafts.length : 0,
       orderKey: orderKeyOf([placed.language, placed.jurisdiction, placed.subjects[0] ?? '']),
-      duplicateOf: identity.kind === 'duplicate' ? identity.first.seq : null,
+      repeats: same?.first.seq ?? null,
       offset: position?.offset ?? 0,
       bytes: position?.bytes ?? 0,
     })
-    return noted(deps, identity, seq, placed)
+    return { kind: 'staged' }
   }
 }
 
-function noted({ staging, mapping }: RecorderDeps, identity: Identity, seq: number, placed: Placed): Recorded {
-  if (identity.kind === 'conflict') staging.noteConflict(seq, identity.first.seq)
-  if (identity.kind !== 'distinct') return { kind: 'staged' }
-  staging.noteGivenId(seq, identityOf(mapping.format, identity.id, placed))
-  return identity
+/** Headings share a label where they share words; only what a Markdown file cites as a provision is compared. */
+function citedAs(format: Mapping['format'], { label, reference, provision }: Placed): string {
+  return format === 'jsonl' ? label : (reference ?? provision)
 }
 
 /** Returns a function that maps a record, or gives the reason why it is no evidence. */
@@ -110,26 +107,38 @@ function createMapper(
     if (resolved.skip !== undefined) return { reason: resolved.skip, skip: 'intended' }
     const placed = noEvidence(record) ?? placeOf(resolved)
     if (typeof placed === 'string') return { reason: placed, skip: 'lost' }
+    if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, placed))
+      return { reason: NUMBERED_ANCHOR, skip: 'lost' }
     const texts = splitText(record.text, placed.language, BOUNDS.passageCharactersMax)
     return { record, placed, ...readReferences(placed), texts }
   }
 }
 
+/** Whether a provision is named by a generated anchor with a number, which depends on the headings before it. */
+function hasNumberedAnchor(format: Mapping['format'], { id, title, section }: SourceRecord, placed: Placed): boolean {
+  if (format !== 'markdown' || section?.has('section.fragment') === true || !placed.provision.includes(id)) return false
+  const generated = slugOf(title)
+  return generated === '' ? /-\d+$/.test(id) : id !== generated
+}
+
 function draftsOf(
   { knowledgeBaseId, mapping }: RecorderDeps,
   { record, placed, texts, references }: Mapped,
-  { id }: Identity,
   snapshotId: string,
-): readonly DraftPassage[] | string {
-  return draftPassages({
+): RecordDrafts | string {
+  const { documentKey, effectiveAt, language, provision } = placed
+  const chunkPlace = [knowledgeBaseId, documentKey, effectiveAt, ...(mapping.format === 'markdown' ? [language] : [])]
+  const drafts = draftPassages({
     knowledgeBaseId,
     snapshotId,
-    sourceId: mapping.format === 'markdown' ? `${placed.documentKey}#${id}` : id,
+    sourceId: sourceIdOf(mapping.format, record.id, placed),
+    chunkPlace,
     recordTitle: record.title,
     placed,
     texts,
     references,
   })
+  return typeof drafts === 'string' ? drafts : { provision, chunkPlace, drafts }
 }
 
 /** Returns the reason why a text is no evidence under any mapping, or undefined. */

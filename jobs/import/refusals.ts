@@ -17,6 +17,7 @@ const REMEDY = {
   document: 'remove one of the two, or list their sources in "precedence" of the mapping',
   provision: 'correct the provision or the dates, or list the sources in "precedence" of the mapping',
   overlap: 'state in "revises" of the mapping whether a revision replaces the document or the provision',
+  anchor: 'give headings with the same words anchors of their own, as in "## Definitions {#definitions-of-part-1}"',
   dates: 'correct the dates, or state "reversed_dates": "skip" in the mapping',
 } as const
 
@@ -32,6 +33,10 @@ export class ImportRefusals {
 
   reversedDates(place: RecordPlace, reason: string): void {
     this.#add(`${shownPlace(place)}: ${reason}`, REMEDY.dates)
+  }
+
+  numberedAnchor(place: RecordPlace, reason: string): void {
+    this.#add(`${shownPlace(place)}: ${reason}, and "revises" is "provision"`, REMEDY.anchor)
   }
 
   #add(sentence: string, remedy: string): void {

@@ -4,10 +4,11 @@ import type { Staging, StagedPlace } from './staging.ts'
 
 export const CONFLICT_KINDS = ['id', 'document', 'provision', 'overlap'] as const
 /**
- * Two records of one id, of one document and day from two sources, or of one provision and day, with different texts;
+ * Records of one id, of one document and day from several sources, or of one provision and day, with different texts;
  * or of two overlapping revisions, where nothing says what a revision replaces.
  */
 export type ConflictKind = (typeof CONFLICT_KINDS)[number]
+type GroupKind = Exclude<ConflictKind, 'overlap'>
 
 export interface Conflict {
   readonly kind: ConflictKind
@@ -15,158 +16,167 @@ export interface Conflict {
   readonly second: StagedPlace
 }
 
-/** A record that is left out because another source has precedence. */
-export interface Outranked {
-  readonly record: StagedPlace
-  readonly by: StagedPlace
-}
-
 export interface ConflictRules {
-  /** A document of one language and day must come from one source as a whole. */
-  readonly wholeDocuments: boolean
+  /**
+   * Whether a document of one language and day must come from one source as a whole: always, or only where the order
+   * of precedence lists one of its sources.
+   */
+  readonly wholeDocuments: 'always' | 'listed' | 'never'
   /** Rank of a source in the mapping's order of precedence, from 0; undefined for a source that is not listed. */
   rank(source: number): number | undefined
   onConflict(conflict: Conflict): void
-  onOutranked(outranked: Outranked): void
 }
 
-/** The index also serves the ends that follow from successors. */
-const INDEX = 'create index record_day on record (document, language, provision, day, effective_at, source)'
+/** The indexes also serve the ends that follow from successors, and the notices. */
+const INDEX_PROVISIONS = 'create index record_day on record (document, language, provision, day, effective_at, source)'
+const INDEX_DOCUMENTS = 'create index record_document_day on record (document, language, day, source)'
+const OUTRANKED = 'create table outranked (seq integer primary key, by integer not null) strict'
 
 /**
- * Finds the records that contradict each other. Where the order of precedence lists every source of a contradiction,
- * the records of the first source stay and the others are left out. Documents are compared first, then ids, then
- * provisions; the first kind with a contradiction that stays is the last one, so that each is named once.
+ * Finds the records that contradict each other. A group is everything that the sources hold of one document, id or
+ * provision on one day, repetitions included. Where the order of precedence lists every source of a contested group,
+ * the records of the first source stay and all others of the group are left out. Documents are compared first, then
+ * ids, then provisions; the first kind with a contradiction that stays is the last one, so that each is named once.
+ * Of records that still repeat each other, the first stays.
  */
 export function settleConflicts(staging: Staging, rules: ConflictRules): void {
+  const { connection } = staging
   staging.flush()
-  staging.connection.exec(INDEX)
+  connection.exec('begin')
+  connection.exec(INDEX_PROVISIONS)
+  connection.exec(INDEX_DOCUMENTS)
+  connection.exec(OUTRANKED)
   let conflicts = 0
   const counting: ConflictRules = {
-    ...rules,
+    wholeDocuments: rules.wholeDocuments,
+    rank: (source) => rules.rank(source),
     onConflict(conflict) {
       conflicts += 1
       rules.onConflict(conflict)
     },
   }
-  if (rules.wholeDocuments) settleGroups(staging.connection, counting, 'document')
-  if (conflicts === 0) settleIds(staging.connection, counting)
-  if (conflicts === 0) settleGroups(staging.connection, counting, 'provision')
+  if (rules.wholeDocuments !== 'never') settleGroups(connection, counting, 'document')
+  if (conflicts === 0) settleGroups(connection, counting, 'id')
+  if (conflicts === 0) settleGroups(connection, counting, 'provision')
+  connection.exec(DROP_REPETITIONS)
+  connection.exec('commit')
 }
 
-const memberSchema = z.object({ seq: z.int(), source: z.int(), line: z.int(), id: z.string() })
-type Member = z.infer<typeof memberSchema>
+/** The copy that a record repeats may itself be left out; the record then stays. */
+const DROP_REPETITIONS = `
+update record set kept = 0 where seq in (
+  select r.seq from record r join record f on f.seq = r.repeats where r.kept = 1 and f.kept = 1)`
 
-const ID_CONFLICTS = 'select seq, earlier from conflict order by seq'
-const idConflictSchema = z.object({ seq: z.int(), earlier: z.int() })
-const KEPT_MEMBERS = 'select seq, source, line, id from record where seq in (?, ?) and kept = 1 order by seq'
-const DROP_RECORD = 'update record set kept = 0 where seq = ?'
-/** The source that has precedence may repeat a record that is left out. */
-const KEEP_DUPLICATE = 'update record set kept = 1 where seq in (select seq from duplicate where of = ?) and source = ?'
+/** What the records of one group have in common. */
+const KEYS = {
+  document: ['document', 'language', 'day'],
+  id: ['identity', 'document', 'language', 'day'],
+  provision: ['document', 'language', 'provision', 'day'],
+} as const satisfies Record<GroupKind, readonly string[]>
 
-function settleIds(connection: DatabaseSync, rules: ConflictRules): void {
-  const members = connection.prepare(KEPT_MEMBERS)
-  const drop = connection.prepare(DROP_RECORD)
-  const keepDuplicate = connection.prepare(KEEP_DUPLICATE)
-  for (const row of connection.prepare(ID_CONFLICTS).all()) {
-    const { seq, earlier } = idConflictSchema.parse(row)
-    const pair = members.all(earlier, seq).map((each) => memberSchema.parse(each))
-    const winner = winnerOf(pair, rules, 'id')
-    for (const member of winner === undefined ? [] : pair) {
-      if (winner === undefined || member.seq === winner.seq) continue
-      drop.run(member.seq)
-      keepDuplicate.run(member.seq, winner.source)
-      rules.onOutranked({ record: member, by: winner })
-    }
-  }
-}
+const SEVERAL_SOURCES = 'min(source) <> max(source)'
+const SEVERAL_REVISIONS = `
+  min(effective_at) <> max(effective_at) or min(published_at) <> max(published_at)
+  or min(ifnull(effective_to, 9e15)) <> max(ifnull(effective_to, 9e15))`
+/** Few ids occur twice, so the others are passed over before anything is sorted. */
+const REPEATED_IDS = 'and identity in (select identity from record group by identity having count(*) > 1)'
 
 const DROP_CONTESTED = 'drop table if exists contested'
-const CONTESTED_DOCUMENTS = `
+function contestedGroups(kind: GroupKind): string {
+  const keys = KEYS[kind].join(', ')
+  return `
 create table contested as
-select document, language, day from record where kept = 1
-group by document, language, day having min(source) <> max(source)`
-const CONTESTED_PROVISIONS = `
-create table contested as
-select document, language, provision, day from record where kept = 1
-group by document, language, provision, day
-having min(source) <> max(source) or min(effective_at) <> max(effective_at) or min(published_at) <> max(published_at)
-  or min(ifnull(effective_to, 9e15)) <> max(ifnull(effective_to, 9e15))`
+select ${keys} from record where kept = 1 ${kind === 'id' ? REPEATED_IDS : ''}
+group by ${keys} having ${SEVERAL_SOURCES} ${kind === 'provision' ? `or ${SEVERAL_REVISIONS}` : ''}`
+}
 const COUNT_CONTESTED = 'select count(*) as count from contested'
 const countSchema = z.object({ count: z.int() })
 
-/** The first record of each source of a document's day; of each source and revision of a provision's day. */
-const DOCUMENT_MEMBERS = `
-select min(r.seq) as seq, r.source, r.line, r.id
-from contested c join record r on r.document = c.document and r.language = c.language and r.day = c.day
-where c.rowid = ? and r.kept = 1 group by r.source order by min(r.seq)`
-const PROVISION_MEMBERS = `
-select min(r.seq) as seq, r.source, r.line, r.id
-from contested c join record r on r.document = c.document and r.language = c.language and r.day = c.day
-  and r.provision = c.provision
-where c.rowid = ? and r.kept = 1 group by r.source, r.effective_at, r.effective_to, r.published_at order by min(r.seq)`
-const DROP_OF_DOCUMENT = `
-update record set kept = 0 where seq in (
-  select r.seq from contested c join record r on r.document = c.document and r.language = c.language and r.day = c.day
-  where c.rowid = ? and r.kept = 1 and r.source <> ?)
-returning seq, source, line, id`
-const DROP_OF_PROVISION = `
-update record set kept = 0 where seq in (
-  select r.seq from contested c join record r on r.document = c.document and r.language = c.language and r.day = c.day
-    and r.provision = c.provision
-  where c.rowid = ? and r.kept = 1 and r.source <> ?)
-returning seq, source, line, id`
+function recordsOfGroup(kind: GroupKind): string {
+  const equal = KEYS[kind].map((key) => `r.${key} = c.${key}`).join(' and ')
+  return `contested c cross join record r on ${equal}`
+}
 
-function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: 'document' | 'provision'): void {
+/** What each source holds of a group, with its first record; `own` records repeat none of a source before it. */
+const claimsOf = (kind: GroupKind): string => `
+select min(r.seq) as seq, r.source, r.line, r.id, count(*) as records, sum(f.kept is not 1) as own
+from ${recordsOfGroup(kind)} left join record f on f.seq = r.repeats
+where c.rowid = ? and r.kept = 1 group by r.source order by min(r.seq)`
+const claimSchema = z.object({
+  seq: z.int(),
+  source: z.int(),
+  line: z.int(),
+  id: z.string(),
+  records: z.int(),
+  own: z.int(),
+})
+type Claim = z.infer<typeof claimSchema>
+
+/** The first records of the first two revisions of a group. */
+const revisionsOf = (kind: GroupKind): string => `
+select min(r.seq) as seq, r.source, r.line, r.id from ${recordsOfGroup(kind)}
+where c.rowid = ? and r.kept = 1
+group by r.effective_at, r.effective_to, r.published_at order by min(r.seq) limit 2`
+const placeSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
+
+const dropOthers = (kind: GroupKind): string => `
+update record set kept = 0 where seq in (
+  select r.seq from ${recordsOfGroup(kind)} where c.rowid = ? and r.kept = 1 and r.source <> ?)
+returning seq`
+const droppedSchema = z.object({ seq: z.int() })
+const INSERT_OUTRANKED = 'insert into outranked (seq, by) values (?, ?)'
+
+function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: GroupKind): void {
   connection.exec(DROP_CONTESTED)
-  connection.exec(kind === 'document' ? CONTESTED_DOCUMENTS : CONTESTED_PROVISIONS)
+  connection.exec(contestedGroups(kind))
   const { count } = countSchema.parse(connection.prepare(COUNT_CONTESTED).get())
-  const members = connection.prepare(kind === 'document' ? DOCUMENT_MEMBERS : PROVISION_MEMBERS)
-  const keepDuplicate = connection.prepare(KEEP_DUPLICATE)
-  const drop = connection.prepare(kind === 'document' ? DROP_OF_DOCUMENT : DROP_OF_PROVISION)
+  const claims = connection.prepare(claimsOf(kind))
+  const revisions = connection.prepare(revisionsOf(kind))
+  const drop = connection.prepare(dropOthers(kind))
+  const outrank = connection.prepare(INSERT_OUTRANKED)
   for (let group = 1; group <= count; group += 1) {
-    const found = members.all(group).map((each) => memberSchema.parse(each))
-    const winner = winnerOf(found, rules, kind)
-    if (winner === undefined) continue
-    for (const row of drop.all(group, winner.source)) {
-      const record = memberSchema.parse(row)
-      keepDuplicate.run(record.seq, winner.source)
-      rules.onOutranked({ record, by: winner })
+    const found = claims.all(group).map((row) => claimSchema.parse(row))
+    const verdict = verdictOn(found, rules, kind)
+    if (verdict.kind === 'won')
+      for (const row of drop.all(group, verdict.by.source)) outrank.run(droppedSchema.parse(row).seq, verdict.by.seq)
+    if (verdict.kind === 'conflict') rules.onConflict({ kind, first: verdict.first, second: verdict.second })
+    else if (kind === 'provision') {
+      const [first, second] = revisions.all(group).map((row) => placeSchema.parse(row))
+      if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
     }
   }
 }
 
-/** Returns the member whose source has precedence. Reports a conflict and returns undefined where none has. */
-function winnerOf(members: readonly Member[], rules: ConflictRules, kind: ConflictKind): Member | undefined {
-  const [first, second] = members
-  if (first === undefined || second === undefined) return undefined
-  const ranked = members.map((member) => ({ member, rank: rules.rank(member.source) ?? Number.NaN }))
-  const best = Math.min(...ranked.map(({ rank }) => rank))
-  const winners = ranked.filter(({ rank }) => rank === best)
-  const [winner] = winners
-  if (winner !== undefined && winners.length === 1) return winner.member
-  rules.onConflict({ kind, first, second })
-  return undefined
+type Verdict =
+  | { readonly kind: 'agreed' }
+  /** All that other sources hold of the group is left out. */
+  | { readonly kind: 'won'; readonly by: Claim }
+  | { readonly kind: 'conflict'; readonly first: Claim; readonly second: Claim }
+
+/**
+ * Decides over all that the sources hold of a group. Sources that hold the same agree. Where the order of precedence
+ * does not list them all, a source may repeat what one other source holds.
+ */
+function verdictOn(claims: readonly Claim[], rules: ConflictRules, kind: GroupKind): Verdict {
+  const different = claims.reduce((sum, { own }) => sum + own, 0)
+  if (claims.length < 2) return { kind: 'agreed' }
+  if (kind !== 'document' && claims.every(({ records }) => records === different)) return { kind: 'agreed' }
+  const winner = firstInPrecedence(claims, rules)
+  if (winner !== undefined) return { kind: 'won', by: winner }
+  const unlisted = claims.every(({ source }) => rules.rank(source) === undefined)
+  if (kind === 'document' && rules.wholeDocuments === 'listed' && unlisted) return { kind: 'agreed' }
+  const [first, second] = claims.filter(({ own }) => own > 0)
+  return first === undefined || second === undefined ? { kind: 'agreed' } : { kind: 'conflict', first, second }
 }
 
-const DUPLICATES = `
-select r.source, r.line, r.id, f.source as first_source, f.line as first_line, f.id as first_id
-from duplicate d join record r on r.seq = d.seq join record f on f.seq = d.of
-where r.kept = 0 order by r.seq`
-const duplicateSchema = z.object({
-  source: z.int(),
-  line: z.int(),
-  id: z.string(),
-  first_source: z.int(),
-  first_line: z.int(),
-  first_id: z.string(),
-})
-
-/** Yields the records that are left out because they repeat a record of another source. */
-export function* readDuplicates({ connection }: Staging): Generator<{ record: StagedPlace; first: StagedPlace }> {
-  for (const row of connection.prepare(DUPLICATES).iterate()) {
-    const { source, line, id, ...other } = duplicateSchema.parse(row)
-    const first = { source: other.first_source, line: other.first_line, id: other.first_id }
-    yield { record: { source, line, id }, first }
+/** Returns the claim of the source that has precedence, where all sources are listed and only one is the first. */
+function firstInPrecedence(claims: readonly Claim[], rules: ConflictRules): Claim | undefined {
+  let [best, bestRank, ties] = [claims[0], Infinity, 0]
+  for (const claim of claims) {
+    const rank = rules.rank(claim.source)
+    if (rank === undefined) return undefined
+    if (rank === bestRank) ties += 1
+    if (rank < bestRank) [best, bestRank, ties] = [claim, rank, 0]
   }
+  return ties === 0 ? best : undefined
 }

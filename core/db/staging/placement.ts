@@ -11,10 +11,11 @@ export type Revises = 'document' | 'provision' | undefined
  */
 const STARTS_OF_DOCUMENTS = `
 create table start as
-select document, language, x'' as provision, day, seq,
-  lead(effective_at) over w as next_at, lead(seq) over w as next_seq
+select document, language, x'' as provision, day, seq, provisions, last_to,
+  lead(effective_at) over w as next_at, lead(seq) over w as next_seq, lead(provisions) over w as next_provisions
 from (
-  select document, language, day, min(effective_at) as effective_at, min(seq) as seq
+  select document, language, day, min(effective_at) as effective_at, min(seq) as seq, count(*) as provisions,
+    max(ifnull(effective_to, 9e15)) as last_to
   from record where kept = 1 group by document, language, day
 )
 window w as (partition by document, language order by day)`
@@ -32,10 +33,10 @@ const INDEX_STARTS = 'create index start_day on start (document, language, provi
 /** Records whose stated end lies behind the start of a later revision of their document. */
 const OVERLAPS = `
 select r.source, r.line, r.id, n.source as next_source, n.line as next_line, n.id as next_id
-from start s
-join record r on r.document = s.document and r.language = s.language and r.day = s.day and r.kept = 1
-join record n on n.seq = s.next_seq
-where r.effective_to is null or r.effective_to > s.next_at
+from record r
+cross join start s on s.document = r.document and s.language = r.language and s.provision = x'' and s.day = r.day
+cross join record n on n.seq = s.next_seq
+where r.kept = 1 and (r.effective_to is null or r.effective_to > s.next_at)
 order by r.seq limit ?`
 const overlapSchema = z.object({
   source: z.int(),
@@ -65,7 +66,8 @@ from (
     iif(s.next_at < ifnull(r.effective_to, 9e15), s.next_at, r.effective_to) as effective_to,
     iif(s.next_at < ifnull(r.effective_to, 9e15), 1, 0) as derived,
     row_number() over (
-      partition by r.document, r.effective_at, r.effective_to, r.published_at, r.provision order by r.seq
+      partition by r.document, r.language, r.effective_at, r.effective_to, r.published_at, r.provision
+      order by r.seq
     ) - 1 as occurrence
   from record r
   left join start s on s.document = r.document and s.language = r.language and s.provision = ${provision}

@@ -8,13 +8,14 @@ const placedSchema = z.object({
   effective_to: z.int().nullable(),
   derived: z.int().transform((derived) => derived === 1),
   ordinal: z.int(),
+  number: z.int().nullable(),
 })
 /** Where a record's drafts lie in their file, and what its place among all records decides. */
 export type PlacedRecord = z.infer<typeof placedSchema>
 
 const IN_SOURCE_ORDER = `
-select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal
-from placed p join record r on r.seq = p.seq
+select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number
+from placed p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
 order by p.seq`
 
 /** Yields the placed records in the order of the sources. */
@@ -30,8 +31,8 @@ from (select r.document, sum(r.parts) as passages from placed p join record r on
 where counted.document = document.id`
 const REVISIONS = 'create table revision (id integer primary key, uuid text not null) strict'
 const BY_REVISION = `
-select p.revision, r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal
-from placed p join record r on r.seq = p.seq
+select p.revision, r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number
+from placed p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
 order by p.revision, p.seq`
 const inRevisionSchema = placedSchema.extend({ revision: z.int() })
 
@@ -58,12 +59,13 @@ export function createRevisionIds({ connection }: Staging): (revision: number, u
  * UTF-16, so that its bytes compare as code units do. UUIDs are lower-case ASCII.
  */
 const IN_ROW_ORDER = `
-select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, v.uuid as revision_id,
-  d.passages as document_passages
+select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number,
+  v.uuid as revision_id, d.passages as document_passages
 from placed p
 join record r on r.seq = p.seq
 join document d on d.id = r.document
 join revision v on v.id = p.revision
+left join numbered n on n.seq = p.seq
 order by r.order_key, d.uuid, v.uuid, p.ordinal`
 const orderedSchema = placedSchema.extend({ revision_id: z.string(), document_passages: z.int() })
 export type OrderedRecord = z.infer<typeof orderedSchema>

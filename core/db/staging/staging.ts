@@ -13,12 +13,8 @@ export interface Staging {
   readonly connection: DatabaseSync
   /** Adds a record at the end of the sources' order and returns its sequence number, from 1. */
   add(record: StagedRecord): number
-  /** Returns the earlier records that use an identity, in the order of the sources. */
-  earlier(identity: Uint8Array): readonly EarlierRecord[]
-  /** Notes the identity of the id that a record is given in place of the publisher's. */
-  noteGivenId(record: number, identity: Uint8Array): void
-  /** Notes that two records have one id and different texts. */
-  noteConflict(record: number, earlier: number): void
+  /** Returns the first and the last of the earlier records with one identity and digest. */
+  same(identity: Uint8Array, digest: Uint8Array): SameRecords | undefined
   /** Commits what was added; called once all sources are read. */
   flush(): void
   close(): void
@@ -41,6 +37,8 @@ export interface StagedRecord extends StagedPlace {
   readonly language: string
   /** Hash of the provision's name. */
   readonly provision: Uint8Array
+  /** Hash of what the record is cited as. */
+  readonly cited: Uint8Array
   /** Instants in milliseconds since 1970. */
   readonly effectiveAtMs: number
   readonly effectiveToMs: number | null
@@ -55,29 +53,20 @@ export interface StagedRecord extends StagedPlace {
   readonly referenced: number
   /** Sorts as the row order of an artifact does, up to the document. */
   readonly orderKey: Uint8Array
-  /** The record of another source that this one repeats; it then stays out unless that one does. */
-  readonly duplicateOf: number | null
+  /** Sequence number of the first record that has the same identity and digest; it is of another source. */
+  readonly repeats: number | null
   /** Position of the drafts in their file; 0 bytes where no drafts are kept. */
   readonly offset: number
   readonly bytes: number
 }
 
-const earlierSchema = z.object({
-  seq: z.int(),
-  source: z.int(),
-  line: z.int(),
-  id: z.string(),
-  document: z.string(),
-  language: z.string(),
-  day: z.int(),
-  digest: z.instanceof(Uint8Array),
-  given: z.int().transform((given) => given === 1),
-})
-/**
- * An earlier record that uses the identity. `document` is its UUID, `day` its first day in force. `given` means that
- * the import gave it the id in place of the publisher's.
- */
+const earlierSchema = z.object({ seq: z.int(), source: z.int(), line: z.int(), id: z.string() })
 export type EarlierRecord = z.infer<typeof earlierSchema>
+
+export interface SameRecords {
+  readonly first: EarlierRecord
+  readonly last: EarlierRecord
+}
 
 /** No journal: a file that was left by a killed process is discarded. One process has it open. */
 const SETTINGS = `
@@ -92,36 +81,25 @@ create table document (id integer primary key, uuid text not null unique, key te
 create table described (id integer primary key, json text not null unique) strict;
 create table record (
   seq integer primary key, source integer not null, line integer not null, id text not null, identity blob not null,
-  document integer not null, language text not null, provision blob not null, day integer not null,
-  effective_at integer not null, effective_to integer, published_at integer not null, digest blob not null,
-  facets integer not null, act integer, parts integer not null, referenced integer not null, order_key blob not null,
-  at integer not null, bytes integer not null, kept integer not null default 1
+  document integer not null, language text not null, provision blob not null, cited blob not null,
+  day integer not null, effective_at integer not null, effective_to integer, published_at integer not null,
+  digest blob not null, facets integer not null, act integer, parts integer not null, referenced integer not null,
+  order_key blob not null, at integer not null, bytes integer not null, repeats integer,
+  kept integer not null default 1
 ) strict;
-create index record_identity on record (identity);
-create table given_id (identity blob not null primary key, seq integer not null) strict, without rowid;
-create table duplicate (of integer not null, seq integer not null, primary key (of, seq)) strict, without rowid;
-create table conflict (seq integer not null, earlier integer not null) strict;`
+create index record_identity on record (identity, digest, kept);
+create table numbered (seq integer primary key, number integer not null) strict;`
 
 const INSERT_RECORD = `
-insert into record (source, line, id, identity, document, language, provision, day, effective_at, effective_to,
-  published_at, digest, facets, act, parts, referenced, order_key, at, bytes, kept)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-const INSERT_DUPLICATE = 'insert into duplicate (of, seq) values (?, ?)'
+insert into record (source, line, id, identity, document, language, provision, cited, day, effective_at, effective_to,
+  published_at, digest, facets, act, parts, referenced, order_key, at, bytes, repeats)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** Bounded, because a corpus that repeats one id costs quadratic time. */
-const EARLIER = `
-select r.seq, r.source, r.line, r.id, d.uuid as document, r.language, r.day, r.digest, u.given
-from (
-  select seq, 0 as given from record where identity = ?1
-  union all
-  select seq, 1 from given_id where identity = ?1
-) u
-join record r on r.seq = u.seq
-join document d on d.id = r.document
-order by r.seq limit ${BOUNDS.recordsPerIdMax}`
-const INSERT_GIVEN_ID = 'insert into given_id (identity, seq) values (?, ?)'
-
-const INSERT_CONFLICT = 'insert into conflict (seq, earlier) values (?, ?)'
+/** While sources are read every record is kept, so both are read from the end of a range of the index. */
+const FIRST_SAME = `
+select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq limit 1`
+const LAST_SAME = `
+select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq desc limit 1`
 const INSERT_DOCUMENT = 'insert into document (uuid, key) values (?, ?) on conflict do nothing'
 const FIND_DOCUMENT = 'select id from document where uuid = ?'
 const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do nothing'
@@ -130,7 +108,7 @@ const FIND_DESCRIBED = 'select id from described where json = ?'
 const MS_PER_DAY = 86_400_000
 
 /** UTC day of an instant in milliseconds, as the number of days since 1970. */
-export function dayNumberOf(instantMs: number): number {
+function dayNumberOf(instantMs: number): number {
   return Math.floor(instantMs / MS_PER_DAY)
 }
 
@@ -150,10 +128,7 @@ export function openStaging(path: string, { unnamed = false }: StagingOptions = 
   connection.exec(SCHEMA)
   if (unnamed) unlinkSync(path)
   const insertRecord = createInsert(connection)
-  const earlier = connection.prepare(EARLIER)
-  const duplicate = connection.prepare(INSERT_DUPLICATE)
-  const givenId = connection.prepare(INSERT_GIVEN_ID)
-  const conflict = connection.prepare(INSERT_CONFLICT)
+  const [firstSame, lastSame] = [connection.prepare(FIRST_SAME), connection.prepare(LAST_SAME)]
   let uncommitted = 0
   function write<T>(change: () => T): T {
     if (uncommitted === 0) connection.exec('begin')
@@ -168,15 +143,15 @@ export function openStaging(path: string, { unnamed = false }: StagingOptions = 
   }
   return {
     connection,
-    add: (record) =>
-      write(() => {
-        const seq = insertRecord(record)
-        if (record.duplicateOf !== null) duplicate.run(record.duplicateOf, seq)
-        return seq
-      }),
-    earlier: (identity) => earlier.all(identity).map((row) => earlierSchema.parse(row)),
-    noteGivenId: (record, identity) => void write(() => givenId.run(identity, record)),
-    noteConflict: (record, before) => void write(() => conflict.run(record, before)),
+    add: (record) => write(() => insertRecord(record)),
+    same(identity, digest) {
+      const last = lastSame.get(identity, digest)
+      if (last === undefined) return undefined
+      return {
+        first: earlierSchema.parse(firstSame.get(identity, digest)),
+        last: earlierSchema.parse(last),
+      }
+    },
     flush,
     close: () => connection.close(),
   }
@@ -197,6 +172,7 @@ function createInsert(connection: DatabaseSync): (record: StagedRecord) => numbe
         documents(record.document.id, record.document.key),
         record.language,
         record.provision,
+        record.cited,
         dayNumberOf(record.effectiveAtMs),
         record.effectiveAtMs,
         record.effectiveToMs,
@@ -209,7 +185,7 @@ function createInsert(connection: DatabaseSync): (record: StagedRecord) => numbe
         record.orderKey,
         record.offset,
         record.bytes,
-        record.duplicateOf === null ? 1 : 0,
+        record.repeats,
       ).lastInsertRowid,
     )
 }

@@ -52,7 +52,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      'c2665c069e1db141310b5a807dfd913adf83f83168999816e466edcea7b79ae8',
+      'cc86ae0f8691f9d601b22efff20ddeaa9b52f529c444f33cf4e8643f695be53f',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -3,47 +3,31 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { DUPLICATE } from '#jobs/import/recorder.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
+import { beeRules } from '#test/support/jobs/bee-rules.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const OTHER = 'A keeper of bees need not register any hive.'
 const PRECEDENCE = 'another source has precedence'
 
-function page(body: string, front: Readonly<Record<string, string>> = {}): string {
-  const fields = {
-    document: 'bees',
-    title: 'Bee Rulebook',
-    authority: 'Bee Authority',
-    canonical_url: 'https://bees.example/rules',
-    language: 'en',
-    jurisdiction: 'gb',
-    published_at: '2024-04-15',
-    effective_at: '2024-07-01',
-    verification_status: 'verified',
-    ...front,
-  }
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  return `---\n${lines.join('\n')}\n---\n${body}`
-}
-
 const RULES = `### One {#a}\n${TEXT}\n### Two {#b}\nA swarm is free.\n`
 const DRAFT = RULES.replace('registers every', 'need not register any')
 
 describe('a Markdown document', () => {
   test('of one language and day in two files with another text refuses the import and names both places', async () => {
-    const files = { 'copy.md': page(DRAFT), 'rules.md': page(RULES) }
+    const files = { 'copy.md': beeRules(DRAFT), 'rules.md': beeRules(RULES) }
     await expect(importContents(files)).rejects.toThrow(
       /^Nothing is imported.*\n {2}copy\.md:12 a and rules\.md:12 a hold one document of one language .*\nWhat /,
     )
   })
 
   test('in two files that share no section refuses too: one of them is no revision in force', async () => {
-    const files = { 'a.md': page(`### One {#a}\n${TEXT}\n`), 'b.md': page(`### Other {#z}\n${OTHER}\n`) }
+    const files = { 'a.md': beeRules(`### One {#a}\n${TEXT}\n`), 'b.md': beeRules(`### Other {#z}\n${OTHER}\n`) }
     await expect(importContents(files)).rejects.toThrow(/a\.md:12 a and b\.md:12 z hold one document/)
   })
 
   test('that comes twice with the same text is imported once, and the report names both places', async () => {
-    const { passages, report } = await importContents({ 'copy.md': page(RULES), 'rules.md': page(RULES) })
+    const { passages, report } = await importContents({ 'copy.md': beeRules(RULES), 'rules.md': beeRules(RULES) })
     expect(passages.map((passage) => passage.source_id)).toEqual(['bees#a', 'bees#b'])
     expect(report).toMatchObject({ skipped: 2, lost: 0, records_read: 4, reasons: { [DUPLICATE]: 2 } })
     expect(report.entries[0]).toEqual({
@@ -58,8 +42,8 @@ describe('a Markdown document', () => {
 
   test('comes from the source that has precedence, whole, whichever is read first', async () => {
     for (const order of [
-      { 'a.md': page(DRAFT), 'b.md': page(RULES) },
-      { 'b.md': page(RULES), 'c.md': page(DRAFT) },
+      { 'a.md': beeRules(DRAFT), 'b.md': beeRules(RULES) },
+      { 'b.md': beeRules(RULES), 'c.md': beeRules(DRAFT) },
     ]) {
       const { passages, report } = await importContents(order, {
         ...MARKDOWN_MAPPING,
@@ -75,8 +59,8 @@ describe('a Markdown document', () => {
   })
 
   test('in two languages under one key is two texts, of which none is lost', async () => {
-    const german = page(`### Eins {#a}\nEin Imker meldet jeden Stock.\n`, { language: 'de' })
-    const { passages, report } = await importContents({ 'a.md': page(`### One {#a}\n${TEXT}\n`), 'b.md': german })
+    const german = beeRules(`### Eins {#a}\nEin Imker meldet jeden Stock.\n`, { language: 'de' })
+    const { passages, report } = await importContents({ 'a.md': beeRules(`### One {#a}\n${TEXT}\n`), 'b.md': german })
     expect(passages.map((passage) => passage.metadata.language)).toEqual(['en', 'de'])
     expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(2)
     expect(report.lost).toBe(0)
