@@ -79,7 +79,7 @@ export async function openChangesFile(path: string): Promise<ChangesFile> {
   const temporary = `${path}.${randomUUID()}.tmp`
   const file = await openHashedFile(temporary)
   return {
-    append: (change) => file.write(Buffer.from(`${JSON.stringify(change)}\n`)),
+    append: (change) => file.write(Buffer.from(`${oneLine(change)}\n`)),
     async finish() {
       const { sha256 } = await file.finish()
       await renameDurably(temporary, path)
@@ -90,6 +90,13 @@ export async function openChangesFile(path: string): Promise<ChangesFile> {
       await rm(temporary, { force: true })
     },
   }
+}
+
+/** Readers of lines also end one at the separators of Unicode, which JSON does not escape. */
+function oneLine(change: NamedChange): string {
+  return JSON.stringify(change)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`)
 }
 
 /** Streams the changes of a file whose SHA-256 was verified. */

@@ -1,9 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { z } from 'zod'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { VersionRow } from '#core/db/versions.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { ReviewRefused } from './refused.ts'
 
@@ -63,36 +59,4 @@ export async function assertFilesAsRecorded(store: ArtifactStore, version: Versi
       throw new ReviewRefused(
         `The ${file} file of the version is ${state} (${path}): restore the file from a backup, or build again.`,
       )
-}
-
-const changeSchema = z.object({
-  kind: z.string(),
-  /** Citation of a passage or provision. */
-  label: z.string().optional(),
-  document: z.object({ title: z.string().optional(), key: z.string().optional() }).optional(),
-  facet: z.string().optional(),
-  value: z.string().optional(),
-})
-
-const LABEL_CHARACTERS_MAX = 200
-
-/**
- * The first changes of the file by kind and label, for the audit trail. What was only added is left out.
- * @param path a file whose digest was verified.
- */
-export async function firstChanges(path: string): Promise<readonly string[]> {
-  const stream = createReadStream(path)
-  const found: string[] = []
-  try {
-    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
-      const { kind, label, document, facet, value } = changeSchema.parse(JSON.parse(line))
-      if (kind.endsWith('_added')) continue
-      const what = [label, document?.title ?? document?.key, facet, value].filter((part) => part !== undefined)
-      found.push(`${kind}: ${what.join(', ')}`.slice(0, LABEL_CHARACTERS_MAX))
-      if (found.length === BOUNDS.auditedChangesMax) break
-    }
-  } finally {
-    stream.destroy()
-  }
-  return found
 }

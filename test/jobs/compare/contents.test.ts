@@ -213,6 +213,13 @@ describe('the changes file', () => {
     expect((await comparePassages(before.toReversed(), after.toReversed())).bytes).toBe(bytes)
   })
 
+  test('keeps a text with the line and paragraph separators of Unicode in one line', async () => {
+    const texts = ['One.\u2028Two.\u2029Three.', 'One.\u2028Two.'] as const
+    const [own, other] = texts.map((text) => altered(before, 4, () => ({ text })))
+    const { named } = await comparePassages(own ?? [], other ?? [])
+    expect(named[0]).toMatchObject({ before: { text: texts[0] }, after: { text: texts[1] } })
+  })
+
   test('is not written once another run has taken the build over', async () => {
     await expect(comparePassages(corpus(1_200), after, AbortSignal.abort(new Error('overtaken')))).rejects.toThrow(
       'overtaken',

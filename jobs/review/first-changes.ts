@@ -1,0 +1,69 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+
+const fieldsSchema = z.record(z.string(), z.unknown())
+const changeSchema = z.object({
+  kind: z.string(),
+  /** Citation of a passage. */
+  label: z.string().optional(),
+  document: z.object({ title: z.string().optional(), key: z.string().optional() }).optional(),
+  facet: z.string().optional(),
+  value: z.string().optional(),
+  before: fieldsSchema.optional(),
+  after: fieldsSchema.optional(),
+  revisions: z.array(z.object({ before: fieldsSchema, after: fieldsSchema.nullable() })).optional(),
+})
+type Change = z.infer<typeof changeSchema>
+
+/** Changes that come first are named although there is no room for all. */
+const PLACES = ['text', 'removed', 'repeated', 'other', 'added'] as const
+type Place = (typeof PLACES)[number]
+
+const LABEL_CHARACTERS_MAX = 200
+
+/**
+ * Names the changes of the file that matter most, for the audit trail: altered texts, removals, repeated passages, other
+ * changes with the names of the fields, additions. The lines of provisions are left out, because each follows lines of
+ * its passages.
+ * @param path a file whose digest was verified.
+ */
+export async function firstChanges(path: string): Promise<readonly string[]> {
+  const found = new Map<Place, string[]>(PLACES.map((place) => [place, []]))
+  const stream = createReadStream(path)
+  try {
+    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+      const change = changeSchema.parse(JSON.parse(line))
+      if (change.kind.startsWith('provisions_')) continue
+      const list = found.get(placeOf(change))
+      if (list !== undefined && list.length < BOUNDS.auditedChangesMax) list.push(inWords(change))
+      if (found.get('text')?.length === BOUNDS.auditedChangesMax) break
+    }
+  } finally {
+    stream.destroy()
+  }
+  return [...found.values()].flat().slice(0, BOUNDS.auditedChangesMax)
+}
+
+function placeOf({ kind, before }: Change): Place {
+  if (kind === 'passages_changed' && before?.['text'] !== undefined) return 'text'
+  return PLACES.find((place) => kind.endsWith(`_${place}`)) ?? 'other'
+}
+
+function inWords(change: Change): string {
+  const { kind, label, document, facet, value } = change
+  const what = [label, document?.title ?? document?.key, facet, value].filter((part) => part !== undefined)
+  const fields = kind.endsWith('_changed') ? ` (${fieldsThatDiffer(change).join(', ')})` : ''
+  return `${kind}: ${what.join(', ').slice(0, LABEL_CHARACTERS_MAX)}${fields}`
+}
+
+/** A revision that the candidate does not have differs as a whole. */
+function fieldsThatDiffer({ before = {}, revisions = [] }: Change): readonly string[] {
+  const names = new Set(Object.keys(before))
+  for (const { before: own, after: other } of revisions) {
+    if (other === null) names.add('revision not in the candidate')
+    else for (const name of Object.keys(own)) if (own[name] !== other[name]) names.add(name)
+  }
+  return [...names]
+}
