@@ -11,6 +11,7 @@ const lockedBuildSchema = z.object({
   attempt: z.int(),
   failed_runs: z.int(),
   out_of_memory_runs: z.int(),
+  lost_runs: z.int(),
   /** Since the last heartbeat or progress of a run. */
   silent_ms: z.number(),
   /** Until the next attempt is due. */
@@ -20,7 +21,7 @@ export type LockedBuild = z.infer<typeof lockedBuildSchema>
 
 /** Times are differences on the clock of Postgres, so the clock of a worker decides nothing. */
 const LOCK_BUILD = `
-select state, attempt, failed_runs, out_of_memory_runs,
+select state, attempt, failed_runs, out_of_memory_runs, lost_runs,
   (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as silent_ms,
   greatest(0, coalesce(extract(epoch from next_attempt_at - clock_timestamp()) * 1000, 0))::float8 as wait_ms
 from builds where id = $1 for update`
@@ -63,11 +64,12 @@ export async function releaseRun(database: Queryable, { buildId, attempt }: Buil
 export type AfterRun = {
   readonly error: string
   readonly outOfMemory: boolean
+  readonly lost: boolean
 } & ({ readonly state: 'failed' } | { readonly state: 'retrying'; readonly waitMs: number })
 
 const END_RUN = `
 update builds set state = $3, error = $4, failed_runs = failed_runs + 1,
-  out_of_memory_runs = out_of_memory_runs + $5::boolean::integer,
+  out_of_memory_runs = out_of_memory_runs + $5::boolean::integer, lost_runs = lost_runs + $7::boolean::integer,
   next_attempt_at = clock_timestamp() + make_interval(secs => $6::float8 / 1000), updated_at = clock_timestamp()
 where id = $1 and attempt = $2 and state = 'running'`
 
@@ -80,6 +82,7 @@ export async function endRun(client: Queryable, { buildId, attempt }: BuildFence
     after.error.slice(0, BOUNDS.failureMessageCharactersMax),
     after.outOfMemory,
     after.state === 'retrying' ? after.waitMs : null,
+    after.lost,
   ])
 }
 

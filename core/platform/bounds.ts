@@ -209,6 +209,8 @@ export const BOUNDS = {
   buildRetryFirstMs: 1_000,
   buildRetryMaxMs: 60_000,
   buildOutOfMemoryRunsMax: 2,
+  /** Runs whose worker gave no sign. A worker that is killed with its build for memory gives none. */
+  buildLostRunsMax: 3,
   buildHeartbeatEveryMs: 5_000,
   /** Age of its last heartbeat after which a run counts as lost, and another one takes the build over. */
   buildLostAfterMs: 20_000,
@@ -283,5 +285,6 @@ assertLess('succeededJobsKeptSeconds', 'failedJobsKeptSeconds')
 assertLess('buildHeartbeatEveryMs', 'buildLostAfterMs')
 assertLess('buildRetryFirstMs', 'buildRetryMaxMs')
 assertLess('buildOutOfMemoryRunsMax', 'buildFailedRunsMax')
+assertLess('buildLostRunsMax', 'buildFailedRunsMax')
 assertLess('buildHeapMbMin', 'buildHeapDefaultMbMin')
 assertLess('failedBuildRetryableMs', 'garbageFailedBuildsOlderThanMs')

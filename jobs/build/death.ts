@@ -24,7 +24,8 @@ const ABORTED_CODE = 134
 
 /**
  * Recognises a process that ran out of memory. V8 aborts at its heap limit. The kernel sends SIGKILL where the memory
- * of the machine or container runs out; so does a person, hence the wording where the kernel does not say.
+ * of the machine or container runs out; so do killers outside the kernel and people. Where the kernel's counter did not
+ * rise, the sentence does not name the kernel.
  */
 export function deathOf({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd): Death {
   const aborted = signal === 'SIGABRT' || code === ABORTED_CODE
@@ -35,15 +36,19 @@ export function deathOf({ code, signal, standardError, heapMb, kernelKills }: Pr
   if (signal === 'SIGKILL')
     return {
       outOfMemory: true,
-      reason:
-        kernelKills !== undefined && kernelKills > 0
-          ? 'the kernel ended its process for lack of memory'
-          : 'its process was ended with SIGKILL, as the kernel does for lack of memory',
+      reason: reasonOfKill(kernelKills),
     }
   return {
     outOfMemory: false,
     reason: signal === null ? `its process ended with exit code ${code}` : `its process ended with ${signal}`,
   }
+}
+
+function reasonOfKill(kernelKills: number | undefined): string {
+  if (kernelKills === undefined) return 'its process was ended with SIGKILL, as the kernel does for lack of memory'
+  return kernelKills > 0
+    ? 'the kernel ended its process for lack of memory'
+    : 'its process was killed from outside (SIGKILL), most often for lack of memory'
 }
 
 /** Files of cgroup 2 and 1 that count the kernel's kills for memory, in a container and for a service of a host. */

@@ -9,7 +9,7 @@ import type { Database } from '#core/db/pool.ts'
 export interface Ending {
   /** A clause that follows "because". */
   readonly reason: string
-  readonly kind: 'permanent' | 'out of memory' | 'transient'
+  readonly kind: 'permanent' | 'out of memory' | 'lost' | 'transient'
 }
 
 export type Claim =
@@ -60,7 +60,7 @@ export async function endLostRuns(database: Database): Promise<readonly BuildFen
   const failed: BuildFence[] = []
   for (const fence of await lostRuns(database, BOUNDS.buildLostAfterMs, BOUNDS.requeueMax)) {
     const reason = `its job worker sent no heartbeat for ${BOUNDS.buildLostAfterMs / 1_000} s`
-    const after = await settleRun(database, fence, { kind: 'transient', reason })
+    const after = await settleRun(database, fence, { kind: 'lost', reason })
     if (after?.state === 'failed') failed.push(fence)
   }
   return failed
@@ -69,29 +69,38 @@ export async function endLostRuns(database: Database): Promise<readonly BuildFen
 /** Decides what follows a run from the runs before it and from how it ended. */
 export function afterRun(
   buildId: string,
-  { failed_runs, out_of_memory_runs }: Pick<LockedBuild, 'failed_runs' | 'out_of_memory_runs'>,
+  { failed_runs, out_of_memory_runs, lost_runs }: Pick<LockedBuild, 'failed_runs' | 'out_of_memory_runs' | 'lost_runs'>,
   { kind, reason }: Ending,
 ): AfterRun {
-  const outOfMemory = kind === 'out of memory'
+  const counted = { outOfMemory: kind === 'out of memory', lost: kind === 'lost' }
   const again = `"operator build retry ${buildId}"`
-  if (kind === 'permanent') return { state: 'failed', outOfMemory, error: reason }
-  if (outOfMemory && out_of_memory_runs + 1 >= BOUNDS.buildOutOfMemoryRunsMax)
+  if (kind === 'permanent') return { state: 'failed', ...counted, error: reason }
+  if (counted.outOfMemory && out_of_memory_runs + 1 >= BOUNDS.buildOutOfMemoryRunsMax)
     return {
       state: 'failed',
-      outOfMemory,
+      ...counted,
       error:
-        `The build ran out of memory ${out_of_memory_runs + 1} times, the last time because ${reason}. Give the job ` +
-        `worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ${again}.`,
+        `The build ended ${out_of_memory_runs + 1} times for lack of memory or by SIGKILL, the last time because ` +
+        `${reason}. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ${again}.`,
+    }
+  if (counted.lost && lost_runs + 1 >= BOUNDS.buildLostRunsMax)
+    return {
+      state: 'failed',
+      ...counted,
+      error:
+        `The build lost its job worker ${lost_runs + 1} times, the last time because ${reason}. The likely cause is ` +
+        'lack of memory, for which the kernel may end the worker together with the build. Give the job worker more ' +
+        `memory, lower BUILD_CONCURRENCY or BUILD_HEAP_MB, or split the corpus, then run ${again}.`,
     }
   if (failed_runs + 1 >= BOUNDS.buildFailedRunsMax)
     return {
       state: 'failed',
-      outOfMemory,
+      ...counted,
       error:
         `The build failed after ${failed_runs + 1} attempts, the last time because ${reason}. Read the log of the ` +
         `job worker, remove the cause, then run ${again}.`,
     }
-  return { state: 'retrying', outOfMemory, error: reason, waitMs: retryWaitMs(failed_runs) }
+  return { state: 'retrying', ...counted, error: reason, waitMs: retryWaitMs(failed_runs) }
 }
 
 /** The wait after so many earlier runs that failed: it doubles up to a bound. */

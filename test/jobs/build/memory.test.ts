@@ -29,11 +29,17 @@ describe('a process that died', () => {
       outOfMemory: true,
       reason: 'the kernel ended its process for lack of memory',
     })
-    for (const kernelKills of [0, undefined])
-      expect(deathOf({ ...ended, signal: 'SIGKILL', kernelKills })).toEqual({
-        outOfMemory: true,
-        reason: 'its process was ended with SIGKILL, as the kernel does for lack of memory',
-      })
+    expect(deathOf({ ...ended, signal: 'SIGKILL' })).toEqual({
+      outOfMemory: true,
+      reason: 'its process was ended with SIGKILL, as the kernel does for lack of memory',
+    })
+  })
+
+  test('counts after a SIGKILL that the kernel did not count too, but the kernel is not named', () => {
+    expect(deathOf({ ...ended, signal: 'SIGKILL', kernelKills: 0 })).toEqual({
+      outOfMemory: true,
+      reason: 'its process was killed from outside (SIGKILL), most often for lack of memory',
+    })
   })
 })
 

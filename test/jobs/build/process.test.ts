@@ -131,7 +131,9 @@ test('a build whose process is killed for memory twice fails with a sentence tha
   await kill(id, 2, 'SIGKILL')
   await expectRow(id, { state: 'failed', attempt: 2, out_of_memory_runs: 2 })
   const { error } = (await row(id)) ?? {}
-  expect(error).toMatch(/^The build ran out of memory 2 times, .* SIGKILL.* BUILD_HEAP_MB, .*"operator build retry /)
+  expect(error).toMatch(
+    /^The build ended 2 times for lack of memory or by SIGKILL, .*SIGKILL.* BUILD_HEAP_MB, .*"operator build retry /,
+  )
   expect(await (await builds.getJob(id))?.getState()).toBe('failed')
 })
 

@@ -86,13 +86,26 @@ describe('the row of a build', () => {
     })
   })
 
-  test('fails after a bounded number of lost runs too', async () => {
+  test('fails after three lost runs and names lack of memory as the likely cause, also between other failures', async () => {
     const id = await harness.requestBuild(knowledgeBaseId, importId)
-    const fence = await begun(id)
-    await harness.owner.query('update builds set failed_runs = $2 where id = $1', [id, BOUNDS.buildFailedRunsMax - 1])
-    await silence(id, BOUNDS.buildLostAfterMs + 1_000)
-    expect(await endLostRuns(harness.service)).toEqual([fence])
-    expect(await readBuild(harness.owner, id)).toMatchObject({ state: 'failed' })
+    const lose = async (): Promise<BuildFence> => {
+      const fence = await begun(id)
+      await silence(id, BOUNDS.buildLostAfterMs + 1_000)
+      expect(await endLostRuns(harness.service)).toEqual(lost === 3 ? [fence] : [])
+      await harness.owner.query("update builds set next_attempt_at = now() where id = $1 and state = 'retrying'", [id])
+      return fence
+    }
+    let lost = 1
+    await lose()
+    await settleRun(harness.service, await begun(id), TRANSIENT)
+    await harness.owner.query('update builds set next_attempt_at = now() where id = $1', [id])
+    for (lost = 2; lost <= 3; lost++) await lose()
+    expect(await readBuild(harness.owner, id)).toMatchObject({
+      state: 'failed',
+      error: expect.stringMatching(
+        /^The build lost its job worker 3 times, .* 20 s\. The likely cause is lack of memory.*"operator build retry /,
+      ),
+    })
     expect(await claimRun(harness.service, id)).toEqual({ claim: 'ended' })
   })
 })
@@ -105,23 +118,27 @@ describe('what follows a run', () => {
   })
 
   test('a fault of the input fails the build at once, in its own words', () => {
-    expect(afterRun('b', { failed_runs: 0, out_of_memory_runs: 0 }, { kind: 'permanent', reason: 'No.' })).toEqual({
+    expect(
+      afterRun('b', { failed_runs: 0, out_of_memory_runs: 0, lost_runs: 0 }, { kind: 'permanent', reason: 'No.' }),
+    ).toEqual({
       state: 'failed',
       outOfMemory: false,
+      lost: false,
       error: 'No.',
     })
   })
 
   test('the second lack of memory fails the build and names memory and what to do, also between other failures', () => {
-    const first = afterRun('b', { failed_runs: 3, out_of_memory_runs: 0 }, OUT_OF_MEMORY)
+    const first = afterRun('b', { failed_runs: 3, out_of_memory_runs: 0, lost_runs: 2 }, OUT_OF_MEMORY)
     expect(first).toMatchObject({ state: 'retrying', outOfMemory: true, waitMs: 8_000 })
-    const second = afterRun('b', { failed_runs: 6, out_of_memory_runs: 1 }, OUT_OF_MEMORY)
+    const second = afterRun('b', { failed_runs: 6, out_of_memory_runs: 1, lost_runs: 2 }, OUT_OF_MEMORY)
     expect(second).toEqual({
       state: 'failed',
       outOfMemory: true,
+      lost: false,
       error:
-        'The build ran out of memory 2 times, the last time because its process reached its heap limit. Give the job ' +
-        'worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run "operator build retry b".',
+        'The build ended 2 times for lack of memory or by SIGKILL, the last time because its process reached its heap ' +
+        'limit. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run "operator build retry b".',
     })
   })
 })

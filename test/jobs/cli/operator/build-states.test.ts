@@ -87,7 +87,10 @@ describe('build start --wait', () => {
 describe('build retry', () => {
   test('queues a failed build again under its id, with all its attempts, and audits who asked', async () => {
     const id = await queuedBuild('failed.md')
-    await change(id, "state = 'failed', error = 'no memory', attempt = 2, failed_runs = 2, out_of_memory_runs = 2")
+    await change(
+      id,
+      "state = 'failed', error = 'no memory', attempt = 2, failed_runs = 2, out_of_memory_runs = 2, lost_runs = 1",
+    )
     expect(await harness.cli.json('build', 'retry', id, '--actor', 'first')).toEqual({ id })
     expect(await harness.cli.json('build', 'show', id)).toMatchObject({ state: 'queued', attempt: 2 })
     const { rows } = await harness.owner.query(
@@ -96,10 +99,10 @@ describe('build retry', () => {
     )
     expect(rows).toEqual([{ actor: 'first', subject: `build:${id}`, detail: { failed_with: 'no memory' } }])
     const { rows: counts } = await harness.owner.query(
-      'select failed_runs, out_of_memory_runs from builds where id = $1',
+      'select failed_runs, out_of_memory_runs, lost_runs from builds where id = $1',
       [id],
     )
-    expect(counts).toEqual([{ failed_runs: 0, out_of_memory_runs: 0 }])
+    expect(counts).toEqual([{ failed_runs: 0, out_of_memory_runs: 0, lost_runs: 0 }])
     expect(await jobIn(harness, 'build', id)).toEqual({ id })
   })
 
