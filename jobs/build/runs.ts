@@ -81,7 +81,8 @@ export function afterRun(
       ...counted,
       error:
         `The build ended ${out_of_memory_runs + 1} times for lack of memory or by SIGKILL, the last time because ` +
-        `${reason}. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ${again}.`,
+        `${reason}. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ` +
+        `${again}.`,
     }
   if (counted.lost && lost_runs + 1 >= BOUNDS.buildLostRunsMax)
     return {

@@ -24,9 +24,9 @@ type Place = (typeof PLACES)[number]
 const LABEL_CHARACTERS_MAX = 200
 
 /**
- * Names the changes of the file that matter most, for the audit trail: altered texts, removals, repeated passages, other
- * changes with the names of the fields, additions. The lines of provisions are left out, because each follows lines of
- * its passages.
+ * Names the changes of the file that matter most, for the audit trail: altered texts, removals, repeated passages,
+ * other changes with the names of the fields, additions. The lines of provisions are left out, because each follows
+ * lines of its passages.
  * @param path a file whose digest was verified.
  */
 export async function firstChanges(path: string): Promise<readonly string[]> {
@@ -54,7 +54,8 @@ function placeOf({ kind, before }: Change): Place {
 function inWords(change: Change): string {
   const { kind, label, document, facet, value } = change
   const what = [label, document?.title ?? document?.key, facet, value].filter((part) => part !== undefined)
-  const fields = kind.endsWith('_changed') ? ` (${fieldsThatDiffer(change).join(', ')})` : ''
+  const differing = kind.endsWith('_changed') ? fieldsThatDiffer(change) : []
+  const fields = differing.length === 0 ? '' : ` (${differing.join(', ')})`
   return `${kind}: ${what.join(', ').slice(0, LABEL_CHARACTERS_MAX)}${fields}`
 }
 

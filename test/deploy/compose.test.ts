@@ -166,6 +166,16 @@ describe('the test would notice', () => {
       /operator has no sources to import/,
     ],
     [
+      'an operator without a place for the keys of reviewers',
+      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
+      /operator has no place for keys of reviewers/,
+    ],
+    [
+      'another service that reads the keys of reviewers',
+      (compose) => service(compose, 'jobs').volumes.push('${KEYS_DIR:-./keys}:/keys'),
+      /jobs mounts .*KEYS_DIR/,
+    ],
+    [
       'sources that the operator may write to',
       (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence', './sources:/sources']),
       /operator mounts \.\/sources, which is no volume/,

@@ -86,7 +86,7 @@ describe('the row of a build', () => {
     })
   })
 
-  test('fails after three lost runs and names lack of memory as the likely cause, also between other failures', async () => {
+  test('fails after three lost runs and names lack of memory, also between other failures', async () => {
     const id = await harness.requestBuild(knowledgeBaseId, importId)
     const lose = async (): Promise<BuildFence> => {
       const fence = await begun(id)
@@ -137,8 +137,9 @@ describe('what follows a run', () => {
       outOfMemory: true,
       lost: false,
       error:
-        'The build ended 2 times for lack of memory or by SIGKILL, the last time because its process reached its heap ' +
-        'limit. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run "operator build retry b".',
+        'The build ended 2 times for lack of memory or by SIGKILL, the last time because its process reached its ' +
+        'heap limit. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ' +
+        '"operator build retry b".',
     })
   })
 })

@@ -26,7 +26,7 @@ const retitled = (passage: PassageRecord): PassageRecord => ({
   document: { ...passage.document, title: 'Another title' },
 })
 
-test('the audit names an altered text before a new title of every passage, and the fields of other changes', async () => {
+test('the audit names an altered text before a new title of every passage, with the fields', async () => {
   const after = BEFORE.map((passage, n) => retitled(n === 45 ? { ...passage, text: 'The firm need not.' } : passage))
   const lines = await named(BEFORE, after)
   expect(lines).toHaveLength(BOUNDS.auditedChangesMax)

@@ -192,13 +192,15 @@ function reachable(compose: Compose, name: string, seen: Set<string> = new Set()
 
 /** The one folder of the machine that a service reads: what the operator imports, without the right to write. */
 const SOURCES = '${SOURCES_DIR:-./sources}:/sources:ro'
+const KEYS = '${KEYS_DIR:-./keys}:/keys'
 
 function hostFaults(compose: Compose, name: string, service: Service): readonly string[] {
   const volumes = service.volumes
-    .filter((volume) => name !== 'operator' || volume !== SOURCES)
+    .filter((volume) => name !== 'operator' || (volume !== SOURCES && volume !== KEYS))
     .map((volume) => volume.split(':')[0] ?? '')
   return [
     ...(name !== 'operator' || service.volumes.includes(SOURCES) ? [] : [`${name} has no sources to import`]),
+    ...(name !== 'operator' || service.volumes.includes(KEYS) ? [] : [`${name} has no place for keys of reviewers`]),
     ...(/:\d+\.\d+/.test(service.image) ? [] : [`${name}: the image ${service.image} is not pinned to a version`]),
     ...service.ports
       .filter((port) => name !== 'gateway' || !port.startsWith('127.0.0.1:'))
