@@ -1,3 +1,5 @@
+import { streamSafeNfc } from '#core/platform/stream-safe.ts'
+
 /** What identifies a heading within its file. */
 export interface HeadingAnchor {
   /** Line of the heading, from 1. */
@@ -50,7 +52,7 @@ function namesOf(written: string): { readonly heading: string; readonly own: str
 
 /** Returns the anchor that the words of a heading generate; empty where it has none. */
 export function slugOf(heading: string): string {
-  return heading
+  return streamSafeNfc(heading)
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
     .replaceAll(/^-|-$/g, '')

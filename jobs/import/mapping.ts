@@ -117,7 +117,11 @@ const mappingSchema = z
      * Names of sources. Where several hold one document of a day, or with `revises: provision` different texts of one
      * id or provision of a day, all of it comes from the first one here. It decides only where all of them are listed.
      */
-    precedence: z.array(z.string().min(1).max(1_000)).max(10_000).default([]),
+    precedence: z
+      .array(z.string().min(1).max(1_000))
+      .max(10_000)
+      .refine((names) => new Set(names).size === names.length, 'names a source twice: name each source once')
+      .default([]),
     /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
     reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),
     /**

@@ -8,10 +8,11 @@ import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
 import { actIdOf, aliasesOf } from './references.ts'
 import type { ResolvedRecord } from './resolve.ts'
-import { codePointsOf, unstorable } from './text.ts'
+import { codePointsOf, comparable, unstorable } from './text.ts'
 
 /** The fields of a record, parsed and in canonical form. */
 export interface Placed {
+  /** Names the document in every source, in the form of `comparable`. */
   readonly documentKey: string
   readonly title: string
   readonly authority: string
@@ -28,7 +29,7 @@ export interface Placed {
   readonly aliases: readonly string[]
   /** As the publisher or the mapping writes it. */
   readonly reference: string | undefined
-  /** Name of the provision, equal in every revision. */
+  /** Name of the provision, equal in every revision, in the form of `comparable`. */
   readonly provision: string
   /** BCP 47, canonical. */
   readonly language: string
@@ -75,7 +76,7 @@ export function placeOf(resolved: ResolvedRecord): Placed | string {
   if (act === undefined && value('aliases') !== '') return 'aliases without an act'
 
   return {
-    documentKey: value('document_key'),
+    documentKey: comparable(value('document_key')),
     title: value('title'),
     authority: value('authority'),
     canonicalUrl: base,
@@ -87,7 +88,7 @@ export function placeOf(resolved: ResolvedRecord): Placed | string {
     act,
     aliases: aliasesOf(value('aliases')),
     reference: value('reference') || undefined,
-    provision: value('provision') || value('citation_label'),
+    provision: comparable(value('provision') || value('citation_label')),
     language,
     jurisdiction: value('jurisdiction').toUpperCase(),
     subjects: subjectsOf(value('subjects')),

@@ -180,6 +180,10 @@ describe('an anchor', () => {
     expect(anchors('# Start\na\n')).toEqual([['start', undefined]])
   })
 
+  test('is the same for one heading in NFC and in NFD', () => {
+    expect(anchors('# Caf\u00E9 1\na\n')).toEqual(anchors('# Cafe\u0301 1\na\n'))
+  })
+
   test('ends the heading: braces elsewhere are words', () => {
     expect(
       sectionsOf('# a {#b} c\nx\n# d {#e f}\nx\n# g {#h}  ##\nx\n# {#i}\nx').map(({ heading, anchor }) => [

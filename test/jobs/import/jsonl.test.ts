@@ -144,6 +144,21 @@ describe('a JSONL import', () => {
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 
+  test('compares documents and provisions in NFC with single spaces, so a revision ends the other spelling', async () => {
+    const written = [
+      { act: 'Caf\u00E9', section: '5 a', published: '2020-01-02', effective: '2020-02-03' },
+      { act: 'Cafe\u0301', section: '5\u00A0 a', published: '2021-01-02', effective: '2021-02-03' },
+    ]
+    const { passages } = await importContents(
+      { 'corpus.jsonl': written.map((fields, index) => line(`r${index}`, `${TEXT} ${index}`, fields)).join('\n') },
+      smallMapping({ canonical_url: 'https://law.example/a' }, { revises: 'provision' }),
+    )
+    expect(passages.map((passage) => passage.in_force_to)).toEqual(['2021-02-03', null])
+    expect(new Set(passages.map((passage) => passage.document.id)).size).toBe(1)
+    expect(new Set(passages.map((passage) => passage.provision)).size).toBe(1)
+    expect(passages.map((passage) => passage.citation.label)).toEqual(['Caf\u00E9 s. 5 a', 'Cafe\u0301 s. 5\u00A0 a'])
+  })
+
   test('skips a record that repeats another one, in another file too, and names both', async () => {
     const { passages, report } = await importContents(
       { 'a.jsonl': `${line('a', TEXT)}\n${line('a', TEXT)}\n`, 'b.jsonl': line('a', TEXT) },

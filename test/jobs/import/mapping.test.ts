@@ -100,6 +100,7 @@ describe('a mapping', () => {
     [{ title: { from: '{id}', match: '(?<=a)b' } }, {}, /`\(\?<=a\)b`[^]*without lookaround/],
     [{ title: { from: '{id}', match: '(a)\\1' } }, {}, /`\\1`[^]*back-references/],
     [{}, { skip_patterns: [{ pattern: '(?:a{400}){2}', reason: 'long' }] }, /too large[^]*skip_patterns\[0\]\.pattern/],
+    [{}, { precedence: ['a', 'b', 'a'] }, /names a source twice[^]*precedence/],
     [{ nonsense: '{id}' }, {}, /nonsense/],
     [{}, { values: { a: '{values.b}', b: '{id}' } }, /uses \{values\.b\}/],
   ])('with a fault is refused, and the fault named: %j %j', (fields, rest, message) => {
