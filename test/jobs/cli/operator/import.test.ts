@@ -157,13 +157,13 @@ test('after a loss the next step is a correction, and a build only as it is; a c
 
 test('sources that contradict each other are refused by place, and nothing is recorded', async () => {
   const source = corpusOf('contrary', {
-    'corpus-a.jsonl': rules(1),
-    'corpus-b.jsonl': [line('r0', 'Another rule of the bees.', { section: 0 })],
+    'corpus-1.jsonl': rules(1),
+    'corpus-2.jsonl': [line('r0', 'Another rule of the bees.', { section: 0 })],
   })
   const before = (await harness.owner.query('select 1 from imports')).rowCount
   const { code, stderr } = await harness.cli.run(...importOf(source))
   expect(code).toBe(1)
-  expect(stderr).toMatch(/Nothing is imported[\s\S]*corpus-a\.jsonl:1 r0 and corpus-b\.jsonl:1 r0 have one id/)
+  expect(stderr).toMatch(/Nothing is imported[\s\S]*corpus-1\.jsonl:1 r0 and corpus-2\.jsonl:1 r0 have one id/)
   expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
 })
 
