@@ -99,16 +99,16 @@ function recordsOfGroup(kind: GroupKind): string {
 
 /** What each source holds of a group, with its first record; `own` records repeat none of a source before it. */
 const claimsOf = (kind: GroupKind): string => `
-select min(r.seq) as seq, r.source, r.line, r.id, count(*) as records, sum(f.kept is not 1) as own
+select min(r.seq) as seq, r.source, count(*) as records, sum(f.kept is not 1) as own,
+  min(iif(f.kept is 1, null, r.seq)) as own_seq
 from ${recordsOfGroup(kind)} left join record f on f.seq = r.repeats
 where c.rowid = ? and r.kept = 1 group by r.source order by min(r.seq)`
 const claimSchema = z.object({
   seq: z.int(),
   source: z.int(),
-  line: z.int(),
-  id: z.string(),
   records: z.int(),
   own: z.int(),
+  own_seq: z.int().nullable(),
 })
 type Claim = z.infer<typeof claimSchema>
 
@@ -117,6 +117,7 @@ const revisionsOf = (kind: GroupKind): string => `
 select min(r.seq) as seq, r.source, r.line, r.id from ${recordsOfGroup(kind)}
 where c.rowid = ? and r.kept = 1
 group by r.effective_at, r.effective_to, r.published_at order by min(r.seq) limit 2`
+const PLACE = 'select source, line, id from record where seq = ?'
 const placeSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
 
 const dropOthers = (kind: GroupKind): string => `
@@ -133,14 +134,19 @@ function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: Grou
   const claims = connection.prepare(claimsOf(kind))
   const revisions = connection.prepare(revisionsOf(kind))
   const drop = connection.prepare(dropOthers(kind))
+  const place = connection.prepare(PLACE)
   const outrank = connection.prepare(INSERT_OUTRANKED)
   for (let group = 1; group <= count; group += 1) {
     const found = claims.all(group).map((row) => claimSchema.parse(row))
     const verdict = verdictOn(found, rules, kind)
     if (verdict.kind === 'won')
       for (const row of drop.all(group, verdict.by.source)) outrank.run(droppedSchema.parse(row).seq, verdict.by.seq)
-    if (verdict.kind === 'conflict') rules.onConflict({ kind, first: verdict.first, second: verdict.second })
-    else if (kind === 'provision') {
+    if (verdict.kind === 'conflict') {
+      const [first, second] = [verdict.first, verdict.second].map(({ own_seq }) =>
+        placeSchema.parse(place.get(own_seq)),
+      )
+      if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
+    } else if (kind === 'provision') {
       const [first, second] = revisions.all(group).map((row) => placeSchema.parse(row))
       if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
     }

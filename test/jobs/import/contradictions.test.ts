@@ -160,6 +160,11 @@ describe('a JSONL document whose records are in several files', () => {
     )
   })
 
+  test('names the record that differs, not one that the other file has too', async () => {
+    const files = { a: line('x', TEXT), b: [line('x', TEXT), line('x', OTHER, { section: '2' })].join('\n') }
+    await expect(importContents(files, smallMapping())).rejects.toThrow('a:1 x and b:2 x have one id')
+  })
+
   test('names a bounded number of contradictions and counts the rest', async () => {
     const many = (text: string): string =>
       Array.from({ length: BOUNDS.importConflictsNamedMax + 5 }, (_, n) =>
