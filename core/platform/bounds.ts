@@ -38,8 +38,10 @@ export const BOUNDS = {
   /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
   markdownNestingMax: 32,
   frontMatterCharactersMax: 16 * 1024,
-  /** Size of a compiled pattern of a mapping: one step of a match costs at most this many instructions. */
+  /** Size of a compiled pattern of a mapping. */
   patternInstructionsMax: 500,
+  /** Instructions that one step of a match may have active: 100,000 characters then cost at most 100 ms. */
+  patternActiveInstructionsMax: 48,
   /** A value that a mapping makes of a record; the longest text that a reader yields fits. */
   mappedValueCharactersMax: 4 * 1024 * 1024,
   headingCharactersMax: 2_000,

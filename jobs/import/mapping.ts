@@ -12,7 +12,7 @@ const template = z.string().min(1).max(2_000)
 const pattern = z
   .string()
   .min(1)
-  .max(2_000)
+  .max(500)
   .superRefine((source, context) => {
     const fault = patternFault(source)
     if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })

@@ -1,5 +1,6 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { activeInstructions } from './pattern-cost.ts'
 
 /** A regular expression of a mapping. Its cost is linear in the length of the text. */
 export interface Pattern {
@@ -21,7 +22,10 @@ export interface PatternMatch {
  */
 export function compilePattern(source: string): Pattern {
   const pattern = parsed(source)
-  if (pattern.programSize() > BOUNDS.patternInstructionsMax)
+  if (
+    pattern.programSize() > BOUNDS.patternInstructionsMax ||
+    activeInstructions(pattern) > BOUNDS.patternActiveInstructionsMax
+  )
     throw new PatternError('is too large: repeat less, or match a shorter part')
   const groups = pattern.groupCount()
   const names = pattern.namedGroups()

@@ -144,7 +144,7 @@ describe('a JSONL import', () => {
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 
-  test('compares documents and provisions in NFC with single spaces, so a revision ends the other spelling', async () => {
+  test('compares documents and provisions in NFC with single spaces, so a revision ends both', async () => {
     const written = [
       { act: 'Caf\u00E9', section: '5 a', published: '2020-01-02', effective: '2020-02-03' },
       { act: 'Cafe\u0301', section: '5\u00A0 a', published: '2021-01-02', effective: '2021-02-03' },
