@@ -10,27 +10,37 @@ import type { Queryable } from './pool.ts'
  */
 
 /**
- * The way back of every knowledge base, from its active version (step 0) to the version that a rollback returns to: the
- * next one that is not rejected. Empty where the history does not end with the active version.
+ * A version that some review claims to reject. Postgres cannot verify the signature, so nothing follows from the claim
+ * but that the way back is read on.
+ */
+const CLAIMED = `exists (select from reviews r
+  where r.version_id = a.version_id and r.verdict = 'rejected' and r.signature is not null)`
+
+/**
+ * The way back of every knowledge base, from its active version (step 0) to the next one that no review claims to
+ * reject. Empty where the history does not end with the active version.
  */
 export const WAY_BACK = `
 way_back as (
-  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as rejected, 0 as step
+  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as rejected, false as claimed, 0 as step
   from active_versions p
   cross join lateral (select n.* from activations n
     where n.knowledge_base_id = p.knowledge_base_id and n.sequence is not null order by n.sequence desc limit 1) a
   where a.version_id = p.version_id
   union all
-  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, is_rejected(a.version_id), w.step + 1
+  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, is_rejected(a.version_id), ${CLAIMED}, w.step + 1
   from way_back w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where (w.step = 0 or w.rejected) and w.step < ${BOUNDS.rollbackStepsMax}
+  where (w.step = 0 or w.rejected or w.claimed) and w.step < ${BOUNDS.rollbackStepsMax}
 )`
 
 const stepSchema = z.object({
   sequence: z.int(),
   version_id: z.uuid(),
+  /** The database knows it: by the state, or by a review of an earlier release. */
   rejected: z.boolean(),
+  /** Some review claims to reject it, and its signature is to be verified. */
+  claimed: z.boolean(),
   /** Since when, and until when, the version was active. */
   active_from: z.date(),
   active_until: z.date().nullable(),
@@ -47,41 +57,61 @@ export interface WayBack {
   readonly target: WayBackStep | undefined
 }
 
-const READ_WAY_BACK = `
-with recursive ${WAY_BACK}
-select w.sequence::float8 as sequence, w.version_id, w.rejected, a.finished_at as active_from,
+const STEPS = `
+select w.sequence::float8 as sequence, w.version_id, w.rejected, w.claimed, a.finished_at as active_from,
   (select n.finished_at from activations n where n.knowledge_base_id = w.knowledge_base_id
     and n.sequence = w.sequence + 1) as active_until
 from way_back w join activations a using (knowledge_base_id, sequence)
 where w.knowledge_base_id = $1
 order by w.step`
+const READ_WAY_BACK = `with recursive ${WAY_BACK}${STEPS}`
 
-export async function readWayBack(database: Queryable, knowledgeBaseId: string): Promise<WayBack> {
+/** @param isRejected verifies what reviews claim; without it only what the database knows counts. */
+export async function readWayBack(
+  database: Queryable,
+  knowledgeBaseId: string,
+  isRejected: (step: WayBackStep) => Promise<boolean> = (step) => Promise.resolve(step.rejected),
+): Promise<WayBack> {
   const { rows } = await database.query(READ_WAY_BACK, [knowledgeBaseId])
   const [active, ...earlier] = z.array(stepSchema).parse(rows)
-  return {
-    active,
-    passedOver: earlier.filter(({ rejected }) => rejected),
-    target: earlier.find(({ rejected }) => !rejected),
+  const passedOver: WayBackStep[] = []
+  for (const step of earlier) {
+    if (!(await isRejected(step))) return { active, passedOver, target: step }
+    passedOver.push(step)
   }
+  return { active, passedOver, target: undefined }
 }
 
-const LAST_ACTIVE = `
-select a.sequence::float8 as sequence, a.version_id, is_rejected(a.version_id) as rejected,
-  a.finished_at as active_from, (select n.finished_at from activations n where n.knowledge_base_id = a.knowledge_base_id
-    and n.sequence = a.sequence + 1) as active_until
-from activations a
-where a.knowledge_base_id = $1 and a.version_id = $2 and a.sequence is not null
-order by a.sequence desc
-limit 1`
+/** As `WAY_BACK`, but to a given version, whatever lies in between. */
+const READ_WAY_TO = `
+with recursive way_back as (
+  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, 0 as step
+  from active_versions p
+  cross join lateral (select n.* from activations n
+    where n.knowledge_base_id = p.knowledge_base_id and n.sequence is not null order by n.sequence desc limit 1) a
+  where p.knowledge_base_id = $1 and a.version_id = p.version_id
+  union all
+  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, w.step + 1
+  from way_back w
+  join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
+  where w.version_id <> $2 and w.step < ${BOUNDS.rollbackStepsMax}
+)
+select w.sequence::float8 as sequence, w.version_id, is_rejected(w.version_id) as rejected, ${CLAIMED} as claimed,
+  a.finished_at as active_from, (select n.finished_at from activations n
+    where n.knowledge_base_id = w.knowledge_base_id and n.sequence = w.sequence + 1) as active_until
+from way_back w join activations a using (knowledge_base_id, sequence)
+order by w.step`
 
-/** @returns when a version was active last, or undefined if it never was. */
-export async function readLastActive(
+/**
+ * @returns the steps from the active version to that version, both included; undefined where it is not on the way back.
+ */
+export async function readWayTo(
   database: Queryable,
   knowledgeBaseId: string,
   versionId: string,
-): Promise<WayBackStep | undefined> {
-  return stepSchema.optional().parse((await database.query(LAST_ACTIVE, [knowledgeBaseId, versionId])).rows[0])
+): Promise<readonly WayBackStep[] | undefined> {
+  const steps = z.array(stepSchema).parse((await database.query(READ_WAY_TO, [knowledgeBaseId, versionId])).rows)
+  return steps.at(-1)?.version_id === versionId ? steps : undefined
 }
 
 const HISTORY_STATES = ['active', 'on the way back', 'left'] as const
@@ -96,7 +126,10 @@ const pastSchema = z.object({
   actor: z.string(),
   /** Of the version: rollbacks reach one that is on the way back, and do not reach one that was left. */
   state: z.enum(HISTORY_STATES),
+  /** The database knows it. */
   rejected: z.boolean(),
+  /** Some review claims to reject it. */
+  claimed: z.boolean(),
 })
 /** An activation that was done. */
 export type PastActivation = z.infer<typeof pastSchema>
@@ -116,7 +149,7 @@ with recursive shown as (
 )
 select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
   a.expected_version_id as replaced_version_id, a.actor, is_rejected(a.version_id) as rejected,
-  case when a.version_id = p.version_id then 'active'
+  ${CLAIMED} as claimed, case when a.version_id = p.version_id then 'active'
     when a.version_id in (select version_id from whole_way) then 'on the way back' else 'left' end as state
 from shown a join active_versions p using (knowledge_base_id)
 order by a.sequence desc`

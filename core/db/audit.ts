@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
 
 /** A recorded action. Jobs and operator append, the operator reads; nobody changes or deletes. */
@@ -60,8 +61,10 @@ export async function readAuditHead(database: Queryable): Promise<AuditHead> {
  */
 const APPEND = 'insert into audit (actor, action, subject, detail) values ($1, $2, $3, $4)'
 
+/** @throws OperatorError when another session holds the chain for too long. */
 export async function appendAudit(database: Queryable, entry: AuditEntry): Promise<void> {
-  await database.query(APPEND, [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})])
+  const values = [entry.actor, entry.action, entry.subject, JSON.stringify(entry.detail ?? {})]
+  await withinLockTimeout('The audit trail', database.query(APPEND, values))
 }
 
 /** Newest first. `strpos` instead of `like` takes the operator's input literally. */

@@ -35,7 +35,8 @@ export async function inTransaction<T>(database: Database, work: (client: pg.Poo
   const onError = (error: Error): void => void (broken = error)
   client.on('error', onError)
   try {
-    await client.query('begin')
+    // The guards of the schema refuse any other level.
+    await client.query('begin isolation level read committed')
     const result = await work(client)
     await client.query('commit')
     return result

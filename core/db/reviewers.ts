@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
 
 const reviewerRow = z.object({
@@ -15,6 +16,8 @@ const reviewerRow = z.object({
   statement: z.string(),
   /** Signature of the statement by the endorser. */
   endorsement: z.instanceof(Buffer).nullable(),
+  /** By a login that has the role of the owner of the schema; Postgres sets it. */
+  added_by_owner: z.boolean(),
   created_at: z.date(),
   retired_at: z.date().nullable(),
 })
@@ -42,8 +45,8 @@ export async function insertReviewer(client: Queryable, row: NewReviewer): Promi
 }
 
 const LIST =
-  'select seq::float8 as seq, id, name, login, public_key, endorsed_by, statement, endorsement, created_at, ' +
-  'retired_at from reviewers order by seq limit $1'
+  'select seq::float8 as seq, id, name, login, public_key, endorsed_by, statement, endorsement, ' +
+  'added_by_owner, created_at, retired_at from reviewers order by seq limit $1'
 
 /** In the order in which they were added. */
 export async function listReviewers(database: Queryable, limit: number): Promise<readonly ReviewerRow[]> {
@@ -59,8 +62,16 @@ export async function retireReviewer(client: Queryable, id: string): Promise<boo
 }
 
 /** The guards take the same lock: what is read after it stays so until the transaction ends. */
-const LOCK = "select pg_advisory_xact_lock(hashtextextended('reviewers', 0))"
+const LOCK = 'select lock_reviewers()'
 
+/** @throws OperatorError when another session holds the lock for too long. */
 export async function lockReviewers(client: Queryable): Promise<void> {
-  await client.query(LOCK)
+  await withinLockTimeout('The list of reviewers', client.query(LOCK))
+}
+
+const IS_OWNER = "select pg_has_role(session_user, 'evidence_migration', 'member') as owner"
+
+/** Whether the login of this session has the role of the owner of the schema. */
+export async function isSchemaOwner(client: Queryable): Promise<boolean> {
+  return z.object({ owner: z.boolean() }).parse((await client.query(IS_OWNER)).rows[0]).owner
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { VERDICTS } from '#core/domain/review-statements.ts'
 import type { Verdict } from '#core/domain/review-statements.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Queryable } from './pool.ts'
 
 const reviewRow = z.object({
@@ -16,10 +17,18 @@ const reviewRow = z.object({
 })
 export type ReviewRow = z.infer<typeof reviewRow>
 
+/** The version that is active, and the activation by which it became so. */
+export interface Predecessor {
+  /** Null: no version is active. */
+  readonly versionId: string | null
+  /** Sequence; null: none is on record. It differs each time a version becomes active, so no approval comes back. */
+  readonly activation: number | null
+}
+
 export interface NewReview {
   readonly id: string
   readonly versionId: string
-  readonly predecessorId: string | null
+  readonly predecessor: Predecessor
   readonly verdict: Verdict
   readonly reviewer: { readonly id: string; readonly name: string }
   readonly note: string
@@ -29,13 +38,13 @@ export interface NewReview {
 
 /** Reviews are only added, never changed. */
 const INSERT =
-  'insert into reviews (id, version_id, predecessor_id, verdict, reviewer_id, reviewer, note, statement, signature) ' +
-  'values ($1, $2, $3, $4, $5, $6, $7, $8, $9)'
+  'insert into reviews (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, note, ' +
+  'statement, signature) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)'
 
 export async function insertReview(client: Queryable, review: NewReview): Promise<void> {
-  const { id, versionId, predecessorId, verdict, reviewer, note, statement, signature } = review
-  const values = [id, versionId, predecessorId, verdict, reviewer.id, reviewer.name, note, statement, signature]
-  await client.query(INSERT, values)
+  const { id, versionId, predecessor, verdict, reviewer, note, statement, signature } = review
+  const transition = [versionId, predecessor.versionId, predecessor.activation]
+  await client.query(INSERT, [id, ...transition, verdict, reviewer.id, reviewer.name, note, statement, signature])
 }
 
 const LIST =
@@ -62,14 +71,57 @@ export type SignedReviewRow = z.infer<typeof signedReviewRow>
 /** One row a reviewer, so that their number bounds the result. */
 const NEWEST_SIGNED = `
 select distinct on (reviewer_id) reviewer_id, verdict, statement, signature from reviews
-where version_id = $1 and predecessor_id is not distinct from $2 and signature is not null
+where version_id = $1 and predecessor_id is not distinct from $2 and predecessor_activation is not distinct from $3
+  and signature is not null
 order by reviewer_id, created_at desc, id`
 
 /** The newest review of each reviewer about the transition from the predecessor to the version. */
 export async function newestSignedReviews(
   database: Queryable,
   versionId: string,
-  predecessorId: string | null,
+  predecessor: Predecessor,
 ): Promise<readonly SignedReviewRow[]> {
-  return z.array(signedReviewRow).parse((await database.query(NEWEST_SIGNED, [versionId, predecessorId])).rows)
+  const values = [versionId, predecessor.versionId, predecessor.activation]
+  return z.array(signedReviewRow).parse((await database.query(NEWEST_SIGNED, values)).rows)
+}
+
+const rejectionRow = z.object({
+  id: z.uuid(),
+  reviewer_id: z.uuid(),
+  statement: z.string(),
+  signature: z.instanceof(Buffer),
+})
+/** A review that rejects a version. Postgres does not verify its signature. */
+export type ClaimedRejection = z.infer<typeof rejectionRow>
+
+const CLAIMED_REJECTIONS = `
+select id, reviewer_id, statement, signature from reviews
+where version_id = $1 and verdict = 'rejected' and signature is not null and ($2::uuid is null or id > $2)
+order by id limit $3`
+
+/** Every claimed rejection of a version, in batches: a forged row must not hide a signed one. */
+export async function* readClaimedRejections(
+  database: Queryable,
+  versionId: string,
+): AsyncGenerator<readonly ClaimedRejection[]> {
+  let after: string | null = null
+  for (;;) {
+    const { rows } = await database.query(CLAIMED_REJECTIONS, [versionId, after, BOUNDS.reviewBatchMax])
+    const batch: readonly ClaimedRejection[] = z.array(rejectionRow).parse(rows)
+    yield batch
+    if (batch.length < BOUNDS.reviewBatchMax) return
+    after = batch.at(-1)?.id ?? null
+  }
+}
+
+/** The sequence of the newest activation, which the active version has. */
+const PREDECESSOR = `
+select (select version_id from active_versions where knowledge_base_id = $1) as version_id,
+  (select max(sequence)::float8 from activations where knowledge_base_id = $1) as activation`
+const predecessorRow = z.object({ version_id: z.uuid().nullable(), activation: z.int().nullable() })
+
+/** The version that a candidate of the knowledge base would replace now. */
+export async function readPredecessor(database: Queryable, knowledgeBaseId: string): Promise<Predecessor> {
+  const row = predecessorRow.parse((await database.query(PREDECESSOR, [knowledgeBaseId])).rows[0])
+  return { versionId: row.version_id, activation: row.activation }
 }

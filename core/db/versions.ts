@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
@@ -147,7 +148,7 @@ const comparisonSchema = z.object({
   changes: changesSchema.nullish(),
 })
 
-const versionSchema = z.object({
+const versionColumns = z.object({
   id: z.uuid(),
   knowledge_base_id: z.uuid(),
   /** Slug. */
@@ -163,7 +164,7 @@ const versionSchema = z.object({
   figures_sha256: z.string().nullable(),
   changes_sha256: z.string().nullable(),
   facets: facetsSchema,
-  /** A review rejects it, which is for good. */
+  /** The database knows that it is rejected. A signed rejection of a retired version is verified elsewhere. */
   rejected: z.boolean(),
   /** Who started its build: the actor that was named, and the login in Postgres; null before this was recorded. */
   started_by: z.string().nullable(),
@@ -172,8 +173,16 @@ const versionSchema = z.object({
   embedding: embeddingSpaceSchema,
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
+  parameters: z.record(z.string(), z.unknown()),
+  signal: z.string(),
+  threshold: z.number(),
 })
-/** A version with what its reviews are about, its projection and the projection's newest profile. */
+const versionSchema = versionColumns.transform(({ parameters, signal, threshold, ...row }) => ({
+  ...row,
+  /** Digest (hex) of what the profile says. */
+  profile_sha256: sha256(canonicalJson({ parameters, signal, threshold })).toString('hex'),
+}))
+/** A version with what its reviews are about: its one projection, and the one profile of that. */
 export type VersionRow = z.infer<typeof versionSchema>
 
 const READ_VERSION = `
@@ -181,16 +190,14 @@ select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
   encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, is_rejected(v.id) as rejected, b.started_by,
-  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest,
-  (select f.id from retrieval_profiles f where f.projection_id = p.id order by f.created_at desc,
-    f.id limit 1) as profile_id
+  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest, f.id as profile_id, f.parameters, f.signal,
+  f.threshold
 from corpus_versions v
 join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id
 join projections p on p.version_id = v.id
-where v.id = $1
-order by p.created_at desc
-limit 1`
+join retrieval_profiles f on f.projection_id = p.id
+where v.id = $1`
 
 export async function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
   const { rows } = await database.query(READ_VERSION, [id])
@@ -211,7 +218,7 @@ const WANTED_PROJECTIONS = `
 with recursive ${WAY_BACK}, wanted as (
   select p.id from active_versions a join projections p using (version_id)
   union
-  select p.id from way_back w join projections p using (version_id) where not w.rejected
+  select p.id from way_back w join projections p using (version_id) where not w.rejected and not w.claimed
   union
   select f.projection_id from entitlements e cross join lateral unnest(e.profile_ids) as named (id)
     join retrieval_profiles f on f.id = named.id where e.active

@@ -32,7 +32,11 @@ export const reviewStatementSchema = z.strictObject({
   candidate: z.uuid(),
   /** Null: no version was active. */
   predecessor: z.uuid().nullable(),
+  /** Sequence of the activation by which it is active. Another activation, even of the same version, has another. */
+  predecessor_activation: z.int().nullable(),
   manifest_sha256: sha256Hex,
+  /** How the version is searched and when it abstains: digest of the parameters, the signal and the threshold. */
+  profile: z.strictObject({ id: z.uuid(), sha256: sha256Hex }),
   /** Digests of the files that the reviewer reads; null in the version of an earlier release. */
   report_sha256: sha256Hex.nullable(),
   figures_sha256: sha256Hex.nullable(),

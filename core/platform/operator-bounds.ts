@@ -6,6 +6,12 @@ export const OPERATOR_BOUNDS = {
   rewrapUnopenedNamedMax: 20,
   /** Entries of the audit trail that `operator audit verify` reads at once. */
   auditBatchMax: 1_000,
+  /** Reviews of a version whose signatures are verified at once. */
+  reviewBatchMax: 1_000,
+  /** Reviews that are named because their signature does not hold. */
+  forgedReviewsNamedMax: 20,
+  /** Steps of a rollback whose changes it names. */
+  undoneStepsNamedMax: 20,
   operatorStatementTimeoutMs: 60_000,
   /** Reviewers of an installation, retired ones included, and review policies of a knowledge base. */
   reviewersMax: 1_000,

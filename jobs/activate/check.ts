@@ -1,9 +1,11 @@
+import { readWayTo } from '#core/db/activation-history.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { readApproval } from '#jobs/review/approvals.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { ReviewRefused } from '#jobs/review/refused.ts'
+import { isRejected } from '#jobs/review/rejections.ts'
 
 /** What an activation needs to know about a request. */
 export type AskedActivation = Pick<ActivationRow, 'kind' | 'knowledge_base_id' | 'expected_version_id'>
@@ -26,7 +28,14 @@ export async function checkActivatable(
   version: VersionRow | undefined,
 ): Promise<Activatable> {
   assertActivatable(activation, version)
+  if (await isRejected(database, version))
+    throw new ReviewRefused('A review rejects the version, which is for good: build another candidate.')
   const { kind, expected_version_id: predecessor } = activation
+  if (kind === 'rollback' && (await readWayTo(database, version.knowledge_base_id, version.id)) === undefined)
+    throw new ReviewRefused(
+      'The version is not on the way back, so nobody approved the step from the active version to it: build its ' +
+        'sources again and have the candidate reviewed.',
+    )
   return { version, approved: kind === 'rollback' ? undefined : await readApproval(database, version, predecessor) }
 }
 
@@ -63,8 +72,6 @@ function assertActivatable(
     default:
       version.state satisfies never
   }
-  if (version.rejected)
-    throw new ReviewRefused('A review rejects the version, which is for good: build another candidate.')
   if (!version.passed)
     throw new ReviewRefused(
       'The version did not pass its evaluation: read the report with "operator versions show", ' +

@@ -3,8 +3,8 @@ import type { Queryable } from '#core/db/pool.ts'
 import { listReviewPolicies } from '#core/db/review-policies.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
-import { newestSignedReviews } from '#core/db/reviews.ts'
-import type { SignedReviewRow } from '#core/db/reviews.ts'
+import { newestSignedReviews, readPredecessor } from '#core/db/reviews.ts'
+import type { Predecessor, SignedReviewRow } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
@@ -26,9 +26,14 @@ export interface ReviewRules {
 
 /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
 export async function readReviewRules(database: Queryable, knowledgeBaseId: string): Promise<ReviewRules> {
-  const registry = verifyReviewers(await listReviewers(database, BOUNDS.reviewersMax + 1))
+  const registry = await readRegistry(database)
   const policies = await listReviewPolicies(database, knowledgeBaseId, BOUNDS.reviewPoliciesMax + 1)
   return { registry, inForce: verifyPolicies(knowledgeBaseId, policies, registry) }
+}
+
+/** Reviewers whose endorsements hold. */
+export async function readRegistry(database: Queryable): Promise<Registry> {
+  return verifyReviewers(await listReviewers(database, BOUNDS.reviewersMax + 1))
 }
 
 /** Who approved a transition, and what they accepted by name. */
@@ -41,9 +46,11 @@ export interface Approved {
 export async function readApproval(
   database: Queryable,
   version: VersionRow,
-  predecessor: string | null,
+  predecessorId: string | null,
 ): Promise<Approved> {
   const rules = await readReviewRules(database, version.knowledge_base_id)
+  const { activation } = await readPredecessor(database, version.knowledge_base_id)
+  const predecessor = { versionId: predecessorId, activation }
   return assertApproved(version, predecessor, rules, await newestSignedReviews(database, version.id, predecessor))
 }
 
@@ -54,11 +61,11 @@ export async function readApproval(
  */
 function assertApproved(
   version: VersionRow,
-  predecessor: string | null,
+  predecessor: Predecessor,
   { registry, inForce }: ReviewRules,
   reviews: readonly SignedReviewRow[],
 ): Approved {
-  assertComparable(version, predecessor)
+  assertComparable(version, predecessor.versionId)
   const { policy } = inForce
   const toAccept = kindsToAccept(version, policy)
   const counted: ReviewerRow[] = []
@@ -80,7 +87,7 @@ function assertReview(
   review: SignedReviewRow,
   reviewer: ReviewerRow,
   version: VersionRow,
-  predecessor: string | null,
+  predecessor: Predecessor,
   toAccept: readonly AcceptedKind[],
   policy: ReviewPolicy,
 ): void {

@@ -33,8 +33,7 @@ export function verifyReviewers(rows: readonly ReviewerRow[]): Registry {
     return active ? row : undefined
   }
   for (const row of rows) {
-    const isFirst = ![...verified.keys()].some((id) => activeAt(id, row.created_at) !== undefined)
-    if (isEndorsed(row, isFirst, activeAt)) verified.set(row.id, row)
+    if (isEndorsed(row, activeAt)) verified.set(row.id, row)
   }
   const all = [...verified.values()]
   return {
@@ -45,11 +44,11 @@ export function verifyReviewers(rows: readonly ReviewerRow[]): Registry {
   }
 }
 
-/** @param isFirst no reviewer is active at that time, as in a new installation. */
-function isEndorsed(row: ReviewerRow, isFirst: boolean, activeAt: Registry['activeAt']): boolean {
+/** Only the first reviewer, and one whom the owner of the schema added, comes without an endorsement. */
+function isEndorsed(row: ReviewerRow, activeAt: Registry['activeAt']): boolean {
   const statement = parseStatement<ReviewerStatement>(reviewerStatementSchema, row.statement)
   if (statement === undefined || !describes(statement, row)) return false
-  if (row.endorsed_by === null || row.endorsement === null) return isFirst
+  if (row.endorsed_by === null || row.endorsement === null) return row.seq === 1 || row.added_by_owner
   const endorser = activeAt(row.endorsed_by, row.created_at)
   return endorser !== undefined && statementSignatureHolds(row.statement, row.endorsement, endorser.public_key)
 }

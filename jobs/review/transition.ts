@@ -1,3 +1,4 @@
+import type { Predecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { kindsBeyond } from '#core/domain/changes.ts'
 import type { ChangeKind } from '#core/domain/changes.ts'
@@ -85,14 +86,16 @@ export function acceptedKinds(
 /** The part of a statement that follows from the version; the rest is the reviewer's. */
 export function subjectOf(
   version: VersionRow,
-  predecessor: string | null,
+  predecessor: Predecessor,
 ): Omit<ReviewStatement, 'verdict' | 'accepts' | 'note' | 'reviewer' | 'audit_head'> {
   return {
     format: 'evidence review 1',
     knowledge_base: { id: version.knowledge_base_id, slug: version.knowledge_base },
     candidate: version.id,
-    predecessor,
+    predecessor: predecessor.versionId,
+    predecessor_activation: predecessor.activation,
     manifest_sha256: version.manifest_digest.toString('hex'),
+    profile: { id: version.profile_id, sha256: version.profile_sha256 },
     report_sha256: version.report_sha256,
     figures_sha256: version.figures_sha256,
     changes_sha256: version.changes_sha256,

@@ -5,7 +5,7 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { insertReviewPolicy } from '#core/db/review-policies.ts'
 import { retireReviewer } from '#core/db/reviewers.ts'
-import { insertReview, newestSignedReviews } from '#core/db/reviews.ts'
+import { insertReview, newestSignedReviews, readPredecessor } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
@@ -64,7 +64,8 @@ async function expectRefused(sentence: string | RegExp, version = altered): Prom
 
 /** The first reviewer's newest statement about the candidate, and her signature. */
 async function signedByFirst(version: string): Promise<{ statement: ReviewStatement; signature: Buffer }> {
-  const reviews = await newestSignedReviews(harness.owner, version, active)
+  const predecessor = await readPredecessor(harness.owner, harness.base.id)
+  const reviews = await newestSignedReviews(harness.owner, version, predecessor)
   const review = reviews.find(({ reviewer_id: id }) => id === first.id)
   const statement = parseStatement<ReviewStatement>(reviewStatementSchema, review?.statement ?? '')
   if (review === undefined || statement === undefined) throw new Error('the first reviewer signed nothing')
@@ -73,8 +74,15 @@ async function signedByFirst(version: string): Promise<{ statement: ReviewStatem
 
 /** Inserts a row as the operator's role may. */
 async function insertForged(statement: ReviewStatement, signature: Buffer, versionId = altered): Promise<void> {
-  const { predecessor: predecessorId, verdict, reviewer } = statement
-  const row = { id: randomUUID(), versionId, predecessorId, verdict, reviewer, note: '' }
+  const { predecessor, predecessor_activation: activation, verdict, reviewer } = statement
+  const row = {
+    id: randomUUID(),
+    versionId,
+    predecessor: { versionId: predecessor, activation },
+    verdict,
+    reviewer,
+    note: '',
+  }
   await insertReview(harness.operator, { ...row, statement: statementText(statement), signature })
 }
 
@@ -86,7 +94,9 @@ async function statementAbout(version: string): Promise<ReviewStatement> {
     knowledge_base: harness.base,
     candidate: version,
     predecessor: active,
+    predecessor_activation: (await readPredecessor(harness.owner, harness.base.id)).activation,
     manifest_sha256: row.manifest_digest.toString('hex'),
+    profile: { id: row.profile_id, sha256: row.profile_sha256 },
     report_sha256: row.report_sha256,
     figures_sha256: row.figures_sha256,
     changes_sha256: row.changes_sha256,

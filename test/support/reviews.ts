@@ -3,12 +3,14 @@ import { createReviewerKey, parseSigningKey, signStatement } from '#core/credent
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
+import { insertReviewPolicy } from '#core/db/review-policies.ts'
 import { insertReviewer, listReviewers } from '#core/db/reviewers.ts'
-import { insertReview } from '#core/db/reviews.ts'
+import { insertReview, readPredecessor } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { CHANGE_KINDS } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
+import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
@@ -24,7 +26,7 @@ export interface TestReviewer {
   readonly key: SigningKey
 }
 
-function createTestKey(): SigningKey {
+export function createTestKey(): SigningKey {
   const key = parseSigningKey(createReviewerKey().privatePem)
   if (key === undefined) throw new Error('no key was made')
   return key
@@ -139,7 +141,7 @@ export async function insertSignedReview(
 ): Promise<void> {
   const version = await versionOf(database, versionId)
   const { reviewer = await firstReviewer(database), verdict = 'approved', alter = (same) => same } = given
-  const predecessor = (await activePointer(database, version.knowledge_base_id))?.version_id ?? null
+  const predecessor = await readPredecessor(database, version.knowledge_base_id)
   const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
   const accepts = given.accepts ?? (verdict === 'approved' ? kindsToAccept(version, policy) : [])
   const { id, name } = reviewer
@@ -147,7 +149,7 @@ export async function insertSignedReview(
   const statement = alter({ ...subject, verdict, accepts, note: '', reviewer: { id, name }, audit_head: null })
   const text = statementText(statement)
   const signature = signStatement(text, reviewer.key)
-  const row = { id: randomUUID(), versionId, predecessorId: predecessor, verdict, reviewer: { id, name }, note: '' }
+  const row = { id: randomUUID(), versionId, predecessor, verdict, reviewer: { id, name }, note: '' }
   await insertReview(database, { ...row, statement: text, signature })
 }
 
@@ -155,4 +157,23 @@ export async function insertSignedReview(
 export async function approve(owner: Database, versionId: string, comparison?: Comparison): Promise<void> {
   await makeComparable(owner, versionId, comparison)
   await insertSignedReview(owner, versionId)
+}
+
+/** Sets the first policy of a knowledge base, signed by the first reviewer. */
+export async function requireReviewers(
+  owner: Queryable,
+  knowledgeBase: { readonly id: string; readonly slug: string },
+  reviewers: number,
+): Promise<void> {
+  const statement = statementText({
+    format: 'evidence review policy 1',
+    knowledge_base: knowledgeBase,
+    seq: 1,
+    previous_sha256: null,
+    policy: { ...DEFAULT_REVIEW_POLICY, reviewers },
+  })
+  const { id, key } = await firstReviewer(owner)
+  const signatures = [{ reviewer: id, signature: signStatement(statement, key).toString('base64') }]
+  if (!(await insertReviewPolicy(owner, knowledgeBase.id, { seq: 1, statement, signatures })))
+    throw new Error('there is a policy already')
 }

@@ -25,20 +25,27 @@ create function audit_hash(entry audit) returns bytea language sql stable set se
     || audit_field(entry.detail::text))
 $$;
 
+-- The end of the chain, and its lock: no role may touch the row, so nobody who cannot append can hold the chain up.
+create table audit_head (
+  id boolean primary key default true check (id),
+  seq bigint not null,
+  hash bytea not null check (octet_length(hash) = 32)
+);
+
 -- No caller sets place, time, login or hash. The lock is held to the end of the transaction, so an entry is appended
--- last: after every other lock of the transaction.
+-- last: after every other lock of the transaction. Whoever waits gives up after a bounded time.
 create function append_to_audit_chain() returns trigger language plpgsql security definer
-  set search_path = public, pg_temp as $$
+  set search_path = public, pg_temp set lock_timeout = '10s' as $$
 declare
-  head record;
+  head audit_head;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('audit chain', 0));
-  select a.seq, a.hash into head from audit a order by a.seq desc limit 1;
-  new.seq := coalesce(head.seq, 0) + 1;
-  new.previous_hash := coalesce(head.hash, decode(repeat('00', 32), 'hex'));
+  select * into strict head from audit_head for no key update;
+  new.seq := head.seq + 1;
+  new.previous_hash := head.hash;
   new.login := session_user;
   new.at := clock_timestamp();
   new.hash := audit_hash(new);
+  update audit_head set seq = new.seq, hash = new.hash;
   return new;
 end $$;
 
@@ -54,6 +61,7 @@ begin
     last_hash := audit_hash(entry);
     update audit set seq = entry.seq, previous_hash = entry.previous_hash, hash = last_hash where id = entry.id;
   end loop;
+  insert into audit_head (seq, hash) values (last_seq, last_hash);
 end $$;
 
 alter table audit
@@ -154,6 +162,7 @@ alter table active_versions alter column activated_at set default clock_timestam
 
 -- Rights ---------------------------------------------------------------------------------------------------------
 
+alter table audit_head owner to evidence_migration;
 alter function audit_field(text) owner to evidence_migration;
 alter function audit_hash(audit) owner to evidence_migration;
 alter function append_to_audit_chain() owner to evidence_migration;

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
-import { addReviewer, readRegistry, readSigningKey, writeReviewerKey } from '#jobs/cli/operator/actions/reviewers.ts'
+import { addReviewer, readSigningKey, writeReviewerKey } from '#jobs/cli/operator/actions/reviewers.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
 
 /** Returns the key of a local installation, which is its first reviewer. Both are made if there are none. */
 export async function ensureReviewer(operator: Operator, keyFile: string): Promise<SigningKey> {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { finishActivation } from '#core/db/activations.ts'
-import { listHistory, readLastActive, readWayBack } from '#core/db/activation-history.ts'
+import { listHistory, readWayBack, readWayTo } from '#core/db/activation-history.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { MIGRATIONS, shippedMigrations } from '#core/db/migration-files.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
@@ -109,8 +109,8 @@ describe('the way back', () => {
     const { active, target } = await readWayBack(jobs, base.id)
     expect(target?.active_until).toEqual(active?.active_from)
     expect(active?.active_until).toBeNull()
-    expect(await readLastActive(jobs, base.id, first)).toEqual(target)
-    expect(await readLastActive(jobs, base.id, randomUUID())).toBeUndefined()
+    expect(await readWayTo(jobs, base.id, first)).toEqual([active, target])
+    expect(await readWayTo(jobs, base.id, randomUUID())).toBeUndefined()
   })
 
   test('is a stack, for any sequence of activations and rollbacks, and the history tells the same', async () => {

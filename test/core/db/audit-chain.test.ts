@@ -105,12 +105,34 @@ describe('the audit trail', () => {
     expect(rows.map(({ actor }) => actor)).toEqual(['late', 'early'])
   })
 
+  test('is held up by no lock that another login can take, and a writer who waits too long is told', async () => {
+    const gateway = new pg.Client(database.gatewayUrl)
+    await gateway.connect()
+    try {
+      await gateway.query("select pg_advisory_lock(hashtextextended('audit chain', 0))")
+      await expect(gateway.query('select seq from audit_head for update')).rejects.toThrow('permission denied')
+      await appendAudit(operator, { actor: 'a', action: 'test.held', subject: 'test:1' })
+    } finally {
+      await gateway.end()
+    }
+    await owner.query("alter function append_to_audit_chain() set lock_timeout = '50ms'")
+    const entry = { actor: 'a', action: 'test.held', subject: 'test:2' } as const
+    await inTransaction(owner, async (client) => {
+      await appendAudit(client, entry)
+      await expect(appendAudit(operator, entry)).rejects.toThrow(
+        'The audit trail is locked by another session, and nothing was changed: repeat the command',
+      )
+    })
+    await owner.query("alter function append_to_audit_chain() set lock_timeout = '10s'")
+    expect(await faults(owner)).toEqual([])
+  })
+
   test('has a writer wait for the transaction that appended before it', async () => {
     await inTransaction(jobs, async (client) => {
       await appendAudit(client, { actor: 'first', action: 'test.wait', subject: 'test:1' })
       const second = appendAudit(operator, { actor: 'second', action: 'test.wait', subject: 'test:1' })
       await until('the second writer to wait for the chain', async () => {
-        const { rowCount } = await owner.query("select 1 from pg_locks where locktype = 'advisory' and not granted")
+        const { rowCount } = await owner.query('select 1 from pg_locks where not granted')
         return rowCount === 1
       })
       await client.query('commit')

@@ -30,6 +30,8 @@ audit
   jobs insert action, actor, detail, subject
   operator insert action, actor, detail, subject
   operator select
+audit_head
+  nobody
 builds
   jobs select
   jobs update attempt, done, error, failed_runs, lost_runs, next_attempt_at, out_of_memory_runs, stage, state, total,
@@ -92,6 +94,8 @@ limit_epochs
   gateway update
   operator select epoch, organization_id
   operator update epoch
+lock_reviewers()
+  operator execute
 organizations
   gateway select active, id
   operator insert id, name
@@ -135,9 +139,13 @@ reviewers
   operator insert endorsed_by, endorsement, id, login, name, public_key, statement
   operator select
   operator update retired_at
+reviewers_head
+  nobody
 reviews
-  jobs select created_at, id, predecessor_id, reviewer_id, signature, statement, verdict, version_id
-  operator insert id, note, predecessor_id, reviewer, reviewer_id, signature, statement, verdict, version_id
+  jobs select created_at, id, predecessor_activation, predecessor_id, reviewer_id, signature, statement, verdict,
+    version_id
+  operator insert id, note, predecessor_activation, predecessor_id, reviewer, reviewer_id, signature, statement,
+    verdict, version_id
   operator select
 revisions
   jobs insert content_sha256, document_id, effective_at, effective_to, id, lineage, published_at, snapshot_id,

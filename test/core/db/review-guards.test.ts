@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signStatement } from '#core/credentials/reviewer-keys.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
-import { openDatabase } from '#core/db/pool.ts'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { insertReviewPolicy, readChangeLimits } from '#core/db/review-policies.ts'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
@@ -15,7 +16,13 @@ import { verifyReviewers } from '#jobs/review/reviewers.ts'
 import { openTestDatabase, withoutGuards } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
-import { firstReviewer, insertSignedReview, insertTestReviewer, makeComparable } from '#test/support/reviews.ts'
+import {
+  createTestKey,
+  firstReviewer,
+  insertSignedReview,
+  insertTestReviewer,
+  makeComparable,
+} from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
 
 let database: TestDatabase
@@ -82,21 +89,55 @@ describe('a reviewer', () => {
     await expect(retireReviewer(operator, first.id)).rejects.toThrow('the last active one never')
   })
 
-  test('is added without an endorsement after the owner of the schema retired all whose keys were lost', async () => {
-    const other = await openTestDatabase()
-    const superuser = openDatabase(other.ownerUrl, createLog('test', 'silent'), 1)
+  test('whom the owner of the schema adds after all keys were lost needs no endorsement, and is verified', async () => {
+    const migration = openDatabase(database.migrationUrl, createLog('test', 'silent'), 1)
     try {
-      const lost = await firstReviewer(superuser)
-      await superuser.query('alter table reviewers disable trigger guard_reviewer')
-      await superuser.query('update reviewers set retired_at = now() where retired_at is null')
-      await superuser.query('alter table reviewers enable trigger guard_reviewer')
-      const next = await insertTestReviewer(superuser, 'after the loss')
-      const registry = verifyReviewers(await listReviewers(superuser, 10))
-      expect(registry.active.map(({ id }) => id)).toEqual([next.id])
-      expect(registry.byId(lost.id)?.retired_at).toBeInstanceOf(Date)
+      const next = await insertTestReviewer(migration, 'after the loss')
+      const rows = await listReviewers(owner, 100)
+      expect(rows.find(({ id }) => id === next.id)).toMatchObject({ added_by_owner: true, endorsed_by: null })
+      expect(verifyReviewers(rows).active.map(({ id }) => id)).toContain(next.id)
+      const unmarked = rows.map((row) => (row.id === next.id ? { ...row, added_by_owner: false } : row))
+      expect(verifyReviewers(unmarked).byId(next.id)).toBeUndefined()
+      await retireReviewer(migration, next.id)
     } finally {
-      await superuser.end()
+      await migration.end()
+    }
+  })
+
+  test('is not added without an endorsement by the operator where two retirements left nobody active', async () => {
+    const other = await openTestDatabase()
+    const log = createLog('test', 'silent')
+    const [login, superuser] = [openDatabase(other.operatorUrl, log, 2), openDatabase(other.ownerUrl, log, 1)]
+    try {
+      const real = await insertTestReviewer(login, 'real')
+      const puppet = await insertTestReviewer(login, 'puppet', undefined, { ...real, key: createTestKey() })
+      const skewed = inTransaction(login, async (client) => {
+        await client.query('set transaction isolation level repeatable read')
+        await client.query('select count(*) from reviewers')
+        await retireReviewer(login, puppet.id)
+        await retireReviewer(client, real.id)
+      })
+      await expect(skewed).rejects.toThrow('only at isolation level read committed')
+      await withoutGuards(superuser, 'update reviewers set retired_at = now() where id = $1', [real.id])
+      await expect(insertTestReviewer(login, 'stranger')).rejects.toThrow(endorsed)
+      expect(verifyReviewers(await listReviewers(superuser, 10)).active).toEqual([])
+    } finally {
+      await Promise.all([login.end(), superuser.end()])
       await other.drop()
+    }
+  })
+
+  test('is held up by no lock that another login can take', async () => {
+    const gateway = new pg.Client(database.gatewayUrl)
+    await gateway.connect()
+    try {
+      await gateway.query("select pg_advisory_lock(hashtextextended('reviewers', 0))")
+      for (const statement of ['select lock_reviewers()', 'select changes from reviewers_head for update'])
+        await expect(gateway.query(statement)).rejects.toThrow('permission denied')
+      const { id } = await insertTestReviewer(operator, 'not held up', undefined, first)
+      await retireReviewer(operator, id)
+    } finally {
+      await gateway.end()
     }
   })
 
@@ -186,4 +227,31 @@ test('an approval of an earlier release counts for nothing, and a rejection of i
   await expect(owner.query("update corpus_versions set state = 'active' where id = $1", [version])).rejects.toThrow(
     'only after the pointer names it',
   )
+})
+
+test('a version has one projection and one profile, whoever inserts', async () => {
+  const { version, profile } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+  await expect(
+    owner.query(
+      'insert into projections (id, version_id, embedding, manifest_digest) ' +
+        "select $1, version_id, embedding, sha256('forged') from projections where version_id = $2",
+      [randomUUID(), version],
+    ),
+  ).rejects.toThrow('projections_one_per_version')
+  await expect(
+    owner.query(
+      'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) ' +
+        "select $1, projection_id, '{}', signal, 0 from retrieval_profiles where id = $2",
+      [randomUUID(), profile],
+    ),
+  ).rejects.toThrow('retrieval_profiles_one_per_projection')
+})
+
+test.each(['repeatable read', 'serializable'])('a version changes its state not at %s', async (level) => {
+  const { version } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+  const changed = inTransaction(operator, async (client) => {
+    await client.query(`set transaction isolation level ${level}`)
+    await client.query("update corpus_versions set state = 'rejected' where id = $1", [version])
+  })
+  await expect(changed).rejects.toThrow('only at isolation level read committed')
 })

@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { setVersionState } from '#core/db/activations.ts'
+import { finishActivation, insertActivation, setVersionState } from '#core/db/activations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { signStatement } from '#core/credentials/reviewer-keys.ts'
-import { insertReviewPolicy } from '#core/db/review-policies.ts'
 import { retireReviewer } from '#core/db/reviewers.ts'
-import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
-import { statementText } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from '#core/db/versions.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase, withoutGuards } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
-import { firstReviewer, insertSignedReview, insertTestReviewer, makeComparable } from '#test/support/reviews.ts'
+import {
+  firstReviewer,
+  insertSignedReview,
+  insertTestReviewer,
+  makeComparable,
+  requireReviewers,
+} from '#test/support/reviews.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 
 type State = (typeof VERSION_STATES)[number]
@@ -71,31 +73,16 @@ async function slugOf(base: string): Promise<string> {
   )
 }
 
-/** Sets the first policy of a knowledge base; Postgres does not verify its signature. */
-async function requireReviewers(base: string, reviewers: number): Promise<void> {
-  const knowledgeBase = { id: base, slug: await slugOf(base) }
-  const [seq, policy] = [1, { ...DEFAULT_REVIEW_POLICY, reviewers }]
-  const statement = statementText({
-    format: 'evidence review policy 1',
-    knowledge_base: knowledgeBase,
-    seq,
-    previous_sha256: null,
-    policy,
-  })
-  const first = await firstReviewer(owner)
-  const signature = signStatement(statement, first.key).toString('base64')
-  expect(
-    await insertReviewPolicy(owner, base, { seq, statement, signatures: [{ reviewer: first.id, signature }] }),
-  ).toBe(true)
-}
-
 /** What an activation writes, in one transaction. */
 async function activate(to: Version, from?: Version): Promise<void> {
+  const asked = { id: randomUUID(), knowledgeBaseId: to.base, versionId: to.version, actor: 'actor' } as const
+  await insertActivation(owner, { ...asked, expectedVersionId: from?.version ?? null, kind: 'activate' })
   await inTransaction(jobs, async (client) => {
     await point(client, to.base, to.version, to.profile)
     await client.query("update corpus_versions set state = 'active' where id = $1", [to.version])
     if (from !== undefined)
       await client.query("update corpus_versions set state = 'retired' where id = $1", [from.version])
+    await finishActivation(client, asked.id, 'done', '')
   })
 }
 
@@ -168,16 +155,45 @@ describe('the state of a version', () => {
     await activate(candidate)
   })
 
-  test('never becomes active once a review rejects it, also not from retired', async () => {
+  test('never becomes active once it is rejected, also not from retired', async () => {
     const { active, candidate } = await createActiveAndCandidate()
-    await review(candidate.version, 'rejected')
     await review(candidate.version, 'approved')
-    await expect(activate(candidate, active)).rejects.toThrow(notPassed)
+    await setVersionState(jobs, candidate.version, 'candidate', 'rejected')
+    await expect(activate(candidate, active)).rejects.toThrow('the pointer returns only to a version on the way back')
     const next = await createVersion('candidate', { id: active.base, slug: await slugOf(active.base) })
     await review(next.version, 'approved')
     await activate(next, active)
-    await review(active.version, 'rejected')
+    await withoutGuards(
+      owner,
+      "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'rejected', 'r', '')",
+      [randomUUID(), active.version],
+    )
     await expect(activate(active, next)).rejects.toThrow(notPassed)
+  })
+
+  test('is approved from one activation of its predecessor only: the approval never comes back', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    const other = await createVersion('candidate', { id: active.base, slug: await slugOf(active.base) })
+    await review(other.version, 'approved')
+    await activate(other, active)
+    await activate(active, other)
+    await expect(activate(candidate, active)).rejects.toThrow(unapproved)
+    await review(candidate.version, 'approved')
+    await activate(candidate, active)
+  })
+
+  test('is approved with one profile', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await expect(activate({ ...candidate, profile: active.profile }, active)).rejects.toThrow(unapproved)
+  })
+
+  test('is pointed to at no other isolation level than read committed', async () => {
+    const { candidate } = await createActiveAndCandidate()
+    const pointed = inTransaction(jobs, async (client) => {
+      await client.query('set transaction isolation level repeatable read')
+      await point(client, candidate.base, candidate.version, candidate.profile)
+    })
+    await expect(pointed).rejects.toThrow('only at isolation level read committed')
   })
 
   test('becomes active only with the approval of the step from the version that is active', async () => {
@@ -196,7 +212,7 @@ describe('the state of a version', () => {
 
   test('becomes active only with the approvals of as many different reviewers as the policy requires', async () => {
     const { active, candidate } = await createActiveAndCandidate()
-    await requireReviewers(active.base, 2)
+    await requireReviewers(owner, { id: active.base, slug: await slugOf(active.base) }, 2)
     await review(candidate.version, 'approved')
     await expect(activate(candidate, active)).rejects.toThrow(unapproved)
     const second = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
@@ -268,12 +284,25 @@ describe('the active version of a knowledge base, at commit', () => {
   test('belongs to that knowledge base', async () => {
     const { active } = await createActiveAndCandidate()
     const other = await createActiveAndCandidate()
-    await expect(point(jobs, active.base, other.active.version, other.active.profile)).rejects.toThrow(pointed)
+    await expect(point(jobs, active.base, other.active.version, other.active.profile)).rejects.toThrow(
+      'the pointer returns only to a version on the way back',
+    )
+  })
+
+  test('is reached again only along the way back', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await activate(candidate, active)
+    await activate(active, candidate)
+    await expect(activate(candidate, active)).rejects.toThrow('the pointer returns only to a version on the way back')
   })
 
   test('has a profile of its own projection', async () => {
     const { active, candidate } = await createActiveAndCandidate()
-    await expect(point(jobs, active.base, active.version, candidate.profile)).rejects.toThrow(pointed)
+    await expect(point(jobs, active.base, active.version, candidate.profile)).rejects.toThrow(
+      'the profile of the active version never changes',
+    )
+    await activate(candidate, active)
+    await expect(activate({ ...active, profile: candidate.profile }, candidate)).rejects.toThrow(pointed)
   })
 
   test('replaced a version of the same knowledge base', async () => {

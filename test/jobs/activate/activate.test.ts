@@ -223,6 +223,13 @@ describe('an activation', () => {
   })
 
   test('waits for a review of the same version that is under way, and is refused if that rejects', async () => {
+    // The second version was left; here it lies on the way back.
+    await withoutGuards(
+      harness.owner,
+      'update activations a set returns_to = a.sequence - 1 where a.sequence = (select max(n.sequence) from ' +
+        'activations n where n.knowledge_base_id = a.knowledge_base_id) and a.version_id = $1',
+      [versionIdOf(first)],
+    )
     const holder = await harness.owner.connect()
     try {
       // Holds the review back between its decision and its commit.

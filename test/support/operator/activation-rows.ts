@@ -49,7 +49,6 @@ async function move(client: Queryable, base: string, version: string, kind: stri
       "where knowledge_base_id = $1 and (id = $2 or state = 'active')",
     [base, version],
   )
-  await client.query('set local session_replication_role = origin')
   await client.query(
     'insert into activations (id, knowledge_base_id, version_id, expected_version_id, kind, actor) values ($1, $2, ' +
       "$3, (select version_id from active_versions where knowledge_base_id = $2), $4, 'actor')",
@@ -62,5 +61,6 @@ async function move(client: Queryable, base: string, version: string, kind: stri
   const asked = await readActivation(client, activation)
   if (asked === undefined || rows[0] === undefined || !(await movePointer(client, asked, rows[0].id)))
     throw new Error('the pointer did not move')
+  await client.query('set local session_replication_role = origin')
   await finishActivation(client, activation, 'done', '')
 }

@@ -65,7 +65,7 @@ export async function requestActivation(
   return ask(operator, asked, knowledge_base, enqueue)
 }
 
-export async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
+async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
   return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
 }
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, readFile, stat } from 'node:fs/promises'
 import { createReviewerKey, parsePublicKey, parseSigningKey, signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
-import type { Queryable } from '#core/db/pool.ts'
-import { insertReviewer, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
+import { insertReviewer, isSchemaOwner, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -60,10 +59,6 @@ export async function readSmallFile(path: string): Promise<Buffer> {
   return readFile(path)
 }
 
-export async function readRegistry(database: Queryable): Promise<Registry> {
-  return verifyReviewers(await listReviewers(database, BOUNDS.reviewersMax + 1))
-}
-
 /** @throws OperatorError unless the key is that of an active reviewer. */
 export function reviewerOf(registry: Registry, key: SigningKey): ReviewerRow {
   const reviewer = registry.byPublicKey(key.publicKeyDer)
@@ -106,7 +101,8 @@ export async function addReviewer(operator: Operator, input: AddReviewer): Promi
     const rows = await listReviewers(client, BOUNDS.reviewersMax)
     if (rows.length === BOUNDS.reviewersMax)
       throw new OperatorError(`There are ${rows.length} reviewers already, which is the most that is supported.`)
-    const endorser = endorserOf(verifyReviewers(rows), key)
+    const byOwner = key === undefined && (await isSchemaOwner(client))
+    const endorser = rows.length === 0 || byOwner ? unendorsed(key) : endorserOf(verifyReviewers(rows), key)
     const [id, login] = [randomUUID(), input.login ?? null]
     const endorsedBy = endorser?.id ?? null
     const statement = statementText({
@@ -131,13 +127,17 @@ export async function addReviewer(operator: Operator, input: AddReviewer): Promi
   })
 }
 
-/** @returns undefined for the first reviewer. */
-function endorserOf(registry: Registry, key: SigningKey | undefined): ReviewerRow | undefined {
-  if (registry.active.length === 0) {
-    if (key !== undefined)
-      throw new OperatorError('There is no active reviewer who could endorse the first: leave out --key.')
-    return undefined
-  }
+function unendorsed(key: SigningKey | undefined): undefined {
+  if (key !== undefined)
+    throw new OperatorError('There is no reviewer yet who could endorse the first: leave out --key.')
+}
+
+function endorserOf(registry: Registry, key: SigningKey | undefined): ReviewerRow {
+  if (registry.active.length === 0)
+    throw new OperatorError(
+      'No reviewer whose endorsement holds is active: the owner of the schema adds one, with a login of ' +
+        'evidence_migration in DATABASE_URL and without --key.',
+    )
   if (key === undefined)
     throw new OperatorError('An active reviewer endorses every reviewer but the first: add --key with a private key.')
   return reviewerOf(registry, key)
@@ -156,10 +156,21 @@ export async function retireReviewerNamed(operator: Operator, name: string): Pro
       throw new OperatorError(
         `"${reviewer.name}" is the last active reviewer, without whom nothing can be approved: add another first.`,
       )
+    assertAnotherVerified(rows, reviewer)
     await retireReviewer(client, reviewer.id)
     return {
       result: { id: reviewer.id, name: reviewer.name, endorsed_by: reviewer.endorsed_by },
       audit: { action: 'reviewer.retire', subject: `reviewer:${reviewer.id}`, detail: { name: reviewer.name } },
     }
   })
+}
+
+/** Postgres counts rows that nobody endorsed too. */
+function assertAnotherVerified(rows: readonly ReviewerRow[], reviewer: ReviewerRow): void {
+  const { active, byId } = verifyReviewers(rows)
+  if (byId(reviewer.id) !== undefined && !active.some(({ id }) => id !== reviewer.id))
+    throw new OperatorError(
+      `"${reviewer.name}" is the last active reviewer whose endorsement holds, without whom nothing can be approved: ` +
+        'add another first.',
+    )
 }

@@ -3,23 +3,24 @@ import { signStatement, statementSignatureHolds } from '#core/credentials/review
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { lockVersion, setVersionState } from '#core/db/activations.ts'
 import { readAuditHead } from '#core/db/audit.ts'
-import { activePointer } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
-import { insertReview } from '#core/db/reviews.ts'
+import { insertReview, readPredecessor } from '#core/db/reviews.ts'
+import type { Predecessor } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#core/domain/review-statements.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { readReviewRules } from '#jobs/review/approvals.ts'
+import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
 import { assertFilesAsRecorded } from '#jobs/review/files.ts'
+import { isRejected, readRejections } from '#jobs/review/rejections.ts'
 import { acceptedKinds, assertComparable, kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
 import { isUuid } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
-import { assertActive, readRegistry, reviewerOf } from './reviewers.ts'
+import { assertActive, reviewerOf } from './reviewers.ts'
 
 /** A verdict of a reviewer. */
 export interface ReviewInput {
@@ -37,6 +38,8 @@ export interface Reviewed {
   readonly verdict: Verdict
   readonly reviewer: string
   readonly accepts: ReviewStatement['accepts']
+  /** Earlier rejections whose signature does not hold. */
+  readonly ignored: readonly string[]
 }
 
 /** Signs a review with the private key of a reviewer, and records it. */
@@ -109,23 +112,25 @@ async function createStatement(
 async function readSubject(
   database: Queryable,
   id: string,
-): Promise<{ readonly version: VersionRow; readonly predecessor: string | null }> {
+): Promise<{ readonly version: VersionRow; readonly predecessor: Predecessor }> {
   const version = isUuid(id) ? await readVersion(database, id) : undefined
   if (version === undefined) throw new OperatorError(`There is no version "${id}": see "operator versions list".`)
-  return { version, predecessor: (await activePointer(database, version.knowledge_base_id))?.version_id ?? null }
+  return { version, predecessor: await readPredecessor(database, version.knowledge_base_id) }
 }
 
 /** @returns what the review accepts. @throws OperatorError when the version cannot be reviewed so. */
 async function assertReviewable(
   database: Queryable,
   version: VersionRow,
-  predecessor: string | null,
+  predecessor: Predecessor,
   { verdict, accept }: Pick<ReviewInput, 'verdict' | 'accept'>,
 ): Promise<ReviewStatement['accepts']> {
   assertUndecided(version, verdict)
+  if (await isRejected(database, version))
+    throw new OperatorError('A review rejects the version already, which is for good.')
   switch (verdict) {
     case 'approved': {
-      assertComparable(version, predecessor)
+      assertComparable(version, predecessor.versionId)
       const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
       return acceptedKinds(accept, kindsToAccept(version, policy), policy)
     }
@@ -157,7 +162,6 @@ function assertUndecided(version: VersionRow, verdict: Verdict): void {
     default:
       version.state satisfies never
   }
-  if (version.rejected) throw new OperatorError('A review rejects the version already, which is for good.')
 }
 
 /**
@@ -191,13 +195,14 @@ async function recordReview(
     const now = { ...subjectOf(version, predecessor), verdict, accepts, note, reviewer: named, audit_head }
     if (statementText(now) !== text)
       throw new OperatorError('The statement is about another state than the present one: write it again and sign it.')
+    const { forged: ignored } = await readRejections(client, version.id)
     if (verdict === 'rejected' && version.state === 'candidate')
       await setVersionState(client, version.id, 'candidate', 'rejected')
-    const row = { id, versionId: version.id, predecessorId: predecessor, verdict, reviewer, note }
+    const row = { id, versionId: version.id, predecessor, verdict, reviewer, note }
     await insertReview(client, { ...row, statement: text, signature })
     const detail = {
       knowledge_base: version.knowledge_base,
-      predecessor,
+      predecessor: predecessor.versionId,
       reviewer: reviewer.name,
       reviewer_id: reviewer.id,
       accepts,
@@ -206,7 +211,15 @@ async function recordReview(
     }
     const action = verdict === 'approved' ? 'review.approve' : 'review.reject'
     return {
-      result: { id, version_id: version.id, predecessor, verdict, reviewer: reviewer.name, accepts },
+      result: {
+        id,
+        version_id: version.id,
+        predecessor: predecessor.versionId,
+        verdict,
+        reviewer: reviewer.name,
+        accepts,
+        ignored,
+      },
       audit: { action, subject: `version:${version.id}`, detail },
     }
   })

@@ -1,7 +1,13 @@
+import { readWayBack, readWayTo } from '#core/db/activation-history.ts'
+import type { WayBack, WayBackStep } from '#core/db/activation-history.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
+import { readVersion } from '#core/db/versions.ts'
+import { changesInWords } from '#core/domain/changes.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { readLastActive, readWayBack } from '#core/db/activation-history.ts'
-import type { WayBack } from '#core/db/activation-history.ts'
-import { activeVersion, ask } from './activations.ts'
+import { checkActivatable } from '#jobs/activate/check.ts'
+import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
+import { ask } from './activations.ts'
 import type { ActivationAsked } from './activations.ts'
 import { knowledgeBaseNamed, versionNamed } from './names.ts'
 import type { Enqueue, Operator } from './operator.ts'
@@ -12,17 +18,27 @@ export interface RollbackPlan {
   readonly knowledge_base_id: string
   readonly knowledge_base: string
   /** The version that is active now. */
-  readonly replaces: string | null
-  /** When the version was active last; null if it never was, which the check refuses. */
-  readonly active_from: Date | null
+  readonly replaces: string
+  /** When the version was active last. */
+  readonly active_from: Date
   readonly active_until: Date | null
   /** Versions in between that were rejected since. */
   readonly passed_over: readonly string[]
+  /** The first steps that are taken back, from the active version on. */
+  readonly undoes: readonly UndoneStep[]
+  /** The first reviews that claim to reject a version on the way and whose signature does not hold. */
+  readonly ignored: readonly string[]
+}
+
+export interface UndoneStep {
+  readonly version_id: string
+  /** What the version changed against the one before it; null: not on record. */
+  readonly changes: string | null
 }
 
 export interface RollbackInput {
   readonly knowledgeBase: string
-  /** The version to return to; the default is the next one on the way back that is not rejected. */
+  /** A version on the way back; the default is the next one that is not rejected. */
   readonly to?: string | undefined
 }
 
@@ -47,28 +63,77 @@ export async function requestRollback(
   return ask(operator, asked, plan.knowledge_base, enqueue)
 }
 
-const NEVER_ACTIVE = { active_from: null, active_until: null }
-
 async function planRollback(operator: Operator, input: RollbackInput): Promise<RollbackPlan> {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  const way = await readWayBack(operator.database, base.id)
-  const replaces = way.active?.version_id ?? (await activeVersion(operator, base.id))
-  const common = { knowledge_base_id: base.id, knowledge_base: base.slug, replaces }
-  if (input.to !== undefined && input.to !== way.target?.version_id) {
-    const { id } = await versionNamed(operator.database, input.to)
-    const { active_from, active_until } = (await readLastActive(operator.database, base.id, id)) ?? NEVER_ACTIVE
-    return { ...common, version_id: id, active_from, active_until, passed_over: [] }
-  }
-  const { target } = way
-  if (target === undefined) throw new OperatorError(nothingToReturnTo(base.slug, replaces, way))
+  const { steps, passedOver } =
+    input.to === undefined ? await stepsBack(operator, base) : await stepsTo(operator, base, input.to)
+  const [active, target] = [steps[0], steps.at(-1)]
+  if (active === undefined || target === undefined) throw new OperatorError(`"${base.slug}" has no active version.`)
   const { version_id, active_from, active_until } = target
-  const passed_over = way.passedOver.map((step) => step.version_id)
-  return { ...common, version_id, active_from, active_until, passed_over }
+  return {
+    version_id,
+    knowledge_base_id: base.id,
+    knowledge_base: base.slug,
+    replaces: active.version_id,
+    active_from,
+    active_until,
+    passed_over: passedOver.map((step) => step.version_id),
+    undoes: await undoneSteps(operator, steps.slice(0, -1)),
+    ignored: await forgedRejections(operator, steps.slice(1)),
+  }
 }
 
-function nothingToReturnTo(slug: string, active: string | null, way: WayBack): string {
-  const next = `choose a version from "operator versions history ${slug}" and name it with --to.`
-  if (active !== null && way.active === undefined)
+interface Steps {
+  /** From the active version to the target, both included. */
+  readonly steps: readonly WayBackStep[]
+  readonly passedOver: readonly WayBackStep[]
+}
+
+async function stepsBack({ database }: Operator, base: { readonly id: string; readonly slug: string }): Promise<Steps> {
+  const way = await readWayBack(database, base.id, rejectedStep(database))
+  const { active, passedOver, target } = way
+  if (active === undefined || target === undefined) {
+    const pointer = await activePointer(database, base.id)
+    throw new OperatorError(nothingToReturnTo(base.slug, pointer !== undefined, way))
+  }
+  return { steps: [active, ...passedOver, target], passedOver }
+}
+
+/** What was never active, or was rejected, is refused by the check of every activation. */
+async function stepsTo(
+  { database }: Operator,
+  base: { readonly id: string; readonly slug: string },
+  to: string,
+): Promise<Steps> {
+  const { id } = await versionNamed(database, to)
+  const way = await readWayTo(database, base.id, id)
+  if (way === undefined || way.length < 2) {
+    const asked = { kind: 'rollback', knowledge_base_id: base.id, expected_version_id: null } as const
+    await checkActivatable(database, asked, await readVersion(database, id))
+    throw new OperatorError(`Version ${id} is not on the way back of "${base.slug}".`)
+  }
+  return { steps: way, passedOver: [] }
+}
+
+async function undoneSteps({ database }: Operator, steps: readonly WayBackStep[]): Promise<readonly UndoneStep[]> {
+  const undone: UndoneStep[] = []
+  for (const { version_id } of steps.slice(0, BOUNDS.undoneStepsNamedMax)) {
+    const changes = (await readVersion(database, version_id))?.comparison?.changes ?? undefined
+    undone.push({ version_id, changes: changes === undefined ? null : changesInWords(changes) })
+  }
+  return undone
+}
+
+async function forgedRejections({ database }: Operator, steps: readonly WayBackStep[]): Promise<readonly string[]> {
+  const forged: string[] = []
+  for (const { version_id } of steps.filter(({ claimed }) => claimed).slice(0, BOUNDS.undoneStepsNamedMax))
+    forged.push(...(await readRejections(database, version_id)).forged)
+  return forged.slice(0, BOUNDS.forgedReviewsNamedMax)
+}
+
+function nothingToReturnTo(slug: string, isActive: boolean, way: WayBack): string {
+  const next = 'build the sources of the version that you want again, and have the candidate reviewed.'
+  if (isActive && way.active === undefined)
     return `The history of "${slug}" does not end with its active version: ${next}`
   const rejected = way.passedOver.length
   return rejected === 0
@@ -78,10 +143,13 @@ function nothingToReturnTo(slug: string, active: string | null, way: WayBack): s
 
 /** What a rollback does, in sentences. */
 export function rollbackInWords(plan: RollbackPlan): string {
+  const ignored = plan.ignored.map((id) => `Review ${id} is ignored, because its signature does not hold.\n`).join('')
   const passed = plan.passed_over.map((id) => `Version ${id} is passed over, because it was rejected since.\n`).join('')
-  const span =
-    plan.active_from === null
-      ? ''
-      : `, active from ${plan.active_from.toISOString()} to ${plan.active_until?.toISOString() ?? 'now'}`
-  return `${passed}"${plan.knowledge_base}" returns to version ${plan.version_id}${span}.`
+  const undone = plan.undoes
+    .map(({ version_id, changes }) => `\nUndoes version ${version_id}: ${changes ?? 'its changes are not on record'}.`)
+    .join('')
+  return (
+    `${ignored}${passed}"${plan.knowledge_base}" returns to version ${plan.version_id}, active from ` +
+    `${plan.active_from.toISOString()} to ${plan.active_until?.toISOString() ?? 'now'}.${undone}`
+  )
 }

@@ -1,10 +1,15 @@
-import { z } from 'zod'
-import { EMPTY_AUDIT_HEAD, auditHeadSchema } from '#core/db/audit.ts'
+import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
+import { EMPTY_AUDIT_HEAD } from '#core/db/audit.ts'
 import type { AuditHead } from '#core/db/audit.ts'
-import { chainFault, readAuditChain, readAuditHashes, readReviewStatements } from '#core/db/audit-chain.ts'
-import type { ReviewStatement } from '#core/db/audit-chain.ts'
+import { chainFault, readAuditChain, readAuditHashes, readSignedStatements } from '#core/db/audit-chain.ts'
+import type { SignedStatement } from '#core/db/audit-chain.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
+import type { ReviewStatement } from '#core/domain/review-statements.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
+import type { Registry } from '#jobs/review/reviewers.ts'
 
 export interface AuditVerified {
   readonly entries: number
@@ -14,6 +19,8 @@ export interface AuditVerified {
   readonly head: AuditHead
   /** Heads that were kept outside the trail and are in it: the one given, and those of signed reviews. */
   readonly heads_found: number
+  /** The first reviews that no verified reviewer signed. They prove nothing and do not break the chain. */
+  readonly forged_reviews: readonly string[]
 }
 
 interface KeptHead extends AuditHead {
@@ -48,29 +55,32 @@ export async function verifyAudit(
   const given: readonly KeptHead[] = fromHead === undefined ? [] : [{ ...fromHead, kept: 'The head given' }]
   await assertInTrail(database, given)
   let found = given.length
-  for await (const batch of readReviewStatements(database)) {
-    const kept = batch.flatMap(headOfReview)
+  const registry = await readRegistry(database)
+  const forged: string[] = []
+  for await (const batch of readSignedStatements(database)) {
+    const signed = batch.flatMap((row) => signedStatement(row, registry) ?? [])
+    const kept = signed.flatMap(({ id, audit_head }) => (audit_head ? [{ ...audit_head, kept: `Review ${id}` }] : []))
     await assertInTrail(database, kept)
     found += kept.length
+    const holding = new Set(signed.map(({ id }) => id))
+    const others = batch.filter(({ id }) => !holding.has(id)).map(({ id }) => id)
+    forged.push(...others.slice(0, BOUNDS.forgedReviewsNamedMax - forged.length))
   }
-  return { entries: head.seq, from, to, head, heads_found: found }
+  return { entries: head.seq, from, to, head, heads_found: found, forged_reviews: forged }
 }
 
-const withHead = z.object({ audit_head: auditHeadSchema })
-
-/** A review without signature, or without a head, proves nothing about the trail. */
-function headOfReview({ id, statement }: ReviewStatement): readonly KeptHead[] {
-  if (statement === null) return []
-  const parsed = withHead.safeParse(parsedJson(statement))
-  return parsed.success ? [{ ...parsed.data.audit_head, kept: `Review ${id}` }] : []
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** What a verified reviewer signed; anybody who can insert a review can forge the rest, so it proves nothing. */
+function signedStatement(
+  { id, reviewer_id, statement, signature }: SignedStatement,
+  registry: Registry,
+): { readonly id: string; readonly audit_head: AuditHead | null } | undefined {
+  const parsed = parseStatement<ReviewStatement>(reviewStatementSchema, statement)
+  const reviewer = registry.byId(reviewer_id)
+  const holds =
+    parsed !== undefined &&
+    reviewer?.id === parsed.reviewer.id &&
+    statementSignatureHolds(statement, signature, reviewer.public_key)
+  return holds ? { id, audit_head: parsed.audit_head } : undefined
 }
 
 async function assertInTrail(database: Queryable, heads: readonly KeptHead[]): Promise<void> {

@@ -96,12 +96,10 @@ function addVerify(audit: Command): void {
       const verified = await verifyAudit(operator.database, input.fromHead, (entries) =>
         progress.update('entries verified', entries, Math.max(total, entries)),
       )
-      const { entries, from, to, head } = verified
-      show(verified, () =>
-        entries === 0
-          ? 'The audit trail is empty.'
-          : `${entries} entries from ${cell(from)} to ${cell(to)}, head ${head.seq}:${head.hash}`,
-      )
+      const { entries, from, to, head, forged_reviews: forged } = verified
+      const ignored = forged.map((id) => `\nReview ${id} is ignored: no verified reviewer signed it.`).join('')
+      const found = `${entries} entries from ${cell(from)} to ${cell(to)}, head ${head.seq}:${head.hash}`
+      show(verified, () => `${entries === 0 ? 'The audit trail is empty.' : found}${ignored}`)
     },
   })
 }

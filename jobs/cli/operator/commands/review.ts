@@ -20,6 +20,7 @@ import { list, text } from '#jobs/cli/operator/inputs.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
 import { cell, fields, table } from '#jobs/cli/operator/table.ts'
 import { checkFiles } from '#jobs/review/files.ts'
+import { readRejections } from '#jobs/review/rejections.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
@@ -62,13 +63,17 @@ function addShow(review: Command): void {
     run: async (input, { operator, config, show }) => {
       const version = await versionNamed(operator.database, input.version)
       const row = await readVersion(operator.database, version.id)
-      const reviews = await listReviews(operator.database, version.id, BOUNDS.operatorRowsDefault)
+      const forged = new Set((await readRejections(operator.database, version.id)).forged)
+      const reviews = (await listReviews(operator.database, version.id, BOUNDS.operatorRowsDefault)).map((one) => ({
+        ...one,
+        forged: forged.has(one.id),
+      }))
       const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
       const store = createArtifactStore(config.ARTIFACT_STORE)
       const files = row === undefined ? [] : await checkFiles(store, row)
       const changes = changesOf(evaluation)
       const past = table(
-        reviews.map((one) => ({ ...one, note: cell(one.note) })),
+        reviews.map((one) => ({ ...one, signed: one.forged ? 'forged' : one.signed, note: cell(one.note) })),
         {
           created_at: 'at',
           verdict: 'verdict',
@@ -199,11 +204,12 @@ function given<T>(name: string, value: T | undefined): T {
   return value
 }
 
-function reviewedInWords({ verdict: decided, version_id: version, reviewer, accepts }: Reviewed): string {
-  if (decided === 'rejected') return `"${reviewer}" rejected version ${version}.`
+function reviewedInWords({ verdict: decided, version_id: version, reviewer, accepts, ignored }: Reviewed): string {
+  const forged = ignored.map((id) => `Review ${id} is ignored, because its signature does not hold.\n`).join('')
+  if (decided === 'rejected') return `${forged}"${reviewer}" rejected version ${version}.`
   const accepted = accepts.map(({ kind, count }) => `${kind} (${count})`).join(', ')
   return (
-    `"${reviewer}" approved version ${version}${accepted === '' ? '' : ` and accepted ${accepted}`}.\n` +
+    `${forged}"${reviewer}" approved version ${version}${accepted === '' ? '' : ` and accepted ${accepted}`}.\n` +
     `Next: operator activate ${version} --wait`
   )
 }

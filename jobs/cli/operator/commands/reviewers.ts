@@ -4,7 +4,6 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import {
   addReviewer,
   readPublicKey,
-  readRegistry,
   readSigningKey,
   retireReviewerNamed,
   writeReviewerKey,
@@ -13,6 +12,7 @@ import { addCommand, noun } from '#jobs/cli/operator/command.ts'
 import { text } from '#jobs/cli/operator/inputs.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
 import { table } from '#jobs/cli/operator/table.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
 
 const NOTES =
   'The first reviewer is added without an endorsement; an active reviewer endorses every other one, so that an ' +
@@ -42,7 +42,7 @@ export function addReviewers(program: Command): void {
       const added = await addReviewer(operator, { name, publicKey: await readPublicKey(publicKey), endorser, login })
       show(added, () =>
         added.endorsed_by === null
-          ? `Added the first reviewer "${added.name}", without an endorsement.`
+          ? `Added reviewer "${added.name}", without an endorsement.`
           : `Added reviewer "${added.name}", endorsed by "${added.endorsed_by}".`,
       )
     },

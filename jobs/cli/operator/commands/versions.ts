@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
 import { listHistory, readWayBack } from '#core/db/activation-history.ts'
+import type { PastActivation } from '#core/db/activation-history.ts'
 import { listVersions } from '#core/db/corpus-lists.ts'
 import { knowledgeBaseNamed, versionNamed } from '#jobs/cli/operator/actions/names.ts'
 import { noun } from '#jobs/cli/operator/command.ts'
 import { rows, text } from '#jobs/cli/operator/inputs.ts'
 import { verb } from '#jobs/cli/operator/session.ts'
 import { fields, table } from '#jobs/cli/operator/table.ts'
+import { rejectedStep } from '#jobs/review/rejections.ts'
 
 export function addVersions(program: Command): void {
   const versions = noun(program, 'versions', 'immutable corpus versions: list, show, history')
@@ -56,18 +58,18 @@ function addHistory(versions: Command): void {
     summary: 'list what was active, newest first, and where a rollback goes',
     flags: { '--rows <n>': 'show at most so many' },
     notes:
-      'A rollback returns to the activation marked "next". A version that was left needs "rollback --to".\n' +
+      'A rollback returns to the activation marked "next". A version that was left is built again.\n' +
       'A version that was rejected since is passed over.',
     examples: ['versions history hsfa-rules', 'versions history hsfa-rules --rows 5 --json'],
     input: { 'knowledge-base': text, rows },
     variables: {},
     run: async (input, { operator, show }) => {
       const base = await knowledgeBaseNamed(operator.database, input['knowledge-base'])
-      const { target } = await readWayBack(operator.database, base.id)
-      const found = (await listHistory(operator.database, base.id, input.rows)).map((row) => ({
-        ...row,
-        next: row.sequence === target?.sequence,
-      }))
+      const rejected = rejectedStep(operator.database)
+      const { target } = await readWayBack(operator.database, base.id, rejected)
+      const found: (Omit<PastActivation, 'claimed'> & { readonly next: boolean })[] = []
+      for (const { claimed, ...row } of await listHistory(operator.database, base.id, input.rows))
+        found.push({ ...row, rejected: await rejected({ ...row, claimed }), next: row.sequence === target?.sequence })
       const shown = found.map((row) => ({
         ...row,
         state: row.rejected ? `${row.state}, rejected` : row.state,

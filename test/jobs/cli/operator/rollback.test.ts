@@ -78,8 +78,8 @@ test(
     'where nothing is left',
   async () => {
     const none =
-      '"rules" has no earlier version to return to: choose a version from "operator versions history rules" ' +
-      'and name it with --to.'
+      '"rules" has no earlier version to return to: build the sources of the version that you want again, ' +
+      'and have the candidate reviewed.'
     await expect(requestRollback(harness.operator, { knowledgeBase: 'rules' }, enqueue)).rejects.toThrow(none)
     const activated: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -105,9 +105,8 @@ test(
       version_id: first,
       replaces: fourth,
     })
-    expect(await requestRollback(harness.operator, { knowledgeBase: 'rules', to: third }, enqueue)).toMatchObject({
-      version_id: third,
-      replaces: fourth,
-    })
+    await expect(requestRollback(harness.operator, { knowledgeBase: 'rules', to: third }, enqueue)).rejects.toThrow(
+      'The version is not on the way back, so nobody approved the step from the active version to it',
+    )
   },
 )

@@ -6,11 +6,14 @@ import { appendAudit, auditHeadSchema, readAuditHead } from '#core/db/audit.ts'
 import type { AuditHead } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
+import type { ReviewStatement } from '#core/domain/review-statements.ts'
+import { listReviewers } from '#core/db/reviewers.ts'
 import { verifyAudit } from '#jobs/cli/operator/actions/verify-audit.ts'
 import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
+import { createTestKey, insertSignedReview } from '#test/support/reviews.ts'
 
 const ENTRIES = 2_345
 const DAY = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
@@ -170,6 +173,19 @@ test('a signed review keeps the head of its time: what was removed from the end 
     const { seq } = await readAuditHead(signed.owner)
     await signed.cli.json('review', 'sign', version, '--key', key, '--verdict', 'rejected', '--note', 'No.')
     expect(await verifyAudit(signed.operator.database, undefined)).toMatchObject({ heads_found: 1 })
+    const [row] = await listReviewers(signed.owner, 10)
+    if (row === undefined) throw new Error('there is no reviewer')
+    const forger = { id: row.id, name: row.name, key: createTestKey() }
+    const alter = (same: ReviewStatement): ReviewStatement => ({
+      ...same,
+      audit_head: { seq: 1, hash: 'f'.repeat(64) },
+    })
+    await insertSignedReview(signed.operator.database, version, { verdict: 'rejected', reviewer: forger, alter })
+    const { code, stdout } = await signed.cli.run('audit', 'verify')
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/\nReview [0-9a-f-]{36} is ignored: no verified reviewer signed it\.\n$/),
+    })
     for (const [statement, sentence] of [
       [`delete from audit where seq >= ${seq}`, `names entry ${seq}, which was removed from the end`],
       [`update audit set actor = 'x' where seq = ${seq}; ${rewrittenFrom(seq)}`, `names another hash of entry ${seq}`],

@@ -3,12 +3,14 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { listReviewers } from '#core/db/reviewers.ts'
+import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { planActivation } from '#jobs/cli/operator/actions/activations.ts'
 import { readSigningKey } from '#jobs/cli/operator/actions/reviewers.ts'
 import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
+import { commandLine } from '#test/support/operator/cli.ts'
 import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { createTestKey, insertTestReviewer } from '#test/support/reviews.ts'
 
 /** Signs outside of the command line, as a reviewer with a key of their own does. */
 const OPENSSL = 'openssl'
@@ -209,5 +211,28 @@ describe('reviewers', () => {
     expect(
       await refusal('reviewers', 'add', 'Second', '--public-key', file('stranger.pub'), '--key', file('first.pem')),
     ).toContain('belongs to a reviewer already, who may be retired')
+  })
+
+  test('a row that nobody endorsed never stands for the last active reviewer', async () => {
+    const [first] = (await listReviewers(harness.owner, 10)).filter(({ name }) => name === 'First')
+    if (first === undefined) throw new Error('there is no first reviewer')
+    const forger = { id: first.id, name: first.name, key: createTestKey() }
+    const puppet = await insertTestReviewer(harness.operator.database, 'Puppet', undefined, forger)
+    expect(await refusal('reviewers', 'retire', 'First')).toContain(
+      '"First" is the last active reviewer whose endorsement holds, without whom nothing can be approved: add another',
+    )
+    await retireReviewer(harness.operator.database, first.id)
+    const add = ['reviewers', 'add', 'Stranger', '--public-key', file('stranger.pub')] as const
+    const owner = 'No reviewer whose endorsement holds is active: the owner of the schema adds one'
+    expect(await refusal(...add)).toContain(owner)
+    expect(await refusal(...add, '--key', file('first.pem'))).toContain(owner)
+    expect((await listReviewers(harness.owner, 10)).filter((row) => row.retired_at === null)).toMatchObject([
+      { id: puppet.id },
+    ])
+    const asOwner = commandLine({ DATABASE_URL: harness.urls.migrationUrl })
+    expect(await asOwner.json(...add)).toMatchObject({ name: 'Stranger', endorsed_by: null })
+    expect(await harness.cli.json('reviewers', 'list')).toContainEqual(
+      expect.objectContaining({ name: 'Stranger', verified: true, retired_at: null }),
+    )
   })
 })

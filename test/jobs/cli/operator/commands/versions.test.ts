@@ -3,6 +3,7 @@ import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
 import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
 import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { createTestKey, firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 
 const INSTANT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z`
 
@@ -94,26 +95,59 @@ describe('rollback', () => {
     ])
   })
 
-  test('refuses where everything before was rejected, and asks for --to; that version is still refused', async () => {
+  test('refuses where everything before was rejected, and says to build again; --to that version is refused too', async () => {
     const { base, ids } = await createActivated(2)
     await base.review(ids[0] ?? '', 'rejected')
     expect(await harness.cli.run('rollback', base.slug)).toEqual({
       code: 1,
       stdout: '',
       stderr:
-        `"${base.slug}" has no earlier version to return to that is not rejected (1 passed over): choose a version ` +
-        `from "operator versions history ${base.slug}" and name it with --to.\n`,
+        `"${base.slug}" has no earlier version to return to that is not rejected (1 passed over): build the sources of ` +
+        'the version that you want again, and have the candidate reviewed.\n',
     })
     const named = await harness.cli.run('rollback', base.slug, '--to', ids[0] ?? '')
     expect(named).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('rejects the version') })
   })
 
-  test('with --to says when that version was active, also where it was left', async () => {
-    const { base, ids } = await createActivated(2)
-    await base.activate(ids[0] ?? '', 'rollback')
-    const { code, stderr } = await harness.cli.run('rollback', base.slug, '--to', ids[1] ?? '')
-    expect(code).toBe(0)
-    expect(stderr).toMatch(new RegExp(`returns to version ${ids[1]}, active from ${INSTANT} to ${INSTANT}\\.`))
+  test('with --to goes only along the way back, and names every step that it undoes', async () => {
+    const { base, ids } = await createActivated(4)
+    const [first = '', second = '', third = '', fourth = ''] = ids
+    await makeComparable(harness.owner, third, { predecessor: second, counts: { passages_changed: 3 } })
+    await makeComparable(harness.owner, fourth, { predecessor: third, counts: { passages_removed: 7 } })
+    const deep = await harness.cli.run('rollback', base.slug, '--to', second)
+    expect(deep.code).toBe(0)
+    expect(deep.stderr).toMatch(
+      new RegExp(
+        `returns to version ${second}, active from ${INSTANT} to ${INSTANT}\\.\n` +
+          `Undoes version ${fourth}: .*7 removed.*\nUndoes version ${third}: .*3 changed.*\n`,
+      ),
+    )
+    await base.activate(first, 'rollback')
+    expect(await harness.cli.run('rollback', base.slug, '--to', second)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('The version is not on the way back, so nobody approved the step'),
+    })
+  })
+
+  test('is not held up by a rejection that nobody signed, and names it; a signed one is passed over', async () => {
+    const { base, ids } = await createActivated(3)
+    const target = ids[1] ?? ''
+    const forger = { ...(await firstReviewer(harness.owner)), key: createTestKey() }
+    await insertSignedReview(harness.operator.database, target, { verdict: 'rejected', reviewer: forger })
+    const forged = await harness.cli.run('rollback', base.slug, '--json')
+    expect(JSON.parse(forged.stdout)).toMatchObject({ version_id: target })
+    expect(forged.stderr).toMatch(/^Review [0-9a-f-]{36} is ignored, because its signature does not hold\.\n/)
+    expect(await harness.cli.json('rollback', base.slug, '--to', target)).toMatchObject({ version_id: target })
+    expect(await harness.cli.json('versions', 'history', base.slug)).toMatchObject([{}, { rejected: false }, {}])
+    await insertSignedReview(harness.operator.database, target, { verdict: 'rejected' })
+    const signed = await harness.cli.run('rollback', base.slug, '--json')
+    expect(JSON.parse(signed.stdout)).toMatchObject({ version_id: ids[0] })
+    expect(signed.stderr).toContain(`Version ${target} is passed over, because it was rejected since.\n`)
+    expect(await harness.cli.run('rollback', base.slug, '--to', target)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('A review rejects the version, which is for good'),
+    })
   })
 
   test('refuses where the history does not end with the active version', async () => {
@@ -124,7 +158,7 @@ describe('rollback', () => {
     )
     expect(await harness.cli.run('rollback', base.slug)).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^The history of "base-.*" does not end with its active version: choose/),
+      stderr: expect.stringMatching(/^The history of "base-.*" does not end with its active version: build/),
     })
   })
 })

@@ -1,0 +1,64 @@
+import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { readClaimedRejections } from '#core/db/reviews.ts'
+import type { ClaimedRejection } from '#core/db/reviews.ts'
+import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
+import type { ReviewStatement } from '#core/domain/review-statements.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { readRegistry } from './approvals.ts'
+import type { Registry } from './reviewers.ts'
+
+/** What the signed rejections of a version amount to. */
+export interface Rejections {
+  /** A verified reviewer signed one of them, which is for good. */
+  readonly signed: boolean
+  /** The first reviews whose signature does not hold. They count for nothing. */
+  readonly forged: readonly string[]
+}
+
+/** Verifies the rejections of a version until one holds. */
+export async function readRejections(database: Queryable, versionId: string): Promise<Rejections> {
+  const forged: string[] = []
+  let registry: Registry | undefined
+  for await (const batch of readClaimedRejections(database, versionId)) {
+    for (const claim of batch) {
+      registry ??= await readRegistry(database)
+      if (holds(claim, versionId, registry)) return { signed: true, forged }
+      if (forged.length < BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
+    }
+  }
+  return { signed: false, forged }
+}
+
+/** A retired reviewer's rejection stays: Postgres took it only while the reviewer was active. */
+function holds(claim: ClaimedRejection, versionId: string, registry: Registry): boolean {
+  const statement = parseStatement<ReviewStatement>(reviewStatementSchema, claim.statement)
+  const reviewer = registry.byId(claim.reviewer_id)
+  return (
+    statement?.verdict === 'rejected' &&
+    statement.candidate === versionId &&
+    statement.reviewer.id === reviewer?.id &&
+    statementSignatureHolds(claim.statement, claim.signature, reviewer.public_key)
+  )
+}
+
+/** Whether the database or a signed review rejects a version. */
+export async function isRejected(
+  database: Queryable,
+  version: { readonly id: string; readonly rejected: boolean },
+): Promise<boolean> {
+  return version.rejected || (await readRejections(database, version.id)).signed
+}
+
+/** A version in the history of activations. */
+interface PastVersion {
+  readonly version_id: string
+  readonly rejected: boolean
+  readonly claimed: boolean
+}
+
+/** The same in the history of activations, where it is known whether a review claims it. */
+export function rejectedStep(database: Queryable): (version: PastVersion) => Promise<boolean> {
+  return async ({ version_id: id, rejected, claimed }) =>
+    rejected || (claimed && (await isRejected(database, { id, rejected })))
+}
