@@ -134,7 +134,7 @@ test('a build whose process is killed for memory twice fails with a sentence tha
   expect(error).toMatch(
     /^The build ended 2 times for lack of memory or by SIGKILL, .*SIGKILL.* BUILD_HEAP_MB, .*"operator build retry /,
   )
-  expect(await (await builds.getJob(id))?.getState()).toBe('failed')
+  await until('its job has failed', async () => (await (await builds.getJob(id))?.getState()) === 'failed')
 })
 
 test('a process that reaches its heap limit is recognised, and fails its build after the second time', async () => {
