@@ -38,8 +38,8 @@ export interface NewReview {
 
 /** Reviews are only added, never changed. */
 const INSERT =
-  'insert into reviews (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, note, ' +
-  'statement, signature) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)'
+  'insert into reviews (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, ' +
+  'note, statement, signature) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)'
 
 export async function insertReview(client: Queryable, review: NewReview): Promise<void> {
   const { id, versionId, predecessor, verdict, reviewer, note, statement, signature } = review

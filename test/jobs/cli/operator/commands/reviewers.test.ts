@@ -10,7 +10,7 @@ import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
 import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
-import { createTestKey, insertTestReviewer } from '#test/support/reviews.ts'
+import { createTestKey, insertSignedReview, insertTestReviewer } from '#test/support/reviews.ts'
 
 /** Signs outside of the command line, as a reviewer with a key of their own does. */
 const OPENSSL = 'openssl'
@@ -159,6 +159,19 @@ describe('reviewers', () => {
     expect(await refusal(...sign)).toContain('The report file of the version is altered')
     writeFileSync(report, '')
     expect(await harness.cli.json(...sign)).toMatchObject({ verdict: 'approved' })
+  })
+
+  test('a rejection that nobody signed does not keep a version from its approval, and is named', async () => {
+    const version = await candidate(harness, 'forged.md')
+    const [row] = await listReviewers(harness.owner, 1)
+    if (row === undefined) throw new Error('there is no reviewer')
+    const reviewer = { id: row.id, name: row.name, key: createTestKey() }
+    await insertSignedReview(harness.operator.database, version, { verdict: 'rejected', reviewer })
+    expect(await harness.cli.json('review', 'show', version)).toMatchObject({ reviews: [{ forged: true }] })
+    const key = await readSigningKey(file('first.pem'))
+    const input = { version, verdict: 'approved', note: 'read', accept: [] } as const
+    expect((await signReview(harness.operator, harness.store, key, input)).ignored).toHaveLength(1)
+    expect((await planActivation(harness.operator, version)).approved.reviewers).toMatchObject([{ name: 'First' }])
   })
 
   test('where who started the build is excluded, the approval under that name or login does not count', async () => {

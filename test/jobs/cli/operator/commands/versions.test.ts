@@ -95,15 +95,15 @@ describe('rollback', () => {
     ])
   })
 
-  test('refuses where everything before was rejected, and says to build again; --to that version is refused too', async () => {
+  test('refuses where everything before was rejected, and says to build again; --to is refused too', async () => {
     const { base, ids } = await createActivated(2)
     await base.review(ids[0] ?? '', 'rejected')
     expect(await harness.cli.run('rollback', base.slug)).toEqual({
       code: 1,
       stdout: '',
       stderr:
-        `"${base.slug}" has no earlier version to return to that is not rejected (1 passed over): build the sources of ` +
-        'the version that you want again, and have the candidate reviewed.\n',
+        `"${base.slug}" has no earlier version to return to that is not rejected (1 passed over): build the sources ` +
+        'of the version that you want again, and have the candidate reviewed.\n',
     })
     const named = await harness.cli.run('rollback', base.slug, '--to', ids[0] ?? '')
     expect(named).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('rejects the version') })
