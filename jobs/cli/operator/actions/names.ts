@@ -15,6 +15,8 @@ import type { OrganizationRow } from '#core/db/organizations.ts'
 import { findPlan } from '#core/db/plans.ts'
 import type { PlanRow } from '#core/db/plans.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import { readVersion } from '#core/db/versions.ts'
+import type { VersionRow } from '#core/db/versions.ts'
 
 /** Look-ups by name or UUID. Each returns the row, or fails with a message that says what to do next. */
 
@@ -87,6 +89,11 @@ export async function keyNamed(database: Queryable, prefixOrId: string): Promise
 
 export async function versionNamed(database: Queryable, id: string): Promise<VersionListRow> {
   return known(isUuid(id) ? await showVersion(database, id) : undefined, 'version', id, 'versions list')
+}
+
+/** The version as an activation reads it, with what was compared and the digests of its files. */
+export async function versionRowNamed(database: Queryable, id: string): Promise<VersionRow> {
+  return known(isUuid(id) ? await readVersion(database, id) : undefined, 'version', id, 'versions list')
 }
 
 export async function buildNamed(database: Queryable, id: string): Promise<BuildListRow> {

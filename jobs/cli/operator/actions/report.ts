@@ -1,13 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { access, rm } from 'node:fs/promises'
 import { z } from 'zod'
-import { readVersion } from '#core/db/versions.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
 import { checkFile } from '#jobs/review/files.ts'
 import type { CheckedFile, ReviewedFile } from '#jobs/review/files.ts'
-import { isUuid } from './names.ts'
+import { versionRowNamed } from './names.ts'
 import type { Operator } from './operator.ts'
 
 export interface ReportCopied {
@@ -32,8 +31,7 @@ export async function reportSource(
   store: ArtifactStore,
   { version: id, part }: { readonly version: string; readonly part: ReviewedFile },
 ): Promise<ReportSource> {
-  const version = isUuid(id) ? await readVersion(database, id) : undefined
-  if (version === undefined) throw new OperatorError(`There is no version "${id}": see "operator versions list".`)
+  const version = await versionRowNamed(database, id)
   const checked = await checkFile(store, version, part)
   const state = checked.state === 'not recorded' ? await unrecordedState(checked) : checked.state
   switch (state) {

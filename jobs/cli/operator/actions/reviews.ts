@@ -7,7 +7,6 @@ import type { Queryable } from '#core/db/pool.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { insertReview, readPredecessor } from '#core/db/reviews.ts'
 import type { Predecessor } from '#core/db/reviews.ts'
-import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#core/domain/review-statements.ts'
@@ -17,7 +16,7 @@ import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
 import { assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { isRejected, readRejections } from '#jobs/review/rejections.ts'
 import { acceptedKinds, assertComparable, kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
-import { isUuid } from './names.ts'
+import { versionRowNamed } from './names.ts'
 import { recorded } from './operator.ts'
 import type { Operator } from './operator.ts'
 import { assertActive, reviewerOf } from './reviewers.ts'
@@ -113,8 +112,7 @@ async function readSubject(
   database: Queryable,
   id: string,
 ): Promise<{ readonly version: VersionRow; readonly predecessor: Predecessor }> {
-  const version = isUuid(id) ? await readVersion(database, id) : undefined
-  if (version === undefined) throw new OperatorError(`There is no version "${id}": see "operator versions list".`)
+  const version = await versionRowNamed(database, id)
   return { version, predecessor: await readPredecessor(database, version.knowledge_base_id) }
 }
 
