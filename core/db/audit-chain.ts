@@ -86,27 +86,3 @@ export async function readAuditHashes(
   const parsed = z.array(z.object({ seq: z.int(), hash: z.string() })).parse(rows)
   return new Map(parsed.map(({ seq, hash }) => [seq, hash]))
 }
-
-const statementRow = z.object({
-  id: z.uuid(),
-  reviewer_id: z.uuid(),
-  statement: z.string(),
-  signature: z.instanceof(Buffer),
-})
-/** A review with a signature, which nobody verified yet; its statement holds the head of the trail at that time. */
-export type SignedStatement = z.infer<typeof statementRow>
-
-const READ_STATEMENTS = `
-select id, reviewer_id, statement, signature from reviews
-where signature is not null and ($1::uuid is null or id > $1) order by reviews.id limit $2`
-
-export async function* readSignedStatements(database: Queryable): AsyncGenerator<readonly SignedStatement[]> {
-  let after: string | null = null
-  for (;;) {
-    const { rows } = await database.query(READ_STATEMENTS, [after, BOUNDS.auditBatchMax])
-    const batch: readonly SignedStatement[] = z.array(statementRow).parse(rows)
-    yield batch
-    if (batch.length < BOUNDS.auditBatchMax) return
-    after = batch.at(-1)?.id ?? null
-  }
-}

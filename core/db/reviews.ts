@@ -85,29 +85,42 @@ export async function newestSignedReviews(
   return z.array(signedReviewRow).parse((await database.query(NEWEST_SIGNED, values)).rows)
 }
 
-const rejectionRow = z.object({
+const claimedReviewRow = z.object({
   id: z.uuid(),
   reviewer_id: z.uuid(),
   statement: z.string(),
   signature: z.instanceof(Buffer),
 })
-/** A review that rejects a version. Postgres does not verify its signature. */
-export type ClaimedRejection = z.infer<typeof rejectionRow>
+/** A review with a signature, which Postgres does not verify. */
+export type ClaimedReview = z.infer<typeof claimedReviewRow>
 
-const CLAIMED_REJECTIONS = `
-select id, reviewer_id, statement, signature from reviews
-where version_id = $1 and verdict = 'rejected' and signature is not null and ($2::uuid is null or id > $2)
-order by id limit $3`
+const CLAIMED_REVIEWS = 'select id, reviewer_id, statement, signature from reviews where signature is not null'
+const PAGE = 'and ($1::uuid is null or id > $1) order by reviews.id limit $2'
+const ALL_CLAIMED = `${CLAIMED_REVIEWS} ${PAGE}`
+const CLAIMED_REJECTIONS = `${CLAIMED_REVIEWS} and version_id = $3 and verdict = 'rejected' ${PAGE}`
 
-/** Every claimed rejection of a version, in batches: a forged row must not hide a signed one. */
-export async function* readClaimedRejections(
+/** Every claimed review, in batches, so that memory does not grow with their number. */
+export function readClaimedReviews(database: Queryable): AsyncGenerator<readonly ClaimedReview[]> {
+  return claimedInBatches(database, ALL_CLAIMED, [])
+}
+
+/** Every claimed rejection of a version: a forged row must not hide a signed one. */
+export function readClaimedRejections(
   database: Queryable,
   versionId: string,
-): AsyncGenerator<readonly ClaimedRejection[]> {
+): AsyncGenerator<readonly ClaimedReview[]> {
+  return claimedInBatches(database, CLAIMED_REJECTIONS, [versionId])
+}
+
+async function* claimedInBatches(
+  database: Queryable,
+  statement: string,
+  values: readonly unknown[],
+): AsyncGenerator<readonly ClaimedReview[]> {
   let after: string | null = null
   for (;;) {
-    const { rows } = await database.query(CLAIMED_REJECTIONS, [versionId, after, BOUNDS.reviewBatchMax])
-    const batch: readonly ClaimedRejection[] = z.array(rejectionRow).parse(rows)
+    const { rows } = await database.query(statement, [after, BOUNDS.reviewBatchMax, ...values])
+    const batch: readonly ClaimedReview[] = z.array(claimedReviewRow).parse(rows)
     yield batch
     if (batch.length < BOUNDS.reviewBatchMax) return
     after = batch.at(-1)?.id ?? null

@@ -1,12 +1,10 @@
-import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readClaimedRejections } from '#core/db/reviews.ts'
-import type { ClaimedRejection } from '#core/db/reviews.ts'
-import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
-import type { ReviewStatement } from '#core/domain/review-statements.ts'
+import type { ClaimedReview } from '#core/db/reviews.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { readRegistry } from './approvals.ts'
 import type { Registry } from './reviewers.ts'
+import { signedStatement } from './signed-statement.ts'
 
 /** What the signed rejections of a version amount to. */
 export interface Rejections {
@@ -23,7 +21,7 @@ export async function readRejections(database: Queryable, versionId: string): Pr
   for await (const batch of readClaimedRejections(database, versionId)) {
     for (const claim of batch) {
       registry ??= await readRegistry(database)
-      if (holds(claim, versionId, registry)) return { signed: true, forged }
+      if (rejects(claim, versionId, registry)) return { signed: true, forged }
       if (forged.length < BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
     }
   }
@@ -31,15 +29,9 @@ export async function readRejections(database: Queryable, versionId: string): Pr
 }
 
 /** A retired reviewer's rejection stays: Postgres took it only while the reviewer was active. */
-function holds(claim: ClaimedRejection, versionId: string, registry: Registry): boolean {
-  const statement = parseStatement<ReviewStatement>(reviewStatementSchema, claim.statement)
-  const reviewer = registry.byId(claim.reviewer_id)
-  return (
-    statement?.verdict === 'rejected' &&
-    statement.candidate === versionId &&
-    statement.reviewer.id === reviewer?.id &&
-    statementSignatureHolds(claim.statement, claim.signature, reviewer.public_key)
-  )
+function rejects(claim: ClaimedReview, versionId: string, registry: Registry): boolean {
+  const statement = signedStatement(claim, registry)
+  return statement?.verdict === 'rejected' && statement.candidate === versionId
 }
 
 /** Whether the database or a signed review rejects a version. */

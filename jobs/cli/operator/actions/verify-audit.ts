@@ -1,15 +1,12 @@
-import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
 import { EMPTY_AUDIT_HEAD } from '#core/db/audit.ts'
 import type { AuditHead } from '#core/db/audit.ts'
-import { chainFault, readAuditChain, readAuditHashes, readSignedStatements } from '#core/db/audit-chain.ts'
-import type { SignedStatement } from '#core/db/audit-chain.ts'
+import { chainFault, readAuditChain, readAuditHashes } from '#core/db/audit-chain.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
-import type { ReviewStatement } from '#core/domain/review-statements.ts'
+import { readClaimedReviews } from '#core/db/reviews.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { readRegistry } from '#jobs/review/approvals.ts'
-import type { Registry } from '#jobs/review/reviewers.ts'
+import { signedStatement } from '#jobs/review/signed-statement.ts'
 
 export interface AuditVerified {
   readonly entries: number
@@ -57,30 +54,18 @@ export async function verifyAudit(
   let found = given.length
   const registry = await readRegistry(database)
   const forged: string[] = []
-  for await (const batch of readSignedStatements(database)) {
-    const signed = batch.flatMap((row) => signedStatement(row, registry) ?? [])
-    const kept = signed.flatMap(({ id, audit_head }) => (audit_head ? [{ ...audit_head, kept: `Review ${id}` }] : []))
+  for await (const batch of readClaimedReviews(database)) {
+    const kept: KeptHead[] = []
+    for (const claim of batch) {
+      const statement = signedStatement(claim, registry)
+      if (statement === undefined) {
+        if (forged.length < BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
+      } else if (statement.audit_head !== null) kept.push({ ...statement.audit_head, kept: `Review ${claim.id}` })
+    }
     await assertInTrail(database, kept)
     found += kept.length
-    const holding = new Set(signed.map(({ id }) => id))
-    const others = batch.filter(({ id }) => !holding.has(id)).map(({ id }) => id)
-    forged.push(...others.slice(0, BOUNDS.forgedReviewsNamedMax - forged.length))
   }
   return { entries: head.seq, from, to, head, heads_found: found, forged_reviews: forged }
-}
-
-/** What a verified reviewer signed; anybody who can insert a review can forge the rest, so it proves nothing. */
-function signedStatement(
-  { id, reviewer_id, statement, signature }: SignedStatement,
-  registry: Registry,
-): { readonly id: string; readonly audit_head: AuditHead | null } | undefined {
-  const parsed = parseStatement<ReviewStatement>(reviewStatementSchema, statement)
-  const reviewer = registry.byId(reviewer_id)
-  const holds =
-    parsed !== undefined &&
-    reviewer?.id === parsed.reviewer.id &&
-    statementSignatureHolds(statement, signature, reviewer.public_key)
-  return holds ? { id, audit_head: parsed.audit_head } : undefined
 }
 
 async function assertInTrail(database: Queryable, heads: readonly KeptHead[]): Promise<void> {
