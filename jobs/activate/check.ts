@@ -6,6 +6,7 @@ import { readApproval } from '#jobs/review/approvals.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { ReviewRefused } from '#jobs/review/refused.ts'
 import { isRejected } from '#jobs/review/rejections.ts'
+import { assertPassed } from '#jobs/review/transition.ts'
 
 /** What an activation needs to know about a request. */
 export type AskedActivation = Pick<ActivationRow, 'kind' | 'knowledge_base_id' | 'expected_version_id'>
@@ -72,9 +73,5 @@ function assertActivatable(
     default:
       version.state satisfies never
   }
-  if (!version.passed)
-    throw new ReviewRefused(
-      'The version did not pass its evaluation: read the report with "operator versions show", ' +
-        'correct sources or questions, and build another candidate.',
-    )
+  assertPassed(version)
 }

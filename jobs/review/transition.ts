@@ -7,17 +7,22 @@ import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
 import { ReviewRefused } from './refused.ts'
 
+/** @throws ReviewRefused */
+export function assertPassed(version: Pick<VersionRow, 'passed'>): void {
+  if (!version.passed)
+    throw new ReviewRefused(
+      'The version did not pass its evaluation: read the report with "operator versions show", ' +
+        'correct sources or questions, and build another candidate.',
+    )
+}
+
 /**
  * Checks that a candidate can replace the predecessor at all, whoever approves it.
  * @param predecessor the active version; null: none.
  * @throws ReviewRefused
  */
 export function assertComparable(version: VersionRow, predecessor: string | null): void {
-  if (!version.passed)
-    throw new ReviewRefused(
-      'The version did not pass its evaluation: read the report with "operator versions show", ' +
-        'correct sources or questions, and build another candidate.',
-    )
+  assertPassed(version)
   const { comparison } = version
   if (comparison === null && predecessor !== null)
     throw new ReviewRefused('The version was not compared with the active one: build it again to compare the two.')
