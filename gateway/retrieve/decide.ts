@@ -1,4 +1,4 @@
-import { probability } from '#core/domain/calibration.ts'
+import { decideOn } from '#core/domain/decision.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
@@ -10,19 +10,19 @@ import type { Evidence } from './search.ts'
  * profile's threshold.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node sent other predictors than the profile was calibrated on.
  */
-export function decide(pinned: PinnedRequest, { passages, predictors, unsupported }: Evidence): Abstention {
+export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {
+  const { predictors, unsupported } = evidence
   const { threshold, signal, parameters } = pinned.profile
   if (predictors.length !== PREDICTORS.length || !predictors.every(Number.isFinite))
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
       cause: new Error('the search node sent other predictors than this gateway expects'),
     })
-  const observed = passages.length === 0 ? 0 : probability(parameters.calibration, PREDICTORS, predictors)
-  const answers = passages.length > 0 && unsupported.length === 0 && observed >= threshold
+  const { decision, observedValue } = decideOn(parameters.calibration, threshold, evidence)
   return {
-    decision: answers ? 'answer' : 'abstain',
+    decision,
     signal,
     threshold,
-    observed_value: observed,
+    observed_value: observedValue,
     unsupported_explicit_references: unsupported.map(({ text, normalized, reason }) => ({ text, normalized, reason })),
   }
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { probability } from '#core/domain/calibration.ts'
+import { observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import type { System } from './ask.ts'
 import { fitCalibration } from './calibration/fit.ts'
@@ -71,5 +71,5 @@ export function scoredBy(
 
 /** Returns the observed value as the gateway computes it; 0 where nothing was found. */
 export function observedValue(calibration: Calibration, { top, predictors }: Outcome): number {
-  return top.length === 0 ? 0 : probability(calibration, PREDICTORS, predictors)
+  return observedValueOf(calibration, top.length, predictors)
 }
