@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { openStaging } from '#core/db/staging/staging.ts'
-import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
-import type { Mapping } from '#jobs/import/mapping.ts'
+import { readMapping } from '#jobs/import/mapping-file.ts'
+import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { readSources } from '#jobs/import/pipeline.ts'
 import type { ImportInput as SnapshotsInput } from '#jobs/import/pipeline.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
@@ -81,19 +81,6 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
     }
     return { result: { id, knowledge_base: base.slug, report }, audit }
   })
-}
-
-async function readMapping(path: string): Promise<Mapping> {
-  const contents = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new OperatorError(`The mapping file ${path} cannot be read: check its path and rights.`, { cause })
-  })
-  try {
-    return parseMapping(JSON.parse(contents))
-  } catch (cause) {
-    if (cause instanceof SyntaxError)
-      throw new OperatorError(`The mapping file ${path} is not JSON: correct it and import again.`, { cause })
-    throw cause
-  }
 }
 
 async function capture(
