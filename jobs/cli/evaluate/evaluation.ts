@@ -12,6 +12,7 @@ import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluate/report.ts'
 import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
+import type { EvaluationOutput } from './program.ts'
 import { renderTable } from './table.ts'
 import { readTask } from './task.ts'
 import type { TaskQuestion } from './task.ts'
@@ -21,13 +22,6 @@ import type { TemporaryVersion } from './temporary-version.ts'
 
 /** Records for recall@100, plus one that may have the question's own id. */
 const RECORDS_WANTED = 101
-
-export interface EvaluationOutput {
-  /** Shows progress to the user. */
-  progress(stage: string, done: number, total: number): void
-  /** Shows one sentence to the user. */
-  note(sentence: string): void
-}
 
 export interface Evaluated {
   readonly report: EvaluationReport
@@ -96,7 +90,11 @@ function confined(
 }
 
 /** Notes irregularities of the corpus. */
-function tellOfCorpus({ report, missing }: TemporaryVersion, relevant: number, output: EvaluationOutput): void {
+export function tellOfCorpus(
+  { report, missing }: Pick<TemporaryVersion, 'report' | 'missing'>,
+  relevant: number,
+  output: EvaluationOutput,
+): void {
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
   if (first !== undefined)

@@ -13,6 +13,7 @@ import { derivedUuid } from '#core/platform/ids.ts'
 import type { BuildContext } from '#jobs/build/context.ts'
 import type { BuildStage } from '#jobs/build/stages.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { buildProjection } from '#jobs/build/pipeline.ts'
 import type { BuiltArtifact } from '#jobs/build/artifact.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
@@ -43,6 +44,9 @@ export interface VersionInput {
 /** A version that is built, loaded and asked like any other, and removed completely afterwards. */
 export interface TemporaryVersion {
   readonly artifact: BuiltArtifact
+  readonly store: ArtifactStore
+  /** As of a build without further choices. */
+  readonly parameters: BuildParameters
   readonly facets: Facets
   readonly report: ImportReport
   /** Judged records of which the version holds no passage, sorted. */
@@ -59,11 +63,12 @@ export async function withTemporaryVersion<T>(
   try {
     const storeUrl = pathToFileURL(folder).href
     const keys = signingKeys()
-    const { corpus, artifact, report, missing } = await build(input, createArtifactStore(storeUrl), keys)
+    const store = createArtifactStore(storeUrl)
+    const { corpus, ...built } = await build(input, store, keys)
     const node = await startNodeProcess(storeUrl, keys.publicKeyDer)
     try {
-      await prepareOn(node.client, artifact, input.signal)
-      return await use({ artifact, facets: corpus.facets, report, missing, node })
+      await prepareOn(node.client, built.artifact, input.signal)
+      return await use({ ...built, store, facets: corpus.facets, node })
     } finally {
       await node.stop()
     }
@@ -101,6 +106,7 @@ function signingKeys(): SigningKeys {
 interface Built {
   readonly corpus: { readonly facets: Facets }
   readonly artifact: BuiltArtifact
+  readonly parameters: BuildParameters
   readonly report: ImportReport
   readonly missing: readonly string[]
 }
@@ -131,7 +137,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   }
   const { corpus, artifact } = await buildProjection(context, input.embedder)
   await rm(context.workFolder, { recursive: true, force: true })
-  return { corpus, artifact, report, missing }
+  return { corpus, artifact, parameters: context.parameters, report, missing }
 }
 
 /** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */

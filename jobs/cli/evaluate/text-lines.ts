@@ -49,7 +49,8 @@ export async function findTaskFiles({ folder, queries, qrels, answerability }: N
   }
 }
 
-async function firstReadable(paths: readonly string[], remedy: string): Promise<string> {
+/** @throws OperatorError when none of the paths can be read. */
+export async function firstReadable(paths: readonly string[], remedy: string): Promise<string> {
   for (const path of paths) if ((await ifReadable(path)) !== undefined) return path
   throw new OperatorError(`${paths.join(' and ')} cannot be read: ${remedy}.`)
 }

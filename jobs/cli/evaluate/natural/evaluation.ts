@@ -1,0 +1,202 @@
+import { basename, join, resolve } from 'node:path'
+import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { SearchResult } from '#core/domain/search.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
+import { corpusAt } from '#jobs/cli/demo/corpus.ts'
+import { tellOfCorpus } from '#jobs/cli/evaluate/evaluation.ts'
+import type { EvaluationOutput } from '#jobs/cli/evaluate/program.ts'
+import { withTemporaryVersion } from '#jobs/cli/evaluate/temporary-version.ts'
+import type { TemporaryVersion } from '#jobs/cli/evaluate/temporary-version.ts'
+import { firstReadable } from '#jobs/cli/evaluate/text-lines.ts'
+import { SYSTEMS, askSystems } from '#jobs/evaluate/ask.ts'
+import type { System } from '#jobs/evaluate/ask.ts'
+import { evaluate } from '#jobs/evaluate/pipeline.ts'
+import { readMapping } from '#jobs/import/mapping-file.ts'
+import type { NaturalFlags, NaturalSet } from './flags.ts'
+import { judge } from './judge.ts'
+import type { NaturalOutcome } from './judge.ts'
+import { readNaturalQuestions } from './questions.ts'
+import type { NaturalQuestion } from './questions.ts'
+
+/** Passages of a reply for a caller who names no number. */
+const { max_top_k: LIMIT } = planLimitsSchema.parse({})
+
+export interface AskedCorpora {
+  readonly corpora: readonly AskedCorpus[]
+  /** Of all corpora, in the order of the questions. */
+  readonly outcomes: readonly NaturalOutcome[]
+}
+
+export interface AskedCorpus {
+  /** Name of the folder. */
+  readonly corpus: string
+  readonly passages: number
+  readonly questions: number
+  /** Relevant ids that the version does not hold. */
+  readonly missing: number
+  /** The decision of the version's profile. */
+  readonly calibration: { readonly threshold: number; readonly questions: number; readonly folds: number }
+}
+
+interface Tools {
+  readonly embedder: Embedder
+  readonly dataDir: string | undefined
+  readonly output: EvaluationOutput
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks natural questions of corpora, one after the other: read → build → load → calibrate → ask → judge. Each version
+ * is built, evaluated and decided on as one without a question set is by a job worker and a gateway.
+ * @throws OperatorError for each fault of a corpus or its questions.
+ */
+export async function evaluateNatural(
+  flags: NaturalFlags,
+  output: EvaluationOutput,
+  signal: AbortSignal,
+): Promise<AskedCorpora> {
+  const read: { readonly set: NaturalSet; readonly mapping: object; readonly questions: readonly NaturalQuestion[] }[] =
+    []
+  for (const set of flags.sets) {
+    const questions = await readNaturalQuestions(set.questions, signal)
+    read.push({ set, mapping: await mappingOf(set), questions })
+  }
+  const tools = { embedder: createLocalEmbedder(), dataDir: flags.dataDir, output, signal }
+  const corpora: AskedCorpus[] = []
+  const outcomes: NaturalOutcome[] = []
+  for (const { set, mapping, questions } of read) {
+    const asked = await askCorpus(set, mapping, questions, tools)
+    corpora.push(asked.corpus)
+    outcomes.push(...asked.outcomes)
+  }
+  return { corpora, outcomes }
+}
+
+/** Returns the mapping that an operator or the demo uses for the folder. */
+async function mappingOf({ corpus, mapping }: NaturalSet): Promise<object> {
+  const file = mapping ?? corpusAt(corpus).mappingFile
+  if (file === undefined)
+    throw new OperatorError(`${corpus} holds no corpus.jsonl: name a folder that does, with --corpus.`)
+  return await readMapping(file)
+}
+
+async function askCorpus(
+  set: NaturalSet,
+  mapping: object,
+  questions: readonly NaturalQuestion[],
+  { embedder, dataDir, output, signal }: Tools,
+): Promise<{ readonly corpus: AskedCorpus; readonly outcomes: readonly NaturalOutcome[] }> {
+  const corpus = basename(resolve(set.corpus))
+  const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
+  const input = {
+    corpus: await firstReadable([join(set.corpus, 'corpus.jsonl')], 'name a folder that holds it with --corpus'),
+    mapping,
+    embedder,
+    relevant,
+    dataDir,
+    signal,
+    onProgress: (stage: string, done: number, total: number) => output.progress(`${corpus}: ${stage}`, done, total),
+  }
+  return await withTemporaryVersion(input, async (version) => {
+    tellOfCorpus(version, relevant.size, {
+      ...output,
+      note: (sentence) => output.note(`${corpus}: ${sentence}`),
+    })
+    const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
+    const profile = await profileOf(version, corpus, tools)
+    const { threshold, questions: fitted, folds } = profile.calibration
+    return {
+      corpus: {
+        corpus,
+        passages: version.artifact.manifest.passages,
+        questions: questions.length,
+        missing: version.missing.length,
+        calibration: { threshold, questions: fitted, folds },
+      },
+      outcomes: await askQuestions(version, corpus, questions, profile, tools),
+    }
+  })
+}
+
+interface Asking {
+  readonly embedder: Embedder
+  readonly signal: AbortSignal
+  readonly onProgress: (stage: string, done: number, total: number) => void
+}
+
+/** Evaluates the version as a build does that has no question set and no predecessor, and returns its profile. */
+async function profileOf(version: TemporaryVersion, corpus: string, tools: Asking): Promise<ProfileParameters> {
+  const { artifact, parameters, store, facets, node } = version
+  const { profile } = await evaluate({
+    versionId: artifact.projectionId,
+    knowledgeBase: corpus,
+    projection: artifact,
+    artifact: { ...artifact.manifest, folder: artifact.folder },
+    facets,
+    profile: defaultProfile(parameters),
+    targetRisk: parameters.target_risk,
+    questionsSha256: undefined,
+    comparison: {
+      readActive: () => Promise.resolve(undefined),
+      publicKeysDer: [],
+      sortFile: join(artifact.folder, 'comparison.sqlite'),
+      changeLimits: changeLimitsSchema.parse({}),
+    },
+    store,
+    embedder: tools.embedder,
+    reranker: undefined,
+    rerankerToTry: null,
+    nodes: [node.client],
+    day: today(),
+    signal: tools.signal,
+    onProgress: (done, total) => tools.onProgress('calibrate', done, total),
+  })
+  return profile
+}
+
+/** Asks each question as a caller does who may read the whole knowledge base and names no number of passages. */
+async function askQuestions(
+  { artifact, facets, node }: TemporaryVersion,
+  corpus: string,
+  questions: readonly NaturalQuestion[],
+  profile: ProfileParameters,
+  { embedder, signal, onProgress }: Asking,
+): Promise<readonly NaturalOutcome[]> {
+  const context = {
+    projectionId: artifact.projectionId,
+    facets,
+    profile,
+    embedder,
+    nodes: [node.client],
+    day: today(),
+    signal,
+    onProgress: (done: number, total: number) => onProgress('ask', done, total),
+    systems: SYSTEMS,
+    withoutText: true,
+    limit: LIMIT,
+  }
+  const outcomes: NaturalOutcome[] = []
+  const incomplete = new Map<number, Partial<Record<System, SearchResult>>>()
+  const asked = questions.map((question) => ({ text: question.question, filters: undefined, question }))
+  await askSystems(asked, context, (at, system, reply, { question }) => {
+    const replies = incomplete.get(at) ?? {}
+    replies[system] = reply
+    const { lexical, dense, hybrid } = replies
+    if (lexical === undefined || dense === undefined || hybrid === undefined) {
+      incomplete.set(at, replies)
+      return
+    }
+    incomplete.delete(at)
+    outcomes[at] = judge(corpus, question, { lexical, dense, hybrid }, profile.calibration)
+  })
+  return outcomes
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10)
+}
