@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { facetsSchema } from '#core/index/facets/layout.ts'
-import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema, storedSpace } from '#core/index/format/manifest.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
@@ -126,7 +126,7 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
   await database.query(INSERT_PROJECTION, [
     projection.id,
     version.id,
-    JSON.stringify(projection.embedding),
+    JSON.stringify(storedSpace(projection.embedding)),
     projection.manifestDigest,
   ])
   await database.query(INSERT_PROFILE, [

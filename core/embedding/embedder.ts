@@ -1,16 +1,22 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 
+/** Many models embed a query and a passage in different ways. */
+export type EmbeddingRole = 'query' | 'passage'
+
 export interface Embeddings {
   /** One vector per text, in order; unit length, finite, `space.dimensions` long. */
   readonly vectors: readonly Float32Array<ArrayBuffer>[]
   /** As reported by the provider; null if it reported none. */
   readonly tokens: number | null
+  /** Texts that are probably longer than the model's limit, so that the end was not embedded. 0: none, or no limit. */
+  readonly overlong: number
 }
 
 /** Embeds texts in one embedding space. Throws only `EmbeddingError`. */
 export interface Embedder {
   readonly space: EmbeddingSpace
-  embed(texts: readonly string[], signal: AbortSignal): Promise<Embeddings>
+  /** The prefix of the role is added here; texts come without it. Any number of texts is taken. */
+  embed(texts: readonly string[], role: EmbeddingRole, signal: AbortSignal): Promise<Embeddings>
 }
 
 /** The provider failed, was too slow, or sent invalid vectors. The error never contains the texts. */
@@ -19,7 +25,13 @@ export class EmbeddingError extends Error {
 }
 
 export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
-  return a.provider === b.provider && a.model === b.model && a.dimensions === b.dimensions
+  return spaceKey(a) === spaceKey(b)
+}
+
+/** Returns a text that is equal for equal spaces and for no others. */
+export function spaceKey(space: EmbeddingSpace): string {
+  const { provider, model, dimensions, query_prefix, passage_prefix, requests_dimensions } = space
+  return JSON.stringify([provider, model, dimensions, query_prefix, passage_prefix, requests_dimensions])
 }
 
 /**

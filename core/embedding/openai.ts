@@ -1,14 +1,15 @@
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI, { APIConnectionError, APIError } from 'openai'
 import { EmbeddingError, unitVector } from './embedder.ts'
-import type { Embedder, Embeddings } from './embedder.ts'
+import type { Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
 
-export interface OpenAiOptions {
+export interface Endpoint {
+  /** Undefined: the endpoint of OpenAI. */
   readonly baseUrl: string | undefined
-  readonly apiKey: string
-  readonly model: string
-  readonly dimensions: number
+  /** Undefined: no key is sent. */
+  readonly apiKey: string | undefined
   /** Total for one call of `embed`, retries included. */
   readonly timeoutMs: number
 }
@@ -17,25 +18,25 @@ export interface OpenAiOptions {
  * Uses any OpenAI-compatible embeddings endpoint. Retries are made here and not by the client: bounded attempts, full
  * jitter, one total deadline.
  */
-export function createOpenAiEmbedder(options: OpenAiOptions): Embedder {
-  const { model, dimensions } = options
-  const client = new OpenAI({
-    apiKey: options.apiKey,
-    ...(options.baseUrl === undefined ? {} : { baseURL: options.baseUrl }),
-    maxRetries: 0,
-    timeout: options.timeoutMs,
-    logLevel: 'off',
-  })
+export function createOpenAiEmbedder(space: EmbeddingSpace, endpoint: Endpoint): Embedder {
+  const { model, dimensions } = space
+  const client = clientOf(endpoint)
+  const prefixes: Readonly<Record<EmbeddingRole, string>> = {
+    query: space.query_prefix,
+    passage: space.passage_prefix,
+  }
 
   async function once(texts: readonly string[], signal: AbortSignal): Promise<Embeddings> {
+    const asked = space.requests_dimensions ? { dimensions } : {}
     const reply = await client.embeddings.create(
-      { model, input: [...texts], dimensions, encoding_format: 'base64' },
+      { model, input: [...texts], ...asked, encoding_format: 'base64' },
       { signal },
     )
     const reported: unknown = reply.usage?.prompt_tokens
     return {
       vectors: vectorsOf(reply.data, texts.length, dimensions),
       tokens: typeof reported === 'number' && Number.isInteger(reported) && reported >= 0 ? reported : null,
+      overlong: 0,
     }
   }
 
@@ -53,20 +54,50 @@ export function createOpenAiEmbedder(options: OpenAiOptions): Embedder {
   }
 
   return {
-    space: { provider: 'openai', model, dimensions },
-    async embed(texts, signal) {
+    space,
+    async embed(texts, role, signal) {
       const ending = new AbortController()
       const end = (): void => ending.abort()
-      const timer = setTimeout(end, options.timeoutMs)
+      const timer = setTimeout(end, endpoint.timeoutMs)
       if (signal.aborted) end()
       signal.addEventListener('abort', end, { once: true })
       try {
-        return await untilAnswered(texts, ending.signal)
+        return await untilAnswered(
+          texts.map((text) => prefixes[role] + text),
+          ending.signal,
+        )
       } finally {
         clearTimeout(timer)
         signal.removeEventListener('abort', end)
       }
     },
+  }
+}
+
+function clientOf({ baseUrl, apiKey, timeoutMs }: Endpoint): OpenAI {
+  return new OpenAI({
+    apiKey: apiKey ?? 'none',
+    // The library demands a key; a server without keys is sent none.
+    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+    maxRetries: 0,
+    timeout: timeoutMs,
+    logLevel: 'off',
+  })
+}
+
+/** Returns the number of dimensions that a model has, by embedding one word. */
+export async function learnDimensions(endpoint: Endpoint, model: string, signal: AbortSignal): Promise<number> {
+  try {
+    const reply = await clientOf(endpoint).embeddings.create(
+      { model, input: ['dimensions'], encoding_format: 'base64' },
+      { signal },
+    )
+    const [replied]: (RepliedVector | undefined)[] = reply.data
+    if (replied === undefined) throw new EmbeddingError('the provider sent no vector')
+    return valuesOf(replied.embedding).length
+  } catch (error) {
+    throw asEmbeddingError(error)
   }
 }
 

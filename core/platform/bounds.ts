@@ -55,6 +55,8 @@ export const BOUNDS = {
   aliasesPerActMax: 50,
   referenceCharactersMax: 300,
   embedBatchTexts: 64,
+  embeddingModelCharactersMax: 200,
+  embeddingPrefixCharactersMax: 1_000,
   /** One read of a source or snapshot. */
   readBlockBytes: 256 * 1024,
 

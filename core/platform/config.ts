@@ -9,6 +9,8 @@ export interface Variable<T> {
   readonly secret?: true
   /** Shown in the README; only the default of the schema takes effect. */
   readonly fallback?: string
+  /** An empty value is a value. Of other variables it means the same as none. */
+  readonly keepsEmpty?: true
 }
 
 export type Variables = Readonly<Record<string, Variable<unknown>>>
@@ -33,7 +35,7 @@ export function readConfig<V extends Variables>(
   const faults: string[] = []
   for (const [name, variable] of Object.entries(variables)) {
     const given = environment[name]
-    const parsed = variable.schema.safeParse(given === '' ? undefined : given)
+    const parsed = variable.schema.safeParse(given === '' && variable.keepsEmpty !== true ? undefined : given)
     if (parsed.success) values[name] = parsed.data
     else faults.push(`${name} ${given === undefined || given === '' ? 'is missing' : 'is not valid'}: ${variable.help}`)
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from './bounds.ts'
-import { addressList, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
+import { addressList, ed25519Key, logLevel, optional, readableFile, url, wholeNumber, wholeNumberOf } from './config.ts'
 import type { Variable } from './config.ts'
 
 /** Variables that several services share; each service's `config.ts` picks what it needs. */
@@ -104,18 +104,28 @@ export const SETTINGS = {
   },
   OPENAI_API_KEY: {
     schema: optional(z.string().min(1)),
-    help: 'key for the embeddings endpoint; without it only the local provider works',
+    help: 'key for the embeddings endpoint; optional where OPENAI_BASE_URL names a server without keys',
     secret: true,
   },
   OPENAI_MODEL: {
-    schema: z.string().min(1).default('text-embedding-3-small'),
+    schema: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax).default('text-embedding-3-small'),
     help: 'embedding model',
     fallback: 'text-embedding-3-small',
   },
   OPENAI_DIMENSIONS: {
-    schema: wholeNumber(8, 4096, 1536),
-    help: 'dimensions asked for and required of every vector',
-    fallback: '1536',
+    schema: optional(wholeNumberOf(8, 4096)),
+    help: 'dimensions that the endpoint is asked for; set it only for a model that can shorten its vectors',
+    fallback: 'those of the model',
+  },
+  OPENAI_QUERY_PREFIX: {
+    schema: optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax)),
+    help: 'text before each query, with the spaces that follow; an empty value means none',
+    keepsEmpty: true,
+  },
+  OPENAI_PASSAGE_PREFIX: {
+    schema: optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax)),
+    help: 'text before each passage, with the spaces that follow; an empty value means none',
+    keepsEmpty: true,
   },
   OPENAI_TIMEOUT_MS: {
     schema: wholeNumber(100, 60_000, 4_000),

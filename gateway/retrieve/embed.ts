@@ -1,8 +1,8 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { EmbeddingError } from '#core/embedding/embedder.ts'
+import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
-import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
@@ -16,10 +16,10 @@ export interface EmbeddedQuery {
 /** Returns the embedder of an embedding space; opens it on first use. */
 export type EmbedderOf = (space: EmbeddingSpace) => Embedder
 
-export function embeddersOf(settings: EmbeddingSettings): EmbedderOf {
+export function embeddersOf(settings: EndpointSettings): EmbedderOf {
   const opened = new Map<string, Embedder>()
   return (space) => {
-    const name = `${space.provider}/${space.model}/${space.dimensions}`
+    const name = spaceKey(space)
     const embedder = opened.get(name) ?? createEmbedder(space, settings)
     opened.set(name, embedder)
     return embedder
@@ -34,7 +34,7 @@ export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: 
   try {
     const { vectors, tokens } = await exchange.timings.wait(
       'provider',
-      embedderOf(pinned.profile.embedding).embed([pinned.query], exchange.signal),
+      embedderOf(pinned.profile.embedding).embed([pinned.query], 'query', exchange.signal),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')

@@ -5,6 +5,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { BuildContext } from './context.ts'
@@ -24,10 +25,8 @@ export interface VectorFiles {
  * run can only replace a file by an equal one.
  */
 export async function embedPassages(context: BuildContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
-  const { provider, model, dimensions } = embedder.space
-  const space = sha256(JSON.stringify([provider, model, dimensions]))
-    .toString('hex')
-    .slice(0, 16)
+  const { dimensions } = embedder.space
+  const space = sha256(spaceKey(embedder.space)).toString('hex').slice(0, 16)
   const files: VectorFiles = { folder: join(context.workFolder, `vectors-${space}`), rows, dimensions }
   await mkdir(files.folder, { recursive: true })
   await context.progress.begin('embed', rows)
@@ -57,7 +56,7 @@ async function vectorsOf(
   const vectors = new Float32Array(passages.length * dimensions)
   for (let from = 0; from < passages.length; from += BOUNDS.embedBatchTexts) {
     const batch = passages.slice(from, from + BOUNDS.embedBatchTexts)
-    const embedded = await embedder.embed(batch.map(embeddedText), signal)
+    const embedded = await embedder.embed(batch.map(embeddedText), 'passage', signal)
     for (const [at, vector] of embedded.vectors.entries()) vectors.set(vector, (from + at) * dimensions)
   }
   return new Uint8Array(vectors.buffer)

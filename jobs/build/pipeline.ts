@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { createEmbedder } from '#core/embedding/providers.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import { buildArtifact, verifyBuilt } from './artifact.ts'
 import type { BuiltArtifact } from './artifact.ts'
@@ -18,9 +18,9 @@ import type { Corpus } from './sort.ts'
  * @returns the id of the candidate.
  */
 export async function runBuild(context: CandidateContext): Promise<string> {
-  const embedder = createEmbedder(context.parameters.embedding, { ...context.embedding })
   // A candidate that could not be compared at the end fails before the first stage.
   await readActiveVersion(context)
+  const embedder = await openEmbedder(context.parameters.embedding, context.embedding, context.signal)
 
   const { corpus, artifact } = await buildProjection(context, embedder)
   const evaluated = await evaluateBuilt(context, corpus, artifact)

@@ -1,9 +1,10 @@
 import type { Database } from '#core/db/pool.ts'
 import { readServing } from '#core/db/versions.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
-import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
@@ -28,7 +29,7 @@ export interface ActiveVersion {
 export interface ActiveVersionContext {
   readonly database: Database
   readonly knowledgeBaseId: string
-  readonly embedding: EmbeddingSettings & RerankSettings
+  readonly embedding: EndpointSettings & RerankSettings
 }
 
 /**
@@ -50,12 +51,12 @@ export async function readActiveVersion({
   return { ...active, embedder: embedderOf(active.embedding, embedding) }
 }
 
-function embedderOf(space: Parameters<typeof createEmbedder>[0], settings: EmbeddingSettings): Embedder {
+function embedderOf(space: EmbeddingSpace, settings: EndpointSettings): Embedder {
   try {
     return createEmbedder(space, settings)
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
-    const named = typeof space === 'string' ? space : `${space.provider}/${space.model}`
+    const named = `${space.provider}/${space.model}`
     throw new OperatorError(
       `The candidate cannot be compared with the active version, because this worker cannot embed questions into ` +
         `${named}: configure that embedding provider for the job worker, then build again.`,

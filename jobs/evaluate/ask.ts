@@ -54,6 +54,7 @@ export async function askSystems<Q extends AskedFor>(
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
     const { vectors } = await context.embedder.embed(
       batch.map((question) => question.text),
+      'query',
       context.signal,
     )
     const waiting = batch.entries()

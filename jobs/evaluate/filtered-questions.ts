@@ -16,7 +16,7 @@ export async function filteredRecallOf(
     { length: count },
     (_, at) => questions[Math.floor((at * questions.length) / count)]?.text ?? '',
   )
-  const { vectors } = await context.embedder.embed(texts, context.signal)
+  const { vectors } = await context.embedder.embed(texts, 'query', context.signal)
   return await measureFilteredRecall({
     artifactFolder: artifact.folder,
     rows: artifact.passages,

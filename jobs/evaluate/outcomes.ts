@@ -96,7 +96,7 @@ export async function timeSystems(
   for (const [done, question] of [...sample.slice(0, BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
     for (const system of SYSTEMS) {
       const beganMs = performance.now()
-      const { vectors } = await context.embedder.embed([question.text], context.signal)
+      const { vectors } = await context.embedder.embed([question.text], 'query', context.signal)
       const [vector] = vectors
       if (vector === undefined) throw new Error('the embedder sent no vector')
       await askOne(question, system, vector, 0, { ...context, limit: TIMED_LIMIT })

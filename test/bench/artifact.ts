@@ -13,7 +13,8 @@ import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
-import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
@@ -125,7 +126,7 @@ function writeOf(
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
   const { passages, dimensions } = settings
-  const embedding: EmbeddingSpace = { provider: 'openai', model: MODEL, dimensions }
+  const embedding = embeddingSpaceSchema.parse({ provider: 'openai', model: MODEL, dimensions })
   return writeArtifact({
     artifactFolder: place.folder,
     projectionId: place.projectionId,

@@ -1,7 +1,13 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, signManifest } from '#core/index/format/manifest.ts'
-import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  manifestText,
+  signManifest,
+} from '#core/index/format/manifest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { renameDurably } from '#core/platform/durable-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
@@ -17,7 +23,7 @@ export async function cloneOf(artifact: BenchArtifact, privateKeyDer: Buffer): P
   const versionId = derivedUuid('bench clone version', artifact.projectionId)
   const folder = join(dirname(artifact.folder), projectionId)
   const manifest: Manifest = { ...artifact.manifest, projection_id: projectionId, version_id: versionId }
-  const bytes = Buffer.from(canonicalJson(manifest))
+  const bytes = Buffer.from(manifestText(manifest))
   if (!existsSync(folder)) {
     const unfinished = `${folder}.tmp`
     rmSync(unfinished, { recursive: true, force: true })

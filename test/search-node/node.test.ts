@@ -14,8 +14,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, signManifest } from '#core/index/format/manifest.ts'
-import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  manifestText,
+  signManifest,
+} from '#core/index/format/manifest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
@@ -213,7 +219,7 @@ test('a signed but inconsistent artifact is refused, and the loaded versions con
     })
     const bytes = readFileSync(join(built.folder, name)).subarray(4)
     const files = { ...built.manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
-    const manifest = Buffer.from(canonicalJson({ ...built.manifest, files }))
+    const manifest = Buffer.from(manifestText({ ...built.manifest, files }))
     writeFileSync(join(built.folder, name), bytes)
     writeFileSync(join(built.folder, MANIFEST_FILE), manifest)
     writeFileSync(join(built.folder, SIGNATURE_FILE), signManifest(manifest, keys.privateKeyDer))

@@ -11,6 +11,7 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
 
 /** Numbers in [0, 1) that follow from a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
@@ -201,7 +202,7 @@ export async function buildTestArtifact({
     artifactFolder: folder,
     projectionId,
     versionId: derivedUuid('test version', name),
-    embedding: { provider: 'local', model: 'test', dimensions: rows[0]?.vector.length ?? 0 },
+    embedding: spaceOf(rows[0]?.vector.length ?? 0),
     snapshotsDigest: '0'.repeat(64),
     passages: rows.length,
     rows,

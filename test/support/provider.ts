@@ -61,7 +61,7 @@ const FLAKY_FAILURES = 2
 const requestSchema = z.object({
   model: z.string(),
   input: z.array(z.string()).min(1),
-  dimensions: z.int(),
+  dimensions: z.int().optional(),
   encoding_format: z.enum(['float', 'base64']),
 })
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
@@ -78,6 +78,7 @@ export async function startProvider(): Promise<Provider> {
     const failures = asked.filter((earlier) => earlier === text).length
     const { vectors } = await embedder.embed(
       input.map((each) => each.replace(MARK, '')),
+      'passage',
       new AbortController().signal,
     )
     const rows = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: [...vector] }))

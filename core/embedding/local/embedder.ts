@@ -1,4 +1,5 @@
 import { termWeights } from './term-weights.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { fold } from '#core/index/analysis/words.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -40,10 +41,10 @@ const TEXT_SEED = 3
  */
 export function createLocalEmbedder(): Embedder {
   return {
-    space: { provider: 'local', model: 'hashed-words-v1', dimensions: DIMENSIONS },
-    embed(texts, signal) {
+    space: embeddingSpaceSchema.parse({ provider: 'local', model: 'hashed-words-v1', dimensions: DIMENSIONS }),
+    embed(texts, _role, signal) {
       if (signal.aborted) return Promise.reject(new EmbeddingError('the call was aborted before the embedding'))
-      return Promise.resolve({ vectors: texts.map(embedText), tokens: null })
+      return Promise.resolve({ vectors: texts.map(embedText), tokens: null, overlong: 0 })
     },
   }
 }

@@ -1,5 +1,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
 
 export const ARTIFACT_FORMAT = 3
 export const MANIFEST_FILE = 'manifest.json'
@@ -30,13 +32,45 @@ export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
 
 const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
 
-export const embeddingSpaceSchema = z.strictObject({
-  provider: z.enum(['local', 'openai']),
-  model: z.string().min(1),
-  dimensions: z.int().min(8).max(4096),
-})
+const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax).default('')
+
+/** Reads stored spaces of every release: a field that `storedSpace` leaves out gets its default. */
+export const embeddingSpaceSchema = z
+  .strictObject({
+    provider: z.enum(['local', 'openai']),
+    model: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax),
+    dimensions: z.int().min(8).max(4096),
+    /** Written before each query, before it is embedded. */
+    query_prefix: prefixSchema,
+    passage_prefix: prefixSchema,
+    /** Whether the endpoint is asked for this number of dimensions, which shortens the vectors of some models. */
+    requests_dimensions: z.boolean().optional(),
+  })
+  .transform((space) => ({
+    ...space,
+    requests_dimensions: space.requests_dimensions ?? requestsDimensionsByDefault(space.provider),
+  }))
 /** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
+
+/** Release 0.2.0 sent `dimensions` in every request. */
+function requestsDimensionsByDefault(provider: 'local' | 'openai'): boolean {
+  return provider === 'openai'
+}
+
+/**
+ * Returns a space as it is stored: without fields at their default. An earlier release reads the spaces that it can
+ * reproduce, and refuses the others because of a field that it does not know.
+ */
+export function storedSpace(space: EmbeddingSpace): z.input<typeof embeddingSpaceSchema> {
+  const { query_prefix, passage_prefix, requests_dimensions, ...always } = space
+  return {
+    ...always,
+    ...(query_prefix === '' ? {} : { query_prefix }),
+    ...(passage_prefix === '' ? {} : { passage_prefix }),
+    ...(requests_dimensions === requestsDimensionsByDefault(space.provider) ? {} : { requests_dimensions }),
+  }
+}
 
 export const manifestSchema = z.strictObject({
   format: z.literal(ARTIFACT_FORMAT),
@@ -59,6 +93,11 @@ export const manifestSchema = z.strictObject({
   files: z.record(z.enum(ARTIFACT_FILES), fileSchema),
 })
 export type Manifest = z.infer<typeof manifestSchema>
+
+/** The text of manifest.json, which is signed. */
+export function manifestText(manifest: Manifest): string {
+  return canonicalJson({ ...manifest, embedding: storedSpace(manifest.embedding) })
+}
 
 /** Ed25519 (RFC 8032) signature, 64 bytes. `privateKeyDer` is PKCS #8. */
 export function signManifest(manifestBytes: Uint8Array, privateKeyDer: Buffer): Buffer {

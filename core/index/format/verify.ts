@@ -6,13 +6,20 @@ import { documentsFault } from '#core/index/facets/documents-check.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageOffsetsFault } from '#core/index/passages/layout.ts'
 import { cellsFault } from '#core/index/vectors/cells-check.ts'
-import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { sha256 } from '#core/platform/digest.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
 import { digestFiles } from './hash-threads.ts'
-import { ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE, manifestSchema, manifestSignatureHolds } from './manifest.ts'
+import {
+  ARTIFACT_FILES,
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  manifestSchema,
+  manifestSignatureHolds,
+  manifestText,
+} from './manifest.ts'
 import type { ArtifactFile, Manifest } from './manifest.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
@@ -61,7 +68,7 @@ export async function readSignedManifest(
         'the version again.',
     )
   const parsed = manifestSchema.safeParse(parseJson(bytes))
-  if (!parsed.success || canonicalJson(parsed.data) !== bytes.toString('utf8'))
+  if (!parsed.success || manifestText(parsed.data) !== bytes.toString('utf8'))
     throw new ArtifactError(
       'The manifest does not have the form that this version of the service reads; build the artifact again.',
     )

@@ -19,6 +19,7 @@ import {
   MANIFEST_FILE,
   SIGNATURE_FILE,
   manifestSchema,
+  manifestText,
   publicKeyOf,
   signManifest,
 } from './manifest.ts'
@@ -208,7 +209,7 @@ async function writeManifest(
     snapshots_digest: input.snapshotsDigest,
     files,
   })
-  const bytes = Buffer.from(canonicalJson(manifest))
+  const bytes = Buffer.from(manifestText(manifest))
   await writeWhole(join(folder, MANIFEST_FILE), [bytes])
   await writeWhole(join(folder, SIGNATURE_FILE), [signManifest(bytes, input.privateKeyDer)])
   return { manifest, manifestDigest: sha256(bytes) }

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embeddings } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
 
 const servers: Server[] = []
 afterEach(() => servers.splice(0).forEach((server) => server.close()))
@@ -19,14 +20,12 @@ async function embedWith(embedding: unknown): Promise<Embeddings> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : 0
-  const embedder = createOpenAiEmbedder({
+  const embedder = createOpenAiEmbedder(spaceOf(4, { provider: 'openai' }), {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     apiKey: 'test',
-    model: 'test',
-    dimensions: 4,
     timeoutMs: 2_000,
   })
-  return embedder.embed(['a text'], new AbortController().signal)
+  return embedder.embed(['a text'], 'query', new AbortController().signal)
 }
 
 function base64(values: readonly number[]): string {

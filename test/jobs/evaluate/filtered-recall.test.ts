@@ -7,6 +7,7 @@ import type { FilterKind, FilteredRecall, FilteredRecallInput } from '#jobs/eval
 import { filteredRecallOf } from '#jobs/evaluate/filtered-questions.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 import { asking, found } from '#test/support/jobs/asking.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
 
 const DIMENSIONS = 8
 
@@ -210,12 +211,13 @@ test('the node is asked at most 15 evenly spread questions, within the rows of t
   writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.buffer))))
   const embedded: string[] = []
   const embedder = {
-    space: { provider: 'local' as const, model: 'test', dimensions: 4 },
+    space: spaceOf(4),
     embed: async (texts: readonly string[]) => {
       embedded.push(...texts)
       return await Promise.resolve({
         vectors: texts.map((_, at) => Float32Array.from(unit(Float32Array.of(at + 1, 5, 0, 0)))),
         tokens: null,
+        overlong: 0,
       })
     },
   }

@@ -11,11 +11,16 @@ import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
 /** The parts of a compose file that the rules look at. */
 const commandSchema = z.array(z.string()).min(1)
+/** A variable without a value is passed on where it is set. */
+const variableSchema = z
+  .string()
+  .nullable()
+  .transform((value) => value ?? '')
 const serviceSchema = z.object({
   image: z.string(),
   command: commandSchema.optional(),
   entrypoint: commandSchema.optional(),
-  environment: z.record(z.string(), z.string()).default({}),
+  environment: z.record(z.string(), variableSchema).default({}),
   ports: z.array(z.string()).default([]),
   networks: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),

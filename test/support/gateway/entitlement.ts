@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
 
 /** An entitlement to an invented knowledge base under the default plan; given fields override it. */
 export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): ActiveEntitlement {
@@ -16,7 +17,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
       subjects: ['alpha', 'beta'],
       statuses: ['verified'],
     },
-    embedding: { provider: 'local', model: 'test', dimensions: 8 },
+    embedding: spaceOf(8),
     parameters: profileParametersSchema.parse({}),
     signal: 'evidence_probability',
     threshold: 0.2,

@@ -5,6 +5,7 @@ import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/searc
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
 
 /** A question that asks for the record `${id}-answer`; given fields override it. */
 export function queryWithQrels(id: string, change: Partial<QueryWithQrels> = {}): QueryWithQrels {
@@ -85,11 +86,12 @@ export function asking(answer: (request: SearchQuery) => SearchResult, change: P
     facets: { languages: ['en'], jurisdictions: ['ZZ'], subjects: [], statuses: ['verified'] },
     profile: profileParametersSchema.parse({}),
     embedder: {
-      space: { provider: 'local', model: 'test', dimensions: 2 },
+      space: spaceOf(2),
       embed: async (texts) =>
         await Promise.resolve({
           vectors: texts.map((text) => Float32Array.of(text.charCodeAt(0) / 256, text.charCodeAt(1) / 256)),
           tokens: null,
+          overlong: 0,
         }),
     },
     nodes: [node],

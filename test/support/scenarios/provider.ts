@@ -89,7 +89,7 @@ export async function startTestProvider(): Promise<TestProvider> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { model, input } = requestSchema.parse(JSON.parse(Buffer.concat(chunks).toString()))
-    const { vectors } = await embedder.embed(input, new AbortController().signal)
+    const { vectors } = await embedder.embed(input, 'passage', new AbortController().signal)
     const [text] = input
     if (input.length === 1 && text !== undefined) await delayQuery(text, response)
     const reply = {

@@ -46,10 +46,12 @@ describe('on the demo corpus', () => {
     const [passages, asked] = await Promise.all([
       embedder.embed(
         rules.map((rule) => rule.text),
+        'passage',
         signal,
       ),
       embedder.embed(
         questions.map((question) => question.text),
+        'query',
         signal,
       ),
     ])

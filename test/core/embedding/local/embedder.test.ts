@@ -9,7 +9,7 @@ import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 const embedder = createLocalEmbedder()
 
 async function embed(...texts: string[]): Promise<readonly Float32Array[]> {
-  return (await embedder.embed(texts, new AbortController().signal)).vectors
+  return (await embedder.embed(texts, 'passage', new AbortController().signal)).vectors
 }
 
 async function cosine(a: string, b: string): Promise<number> {
@@ -37,6 +37,7 @@ describe('the local embedder', () => {
     const program = `import('#core/embedding/local/embedder.ts').then(async ({ createLocalEmbedder }) => {
       const { vectors } = await createLocalEmbedder().embed(
         ['IDENTITY of Istanbul licensees'],
+        'passage',
         new AbortController().signal,
       )
       process.stdout.write(Buffer.from(vectors[0].buffer).toString('hex'))
@@ -81,11 +82,11 @@ describe('the local embedder', () => {
   })
 
   test('reports no tokens', async () => {
-    expect((await embedder.embed(['one'], new AbortController().signal)).tokens).toBeNull()
+    expect((await embedder.embed(['one'], 'passage', new AbortController().signal)).tokens).toBeNull()
   })
 
   test('refuses with an EmbeddingError once the caller has ended', async () => {
-    await expect(embedder.embed(['one'], AbortSignal.abort())).rejects.toBeInstanceOf(EmbeddingError)
+    await expect(embedder.embed(['one'], 'passage', AbortSignal.abort())).rejects.toBeInstanceOf(EmbeddingError)
   })
 })
 

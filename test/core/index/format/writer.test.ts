@@ -12,6 +12,7 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { signingKeys, testPassage, testRows } from '#test/support/artifact.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
 
 const keys = signingKeys()
 let folder: string
@@ -28,7 +29,7 @@ function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}):
     artifactFolder,
     projectionId: derivedUuid('test', 'projection'),
     versionId: derivedUuid('test', 'version'),
-    embedding: { provider: 'local', model: 'test', dimensions: 8 },
+    embedding: spaceOf(8),
     snapshotsDigest: 'a'.repeat(64),
     passages: rows.length,
     rows,
