@@ -9,7 +9,7 @@ export function detailLines({ outcomes }: AskedCorpora): string {
 
 function detailOf({
   corpus,
-  question: { id, kind, label },
+  question: { id, kind, label, half },
   decision,
   observedValue,
   unsupported,
@@ -22,6 +22,7 @@ function detailOf({
     id,
     kind,
     label,
+    half,
     decision,
     observed_value: observedValue,
     unsupported: unsupported.map(({ normalized, reason }) => ({ normalized, reason })),

@@ -63,7 +63,7 @@ export async function evaluateNatural(
   const read: { readonly set: NaturalSet; readonly mapping: object; readonly questions: readonly NaturalQuestion[] }[] =
     []
   for (const set of flags.sets) {
-    const questions = await readNaturalQuestions(set.questions, signal)
+    const questions = await readNaturalQuestions(set.questions, flags.half, signal)
     read.push({ set, mapping: await mappingOf(set), questions })
   }
   const tools = { embedder: createLocalEmbedder(), dataDir: flags.dataDir, output, signal }

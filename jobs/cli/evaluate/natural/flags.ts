@@ -1,4 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { HALVES } from './questions.ts'
+import type { Half } from './questions.ts'
 
 /** A corpus, asked the questions of one or several files. */
 export interface NaturalSet {
@@ -12,6 +14,8 @@ export interface NaturalSet {
 export interface NaturalFlags {
   /** At least one, each with at least one file of questions. */
   readonly sets: readonly NaturalSet[]
+  /** Undefined: all questions. */
+  readonly half: Half | undefined
   readonly json: string | undefined
   readonly details: string | undefined
   /** Parent folder of the temporary files; the system's default unless given. */
@@ -62,6 +66,11 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
         "folder's name)",
       part('mapping'),
     )
+    .addOption(
+      new Option('--half <half>', "ask one half of each file's questions, as dealt by the hashes of their ids").choices(
+        HALVES,
+      ),
+    )
     .option('--json <path>', 'write the counts as JSON to this file')
     .option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages')
     .option(
@@ -75,8 +84,8 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
     .parse([...args], { from: 'user' })
   const sets = setsOf(parts)
   if (typeof sets === 'string') return command.error(`error: ${sets}`)
-  const { json, details, dataDir } = command.opts<Omit<NaturalFlags, 'sets'>>()
-  return { sets, json, details, dataDir }
+  const { half, json, details, dataDir } = command.opts<Omit<NaturalFlags, 'sets'>>()
+  return { sets, half, json, details, dataDir }
 }
 
 /** @returns a sentence where the options do not belong together. */

@@ -127,6 +127,7 @@ const detailSchema = z.object({
   id: z.string(),
   kind: z.string(),
   label: z.string(),
+  half: z.enum(['tuning', 'reporting']),
   decision: z.enum(['answer', 'abstain']),
   observed_value: z.number().min(0).max(1),
   unsupported: z.array(z.object({ normalized: z.string(), reason: z.string() })),
