@@ -1,20 +1,15 @@
-import { readFileSync } from 'node:fs'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { changesSection } from './changes.ts'
 import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
+import { renderDocument } from './document.ts'
 import type { EvaluationReport } from './evaluation-report.ts'
 import { filteredRecall } from './filtered-recall.ts'
-import { NOTHING, html, styleSheet } from './markup.ts'
+import { NOTHING, html } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { missesSection } from './misses.ts'
 import { milliseconds, whole } from './numbers.ts'
 import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
 import { verdictOf } from './verdict.ts'
-
-/** The policy stops browsers from loading or running anything, even if a text contains markup. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-const STYLE = styleSheet(readFileSync(new URL('./style.css', import.meta.url), 'utf8'))
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',
@@ -34,24 +29,13 @@ export function renderPage(report: EvaluationReport, changes: readonly NamedChan
   const title = `Evaluation of ${report.dataset}`
   const id = report.version_id
   const version = id === null ? NOTHING : html`<p class="soft small">Version <code>${id}</code></p>`
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
-        <meta name="referrer" content="no-referrer" />
-        <title>${title}</title>
-        ${STYLE}
-      </head>
-      <body>
-        <h1>${title}</h1>
-        ${version}
-        <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
-        ${facts(report)} ${changesSection(report, changes)} ${gatesTable(report.gates)} ${rankingTable(report)}
-        ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}
-      </body>
-    </html> `.source
+  return renderDocument(
+    title,
+    html`${version}
+      <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
+      ${facts(report)} ${changesSection(report, changes)} ${gatesTable(report.gates)} ${rankingTable(report)}
+      ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}`,
+  )
 }
 
 function facts({

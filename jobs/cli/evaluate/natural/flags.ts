@@ -17,6 +17,7 @@ export interface NaturalFlags {
   /** Undefined: all questions. */
   readonly half: Half | undefined
   readonly json: string | undefined
+  readonly html: string | undefined
   readonly details: string | undefined
   /** Parent folder of the temporary files; the system's default unless given. */
   readonly dataDir: string | undefined
@@ -72,6 +73,7 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
       ),
     )
     .option('--json <path>', 'write the counts as JSON to this file')
+    .option('--html <path>', 'write the counts as a page to this file')
     .option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages')
     .option(
       '--data-dir <path>',
@@ -84,8 +86,8 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
     .parse([...args], { from: 'user' })
   const sets = setsOf(parts)
   if (typeof sets === 'string') return command.error(`error: ${sets}`)
-  const { half, json, details, dataDir } = command.opts<Omit<NaturalFlags, 'sets'>>()
-  return { sets, half, json, details, dataDir }
+  const { half, json, html, details, dataDir } = command.opts<Omit<NaturalFlags, 'sets'>>()
+  return { sets, half, json, html, details, dataDir }
 }
 
 /** @returns a sentence where the options do not belong together. */

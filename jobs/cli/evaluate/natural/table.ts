@@ -1,40 +1,37 @@
+import { aurocLine, columnsOf, corpusLines } from './columns.ts'
 import type { NaturalFigures } from './figures.ts'
 
-const COLUMNS = ['questions', 'answered', 'right first', 'right in 5', 'first', 'in 5', 'words', 'vectors'] as const
 const KIND_WIDTH = 16
+const COLUMN_WIDTH = 13
 const COLUMN_GAP = 2
 
 /** Renders the counts by kind for a terminal. Ends with a new line. */
-export function renderTable({ auroc, kinds, systems, corpora }: NaturalFigures): string {
-  const kindWidth = Math.max(KIND_WIDTH, ...Object.keys(kinds).map((kind) => kind.length + COLUMN_GAP))
+export function renderTable(figures: NaturalFigures): string {
+  const kinds = Object.entries(figures.kinds)
+  const kindWidth = Math.max(KIND_WIDTH, ...kinds.map(([kind]) => kind.length + COLUMN_GAP))
   const row = (name: string, cells: readonly (string | number)[]): string =>
-    `${name.padEnd(kindWidth)}${cells.map((cell, at) => String(cell).padStart(widthOf(at))).join('')}`
+    `${name.padEnd(kindWidth)}${cells.map((cell) => String(cell).padStart(COLUMN_WIDTH)).join('')}`
+  const rows = kinds.map(([kind, counts]) => ({ kind, columns: columnsOf(counts, kind, figures) }))
+  const [{ columns: headings } = { columns: [] }] = rows
   return [
-    ...corpora.map(
-      ({ corpus, passages, questions, calibration }) =>
-        `${corpus}: ${passages} passages, ${questions} questions; threshold ${calibration.threshold.toFixed(3)}`,
+    ...corpusLines(figures),
+    '',
+    row(
+      '',
+      headings.map(({ group }) => group),
+    ),
+    row(
+      'kind',
+      headings.map(({ label }) => label),
+    ),
+    ...rows.map(({ kind, columns }) =>
+      row(
+        kind,
+        columns.map(({ count }) => count),
+      ),
     ),
     '',
-    row('', ['', '', 'listed', 'listed', 'answered', 'answered', 'listed', 'listed']),
-    row('kind', COLUMNS),
-    ...Object.entries(kinds).map(([kind, counts]) =>
-      row(kind, [
-        counts.n,
-        counts.answered,
-        counts.listed_first,
-        counts.listed_at5,
-        counts.answered_first,
-        counts.answered_at5,
-        systems.lexical[kind] ?? 0,
-        systems.dense[kind] ?? 0,
-      ]),
-    ),
-    '',
-    `AUROC of the observed value, kinds named and plain against all unanswerable: ${auroc?.toFixed(4) ?? '–'}`,
+    aurocLine(figures),
     '',
   ].join('\n')
-}
-
-function widthOf(column: number): number {
-  return Math.max('answered'.length, COLUMNS[column]?.length ?? 0) + COLUMN_GAP
 }

@@ -148,6 +148,8 @@ test('questions of several corpora are counted together by kind, list and decisi
     json,
     '--details',
     details,
+    '--html',
+    join(folder, 'out', 'page.html'),
   )
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('note:') })
   const { auroc, kinds, systems } = figuresSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
@@ -161,6 +163,8 @@ test('questions of several corpora are counted together by kind, list and decisi
   expect([kinds['named-missing']?.answered, kinds['off-topic']?.answered]).toEqual([0, 0])
   expect(systems.lexical['plain']).toBe(16)
   expect(stdout).toMatch(/harbour: 40 passages, 10 questions[^]*river: 40 passages, 10 questions[^]*plain +16 /)
+  const page = readFileSync(join(folder, 'out', 'page.html'), 'utf8')
+  expect(page).toMatch(/^<!doctype html>[^]*<th>plain<\/th>\s*<td class="n">16<\/td>/)
   const lines = readFileSync(details, 'utf8')
     .trim()
     .split('\n')
