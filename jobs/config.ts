@@ -3,6 +3,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { SETTINGS } from '#core/platform/settings.ts'
@@ -93,4 +94,14 @@ export function operatorConfig<V extends Variables>(variables: V): ConfigOf<V> {
 
 export function migrateConfig(): ConfigOf<typeof MIGRATE_VARIABLES> {
   return readConfig(MIGRATE_VARIABLES, process.env)
+}
+
+/**
+ * Reads a secret from a variable that the command line names, so that the command line itself holds none.
+ * @throws OperatorError when it is not set.
+ */
+export function secretVariable(name: string): string {
+  const value = process.env[name]?.trim() ?? ''
+  if (value === '') throw new OperatorError(`The environment variable ${name} is not set: set it to the key.`)
+  return value
 }

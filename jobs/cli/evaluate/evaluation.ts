@@ -1,6 +1,5 @@
 import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
@@ -10,6 +9,7 @@ import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 import { askQuestions, timeSystems } from '#jobs/evaluate/outcomes.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluate/report.ts'
+import { openFlaggedEmbedder } from '#jobs/cli/embedding-flags.ts'
 import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
@@ -49,7 +49,7 @@ export async function evaluateDataSet(
   const version = {
     corpus: files.corpus,
     mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
-    embedder: createLocalEmbedder(),
+    embedder: await openFlaggedEmbedder(flags, signal),
     relevant: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
     dataDir: flags.dataDir,
     signal,

@@ -1,6 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { embeddingOptions } from '#jobs/cli/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
 
-export interface EvaluateFlags {
+export interface EvaluateFlags extends EmbeddingFlags {
   /** A folder with `corpus.jsonl`. */
   readonly folder: string
   readonly queries: string | undefined
@@ -21,11 +23,13 @@ const TARGET_RISK_DEFAULT = 0.05
 const EXAMPLES = `
 The folder holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv
 or qrels/test.tsv; and perhaps answerability.tsv (query id, then answerable, unanswerable or partial). Everything runs
-on this machine in temporary files, with neither Postgres nor Redis.
+on this machine in temporary files, with neither Postgres nor Redis. With --embeddings, passages and questions are sent
+to that endpoint.
 
 Examples:
   npm run evaluate -- ./scifact --json scifact.json
   npm run evaluate -- ./contracts --limit-to contract --html contracts.html
+  npm run evaluate -- ./scifact --embeddings http://127.0.0.1:8080/v1 --embedding-model intfloat/multilingual-e5-small
   npm run evaluate -- ./rules --queries ./rules/queries_dev.jsonl --qrels ./rules/qrels_dev.tsv
 
 Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
@@ -71,24 +75,14 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
       '--data-dir <path>',
       "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
     )
+  embeddingOptions(command)
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)
     .exitOverride()
     .parse([...args], { from: 'user' })
   const [folder = ''] = command.args
-  const options = command.opts<Omit<EvaluateFlags, 'folder'>>()
-  return {
-    folder,
-    queries: options.queries,
-    qrels: options.qrels,
-    answerability: options.answerability,
-    limitTo: options.limitTo,
-    json: options.json,
-    html: options.html,
-    targetRisk: options.targetRisk,
-    dataDir: options.dataDir,
-  }
+  return { folder, ...command.opts<Omit<EvaluateFlags, 'folder'>>() }
 }
 
 /** Returns 0 where help was requested, 2 for invalid arguments, undefined for any other error. */

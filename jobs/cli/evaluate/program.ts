@@ -1,6 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { writeDurably } from '#core/platform/durable-file.ts'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
 import { createProgress } from '#jobs/cli/progress.ts'
@@ -78,6 +79,7 @@ export async function assertWritable(paths: readonly (string | undefined)[]): Pr
 }
 
 function sentenceOf(error: unknown): string {
+  if (error instanceof EmbeddingError) return `The embedding endpoint failed: ${error.message}.`
   return error instanceof OperatorError
     ? error.message
     : `The evaluation failed in a way that was not foreseen: ${describeCause(error)}`

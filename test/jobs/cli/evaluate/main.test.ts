@@ -4,8 +4,10 @@ import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
+import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../jobs/cli/evaluate/main.ts', import.meta.url))
@@ -126,6 +128,30 @@ test('with --limit-to nothing outside a question’s own group is found', async 
   const { systems } = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'figures.json'), 'utf8')))
   // Each group holds five records, so that all of them come.
   expect({ code, recall: systems.dense['recall@5'] }).toEqual({ code: 0, recall: 1 })
+})
+
+test('with --embeddings, the endpoint embeds every passage and question, each in its role', async () => {
+  const endpoint = await startEmbeddingEndpoint()
+  const folder = folderOf(rulebook())
+  const { code, stdout, stderr } = await start(
+    folder,
+    '--embeddings',
+    endpoint.baseUrl,
+    '--embedding-model',
+    'of-the-test',
+    '--embedding-query-prefix',
+    'ask: ',
+    '--embedding-passage-prefix',
+    'tell: ',
+  ).ended
+  await endpoint.stop()
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
+  expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked/)
+  const texts = new Set(endpoint.requests.flatMap((request) => request.texts))
+  expect([...texts].filter((text) => text.startsWith('tell: Chapter'))).toHaveLength(50)
+  const questions = readFileSync(join(folder, 'queries.jsonl'), 'utf8').trimEnd().split('\n')
+  for (const line of questions)
+    expect(texts).toContain(`ask: ${z.object({ text: z.string() }).parse(JSON.parse(line)).text}`)
 })
 
 test('an interruption stops the search node, removes the temporary files and says so', async () => {
