@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
-import type { ActAliases } from '#core/index/references/parser/parser.ts'
+import type { ActAliases, Reference } from '#core/index/references/parser/parser.ts'
 import { codePointsOf } from './text.ts'
 
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
@@ -78,7 +78,9 @@ function createVocabularies(): (act: ActEntry) => ActAliases {
 
 function provisionOf(act: ActEntry | undefined, written: string, vocabulary: ActAliases): string | undefined {
   if (written.trim() === '') return undefined
-  const named = parseReference(written, vocabulary)
+  const ofListed = (): Reference | undefined => parseReference(written, { ...vocabulary, unlisted: false })
+  // A name in the label of a known act is a name of that act; without an act, it is the act that questions name.
+  const named = act === undefined ? (parseReference(written, vocabulary) ?? ofListed()) : ofListed()
   if (named === undefined || named.path.length === 0) return undefined
   if (named.act !== undefined && act !== undefined && named.act !== act.id) return undefined
   const canonical = canonicalReference({ act: named.act ?? act?.id, path: named.path })

@@ -36,6 +36,11 @@ describe('the references of a passage', () => {
     expect(passages[0]?.references).toEqual(['cfr:12/1003#2/g/1'])
   })
 
+  test('are of the act that the label names where the record states none, in the form that questions use', async () => {
+    const { passages } = await imported([line('a', TEXT)], { citation_label: 'Solvency II Article 28' })
+    expect(passages[0]?.references).toEqual(['name:solvency-ii#28'])
+  })
+
   test('are none where neither names a provision', async () => {
     const { passages, report } = await imported([line('a', TEXT)], { citation_label: 'A note on bees' })
     expect(passages[0]?.references).toEqual([])

@@ -1,4 +1,6 @@
-import { KNOWN_ACTS } from './known-acts.ts'
+import { fold } from '#core/index/analysis/words.ts'
+import { type KnownAct, KNOWN_ACTS } from './known-acts.ts'
+import { isRoman, romanValue } from './numbers.ts'
 import { type Token, tokenise } from './tokens.ts'
 
 /**
@@ -8,6 +10,8 @@ const ALIAS_TOKENS_MAX = 32
 /** Signs that are optional between two words of a name: `C. civ.`, `DS-GVO`, `Fees Rules (FEES)`. */
 const LOOSE_SIGNS = new Set(['.', '-', '–', "'", '(', ')', ',', '&'])
 const LOOSE_SIGNS_TOGETHER_MAX = 2
+/** Numerals of acts in several volumes; `I` is a word as well. */
+const ROMAN_FIGURES = [undefined, undefined, 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX']
 
 /** Whether a name counts without a provision beside it: in any letter case, only as written, or never. */
 type Standing = 'any' | 'cased' | 'never'
@@ -39,6 +43,18 @@ export interface ActAliases {
   readonly find: (tokens: readonly Token[], at: number) => AliasMatch | undefined
   /** The act whose sections are numbered under this part of the Code of Federal Regulations (`1026.43`: part 1026). */
   readonly actOfPart: (part: string) => string | undefined
+  /**
+   * Whether an act that no table lists is read by the form of its name, so that its provision is never one of any act.
+   * Labels of a known act are read without: a name in them is a name of that act.
+   */
+  readonly unlisted: boolean
+}
+
+/** A name and its folded words; none if it is too long for one. */
+interface Name {
+  readonly written: string
+  readonly words: readonly string[]
+  readonly entry: Entry
 }
 
 interface Node {
@@ -54,33 +70,33 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   const root: Node = { next: new Map(), entry: undefined }
   const parts = new Map<string, string>()
   const sorted = [...entries].toSorted(([a, actA], [b, actB]) => compare(actB, actA) || compare(b, a))
-  for (const known of KNOWN_ACTS) {
-    for (const name of known.names) {
-      const cased = known.cased === true
-      const standing = cased || /^\p{L}+\d?$/u.test(name) ? standingOfWord(name) : 'any'
-      insert(root, name, {
-        act: known.act,
-        written: lettersOf(tokenise(name)),
-        standing,
-        casedAlways: cased,
-        pointed: name.endsWith('.'),
-      })
-    }
-  }
-  for (const [alias, act] of sorted) {
-    insert(root, alias, {
-      act,
-      written: lettersOf(tokenise(alias)),
-      standing: standingOfAlias(alias, act),
-      casedAlways: false,
-      pointed: alias.endsWith('.'),
-    })
+  const own = sorted.map(([alias, act]) => nameOf(alias, corpusEntry(alias, act)))
+  // Another form of a name never replaces a name that is written so.
+  for (const name of [...BUILT_IN_FORMS, ...own.flatMap(formsOf), ...BUILT_IN, ...own]) insert(root, name)
+  for (const [, act] of sorted) {
     const part = /^cfr:\d+\/(\d{3,})$/.exec(act)?.[1]
     if (part !== undefined) parts.set(part, act)
   }
   return {
     find: (tokens, at) => find(root, tokens, at),
+    unlisted: true,
     actOfPart: (part) => parts.get(part) ?? (/^10\d\d$/.test(part) ? `cfr:12/${part}` : undefined),
+  }
+}
+
+function builtInEntry({ act, cased }: KnownAct, name: string): Entry {
+  const casedAlways = cased === true
+  const standing = casedAlways || /^\p{L}+\d?$/u.test(name) ? standingOfWord(name) : 'any'
+  return { act, written: lettersOf(tokenise(name)), standing, casedAlways, pointed: name.endsWith('.') }
+}
+
+function corpusEntry(alias: string, act: string): Entry {
+  return {
+    act,
+    written: lettersOf(tokenise(alias)),
+    standing: standingOfAlias(alias, act),
+    casedAlways: false,
+    pointed: alias.endsWith('.'),
   }
 }
 
@@ -103,13 +119,26 @@ export function familyOf(act: string): Family {
   return FAMILIES.get(act.slice(0, act.indexOf(':'))) ?? 'rulebook'
 }
 
-function insert(root: Node, name: string, entry: Entry): void {
-  const words = tokenise(name).filter((token) => !LOOSE_SIGNS.has(token.text))
-  if (words.length === 0 || words.length > ALIAS_TOKENS_MAX || words[0]?.kind === 'sign') return
+/** Built-in names are the same in every table, so their words are read once. */
+const BUILT_IN = KNOWN_ACTS.flatMap((known) => known.names.map((name) => nameOf(name, builtInEntry(known, name))))
+const BUILT_IN_FORMS = BUILT_IN.flatMap(formsOf)
+
+function nameOf(written: string, entry: Entry): Name {
+  const words = tokenise(written).filter((token) => !LOOSE_SIGNS.has(token.text))
+  const fits = words.length <= ALIAS_TOKENS_MAX && words[0]?.kind !== 'sign'
+  return { written, words: fits ? words.map(({ text }) => text) : [], entry }
+}
+
+function formsOf({ written, entry }: Name): Name[] {
+  return otherForms(written, entry).map((form) => nameOf(form, { ...entry, written: lettersOf(tokenise(form)) }))
+}
+
+function insert(root: Node, { words, entry }: Name): void {
+  if (words.length === 0) return
   let node = root
   for (const word of words) {
-    const next = node.next.get(word.text) ?? { next: new Map(), entry: undefined }
-    node.next.set(word.text, next)
+    const next = node.next.get(word) ?? { next: new Map(), entry: undefined }
+    node.next.set(word, next)
     node = next
   }
   const before = node.entry
@@ -142,6 +171,7 @@ function matchOf(entry: Entry, tokens: readonly Token[], at: number, end: number
   const cased = lettersOf(tokens.slice(at, end)) === entry.written
   if (entry.casedAlways && !cased) return undefined
   const code = familyOf(entry.act) === 'rulebook' && isWord(entry.written)
+  if (!code && isOtherVolume(tokens, end, entry)) return undefined
   const last = entry.pointed && tokens[end]?.text === '.' && tokens[end + 1] !== undefined ? end + 1 : end
   return {
     act: entry.act,
@@ -150,6 +180,33 @@ function matchOf(entry: Entry, tokens: readonly Token[], at: number, end: number
     code,
     cased,
   }
+}
+
+/** `CRR2` and `CRR II` are other acts than `CRR`. */
+function isOtherVolume(tokens: readonly Token[], end: number, entry: Entry): boolean {
+  const next = tokens[end]
+  if (next === undefined || tokens[end - 1]?.kind !== 'word' || !isWord(entry.written)) return false
+  if (next.glued) return next.kind === 'number'
+  return familyOf(entry.act) === 'eu' && /^(?:II|III|IV|V|VI)$/.test(next.raw)
+}
+
+/** Forms of a name that mean the same act: the genitive of a German name, and a number in other figures. */
+function otherForms(name: string, { casedAlways }: Entry): readonly string[] {
+  if (casedAlways) return []
+  const figures = otherFigures(name)
+  const forms = figures === undefined ? [] : [figures]
+  if (/^Gesetz\s/.test(name)) forms.push(name.replace('Gesetz', 'Gesetzes'))
+  if (/^\S*\p{Ll}(?:gesetz|gesetzbuch|-Gesetz|vertrag)$/u.test(name)) forms.push(`${name}es`, `${name}s`)
+  return forms
+}
+
+/** A name with its number in the other figures: `PSD2` is `PSD II`, `MiFID II` is `MiFID 2`. */
+function otherFigures(name: string): string | undefined {
+  const [, stem = '', number = ''] = /^(.*\p{L})[ -]?(\d|[IVX]{2,4})$/u.exec(name) ?? []
+  if (stem === '') return undefined
+  if (!/^\d$/.test(number)) return isRoman(fold(number)) ? `${stem} ${romanValue(fold(number))}` : undefined
+  const roman = ROMAN_FIGURES[Number(number)]
+  return roman === undefined ? undefined : `${stem} ${roman}`
 }
 
 function standingOfAlias(alias: string, act: string): Standing {

@@ -1,32 +1,17 @@
 import type { ActMention } from './act-mention.ts'
-import { readAct, readActAfter } from './acts.ts'
+import { readAct } from './acts.ts'
 import type { ActAliases } from './aliases.ts'
 import { familyOf } from './aliases.ts'
-import { type Designator, type DesignatorKind, pathOf, readDesignator } from './designators.ts'
+import { type Designator, readDesignator } from './designators.ts'
 import { type Element, readList } from './list.ts'
 import { type Part, readDesignation } from './numbers.ts'
+import { endOfOtherWork } from './other-works.ts'
 import { readPrefixed } from './prefixed.ts'
+import { type Candidate, finish, type Reading, withAct } from './readings.ts'
 import { isStrong } from './strength.ts'
-import { reads, type Token } from './tokens.ts'
+import type { Token } from './tokens.ts'
+import { explainsDistantly, readUnlistedBefore } from './unlisted.ts'
 import { readComment } from './us.ts'
-
-/** A possible reference: the positions of its first token and after its last, and the parsed content. */
-export interface Candidate {
-  readonly from: number
-  readonly to: number
-  readonly kind: DesignatorKind | 'act' | 'comment'
-  readonly path: readonly string[]
-  readonly act: string | undefined
-  /** Counts as a provision even without an act. */
-  readonly strong: boolean
-  /** The first two parts are joined by a point (`1026.43`). */
-  readonly pointed: boolean
-}
-
-interface Reading {
-  readonly candidates: readonly Candidate[]
-  readonly end: number
-}
 
 /** Signs that a reference may begin with. */
 const STARTING_SIGNS = new Set(['§', '§§', '('])
@@ -57,7 +42,11 @@ export function readCandidates(tokens: readonly Token[], aliases: ActAliases, ma
 /** `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one or another CFR act. */
 function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
   const [part = ''] = candidate.path
-  const isNumbered = candidate.kind === 'section' || candidate.kind === 'sign' || candidate.kind === 'comment'
+  const isNumbered =
+    candidate.kind === 'section' ||
+    candidate.kind === 'rule' ||
+    candidate.kind === 'sign' ||
+    candidate.kind === 'comment'
   const own = isNumbered && candidate.pointed && /^\d{3,}$/.test(part) ? aliases.actOfPart(part) : undefined
   const isOther = candidate.act === undefined || (/^cfr:\d+\//.test(candidate.act) && candidate.act !== own)
   return own !== undefined && isOther ? { ...candidate, act: own } : candidate
@@ -80,8 +69,10 @@ function readPrefixedProvision(tokens: readonly Token[], at: number, aliases: Ac
 /** Reads a reference that starts with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
 function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (tokens[at]?.glued === true && tokens[at - 1]?.kind === 'word') return undefined
-  const mention = readAct(tokens, at, aliases)
-  if (mention === undefined) return undefined
+  const listed = readAct(tokens, at, aliases)
+  if (listed === undefined && aliases.unlisted) return readFromUnlisted(tokens, at, aliases)
+  if (listed === undefined) return undefined
+  const mention = listed
   const alone: Candidate = {
     from: at,
     to: mention.end,
@@ -104,13 +95,62 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
   }
   const direct = readDirect(tokens, at, mention)
   if (direct !== undefined) return direct
+  const reading = readProvisionAfter(tokens, at, mention, aliases)
+  return reading ?? (mention.standing ? { candidates: [alone], end: mention.end } : undefined)
+}
+
+/** Reads the provision that follows an act, perhaps after a mark: `GDPR, Art. 6`, `EMIR's Article 9`. */
+function readProvisionAfter(
+  tokens: readonly Token[],
+  at: number,
+  mention: ActMention,
+  aliases: ActAliases,
+): Reading | undefined {
   let place = mention.end
   for (let step = 0; step <= BETWEEN_MAX; step += 1, place += 1) {
     const reading = readProvision(tokens, place, at, mention, aliases)
     if (reading !== undefined) return reading
     if (!BETWEEN.has(tokens[place]?.text ?? '')) break
   }
-  return mention.standing ? { candidates: [alone], end: mention.end } : undefined
+  return undefined
+}
+
+/**
+ * Reads a reference that starts with an act that no table lists: `Solvency II Article 28`. A provision of a standard or
+ * a contract is passed over. The name of an act alone is weak: it counts only for provisions elsewhere in the query.
+ */
+function readFromUnlisted(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
+  const work = endOfOtherWork(tokens, at)
+  if (work !== undefined) return passedOver(tokens, work, aliases)
+  const mention = readUnlistedBefore(tokens, at, aliases)
+  if (mention === undefined) return undefined
+  const reading = readProvisionAfter(tokens, at, mention, aliases)
+  if (reading !== undefined) return reading
+  if (!explainsDistantly(mention.act)) return undefined
+  const weak: Candidate = {
+    from: at,
+    to: mention.end,
+    kind: 'act',
+    path: [],
+    act: mention.act,
+    strong: false,
+    pointed: false,
+  }
+  return { candidates: [weak], end: mention.end }
+}
+
+/** The end of a work and of the provision after it, unless that provision has an act of its own. */
+function passedOver(tokens: readonly Token[], work: number, aliases: ActAliases): Reading {
+  let place = work
+  for (let step = 0; step <= BETWEEN_MAX; step += 1, place += 1) {
+    const reading = readProvision(tokens, place, place, undefined, aliases) ?? readBareRule(tokens, place, aliases)
+    if (reading !== undefined)
+      return reading.candidates.some(({ act }) => act !== undefined)
+        ? { candidates: [], end: work }
+        : { candidates: [], end: reading.end }
+    if (!BETWEEN.has(tokens[place]?.text ?? '')) break
+  }
+  return { candidates: [], end: work }
 }
 
 /**
@@ -131,14 +171,16 @@ function readDirect(tokens: readonly Token[], from: number, mention: ActMention)
 }
 
 /**
- * Reads `7.1.1(1)(c)` without a designator: three numbers and a bracket are neither a version nor an amount. An unknown
- * code before it names an act that no table lists.
+ * Reads `7.1.1(1)(c)` or `1024.15(b)` without a designator: three numbers and a bracket are neither a version nor an
+ * amount. An unknown code before it names an act that no table lists.
  */
 function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
   const designation = readDesignation(tokens, at)
   const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
-  if (designation === undefined || points < 3 || points === designation.parts.length) return undefined
+  const isBracketed = designation !== undefined && points > 0 && points < designation.parts.length
+  if (!isBracketed || (points < 3 && !(aliases.unlisted && isListedSection(designation.parts, aliases))))
+    return undefined
   const designator: Designator = { kind: 'rule', plural: false, end: at, named: true, abbreviated: false }
   const code = tokens[at - 1]?.raw ?? ''
   if (!/^\p{Lu}{2,}/u.test(code))
@@ -146,6 +188,13 @@ function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases)
   return /^\p{Lu}{2,6}$/u.test(code)
     ? withAct(tokens, readList(tokens, designator), designator, `name:${code.toLowerCase()}`, at - 1)
     : undefined
+}
+
+/** `1024.15(b)(1)`: the number of a part that the corpus has, its section and a paragraph. */
+function isListedSection([part, ...rest]: readonly Part[], aliases: ActAliases): boolean {
+  return (
+    rest[0]?.kind === 'main' && /^\d{4}$/.test(part?.text ?? '') && aliases.actOfPart(part?.text ?? '') !== undefined
+  )
 }
 
 /** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
@@ -178,7 +227,8 @@ function readProvision(
   if (first === undefined) return undefined
   const strong = isStrong(tokens, at, designator, first)
   const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, strong)
-  return before === undefined && reading !== undefined ? underInitials(tokens, at, designator, reading) : reading
+  if (before !== undefined || reading === undefined || aliases.unlisted) return reading
+  return underInitials(tokens, at, designator, reading)
 }
 
 /**
@@ -203,102 +253,4 @@ function underInitials(tokens: readonly Token[], at: number, designator: Designa
 
 function commentDesignator(at: number): Designator {
   return { kind: 'section', plural: false, end: at + 1, named: true, abbreviated: false }
-}
-
-function finish(
-  tokens: readonly Token[],
-  designator: Designator,
-  elements: readonly Element[],
-  before: ActMention | undefined,
-  aliases: ActAliases,
-  strong: boolean,
-  kind: Candidate['kind'] = designator.kind,
-): Reading | undefined {
-  const last = elements.at(-1)
-  if (last === undefined) return undefined
-  const after = readActAfter(tokens, last.to, designator, aliases)
-  const mention =
-    after?.kind === 'act' && (after.linked || !ownsProvision(tokens, after.mention, aliases))
-      ? after.mention
-      : undefined
-  if (before !== undefined && mention !== undefined) return undefined
-  const act = before?.act ?? mention?.act
-  if (act !== undefined)
-    return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
-  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
-  const end = kept.at(-1)?.to ?? last.to
-  if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
-  return {
-    candidates: kept.flatMap((element) => candidatesOf(tokens, element, designator, undefined, strong, kind)),
-    end,
-  }
-}
-
-function withAct(
-  tokens: readonly Token[],
-  elements: readonly Element[],
-  designator: Designator,
-  act: string,
-  from: number,
-  kind: Candidate['kind'] = designator.kind,
-): Reading | undefined {
-  const [first, ...rest] = elements
-  if (first === undefined) return undefined
-  const candidates = [{ ...first, from }, ...rest].flatMap((element) =>
-    candidatesOf(tokens, element, designator, act, true, kind),
-  )
-  return { candidates, end: elements.at(-1)?.to ?? from }
-}
-
-function extended(elements: readonly Element[], to: number): Element[] {
-  return elements.map((element, index) => (index === elements.length - 1 ? { ...element, to } : element))
-}
-
-/** Returns one candidate, or two for a range with a hyphen where numbers contain none. */
-function candidatesOf(
-  tokens: readonly Token[],
-  element: Element,
-  designator: Designator,
-  act: string | undefined,
-  strong: boolean,
-  kind: Candidate['kind'],
-): Candidate[] {
-  const one = (from: number, to: number, parts: readonly Part[]): Candidate => ({
-    from,
-    to,
-    kind,
-    path: pathOf(designator.kind, parts),
-    act,
-    strong,
-    pointed: parts[1]?.kind === 'main',
-  })
-  const main = element.parts[0]
-  const [low, high] = main?.text.split('-') ?? []
-  const isRange =
-    element.hyphen &&
-    element.parts.length === 1 &&
-    (act === undefined ? designator.plural : !/^(?:fr|usc|cfr):/.test(act))
-  if (main === undefined || low === undefined || high === undefined || !isRange)
-    return [one(element.from, element.to, element.parts)]
-  const joint = tokens.findIndex(
-    (token, place) => place > element.from && token.text === '-' && tokens[place - 1]?.text === low,
-  )
-  if (joint < 0 || joint >= element.to) return [one(element.from, element.to, element.parts)]
-  return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
-}
-
-/** Whether this act starts the next reference (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */
-function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: ActAliases): boolean {
-  if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
-  const designator = readDesignator(tokens, mention.end)
-  return (
-    designator !== undefined &&
-    readList(tokens, { ...designator, plural: false }).length > 0 &&
-    aliases.find(tokens, mention.end) === undefined
-  )
-}
-
-/** `Article 29 Working Party`: a body named after a provision. */
-function isBody(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at, 'working') && reads(tokens, at + 1, 'party', 'group')
 }

@@ -48,7 +48,8 @@ const DESIGNATORS: readonly (readonly [
   ['title', 'title titel titre', '', ''],
   ['appendix', 'appendix', 'appendices', 'app'],
   ['supplement', 'supplement', '', ''],
-  ['paragraph', 'paragraph paragrafen paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
+  ['sign', 'paragraf paragrafen', '', ''],
+  ['paragraph', 'paragraph paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
 ]
 const PLURAL_ABBREVIATIONS = new Set(['arts', 'secs', 'ss', 'regs', 'paras'])
 

@@ -86,6 +86,32 @@ const UK: readonly KnownAct[] = [
 ]
 
 const DE: readonly KnownAct[] = [
+  { act: 'de:bgb', names: ['German Civil Code'] },
+  { act: 'de:stgb', names: ['German Criminal Code'] },
+  { act: 'de:hgb', names: ['German Commercial Code'] },
+  { act: 'de:gg', names: ['German Basic Law', 'Basic Law'] },
+  { act: 'de:agg', names: ['Allgemeines Gleichbehandlungsgesetz', 'Allgemeinen Gleichbehandlungsgesetzes'] },
+  { act: 'de:arbschg', names: ['ArbSchG', 'Arbeitsschutzgesetz'] },
+  { act: 'de:arbzg', names: ['ArbZG', 'Arbeitszeitgesetz'] },
+  { act: 'de:baugb', names: ['BauGB', 'Baugesetzbuch'] },
+  { act: 'de:btmg', names: ['BtMG', 'Betäubungsmittelgesetz'] },
+  { act: 'de:burlg', names: ['BUrlG', 'Bundesurlaubsgesetz'] },
+  { act: 'de:estg', names: ['EStG', 'Einkommensteuergesetz'] },
+  { act: 'de:gewo', names: ['GewO', 'Gewerbeordnung'] },
+  { act: 'de:markeng', names: ['MarkenG', 'Markengesetz'] },
+  { act: 'de:muschg', names: ['MuSchG', 'Mutterschutzgesetz'] },
+  { act: 'de:patg', names: ['PatG', 'Patentgesetz'] },
+  { act: 'de:prodhaftg', names: ['ProdHaftG', 'Produkthaftungsgesetz'] },
+  { act: 'de:stvo', names: ['StVO', 'Straßenverkehrsordnung', 'Straßenverkehrs-Ordnung'] },
+  { act: 'de:stvg', names: ['StVG', 'Straßenverkehrsgesetz'] },
+  { act: 'de:ttdsg', names: ['TTDSG', 'Telekommunikation-Telemedien-Datenschutz-Gesetz'] },
+  { act: 'de:tvg', names: ['TVG', 'Tarifvertragsgesetz'] },
+  { act: 'de:tzbfg', names: ['TzBfG', 'Teilzeit- und Befristungsgesetz'] },
+  { act: 'de:ustg', names: ['UStG', 'Umsatzsteuergesetz'] },
+  { act: 'de:vag', names: ['Versicherungsaufsichtsgesetz'] },
+  { act: 'de:vwgo', names: ['VwGO', 'Verwaltungsgerichtsordnung'] },
+  { act: 'de:weg', names: ['Wohnungseigentumsgesetz'] },
+  { act: 'de:wpig', names: ['WpIG', 'Wertpapierinstitutsgesetz'] },
   {
     act: 'de:bgb',
     names: [
@@ -120,7 +146,7 @@ const DE: readonly KnownAct[] = [
 ]
 
 const FR: readonly KnownAct[] = [
-  { act: 'fr:code-civil', names: ['code civil', 'C. civ.', 'Cciv'] },
+  { act: 'fr:code-civil', names: ['code civil', 'C. civ.', 'Cciv', 'French Civil Code', 'Civil Code'] },
   { act: 'fr:code-penal', names: ['code pénal', 'C. pén.'] },
   { act: 'fr:code-du-travail', names: ['code du travail', 'C. trav.'] },
   { act: 'fr:code-de-commerce', names: ['code de commerce', 'C. com.'] },

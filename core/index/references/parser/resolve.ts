@@ -1,5 +1,5 @@
 import { type Family, familyOf } from './aliases.ts'
-import type { Candidate } from './candidates.ts'
+import type { Candidate } from './readings.ts'
 import type { Reference } from './reference.ts'
 import { underRulebook } from './rulebook.ts'
 import type { Token } from './tokens.ts'
@@ -55,16 +55,28 @@ export function withActs(candidates: readonly Candidate[], tokens: readonly Toke
   const resolved = [...candidates]
   for (let index = resolved.length - 2; index >= 0; index -= 1) share(resolved, tokens, index, index + 1)
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
-  const acts = new Set(resolved.flatMap((candidate) => candidate.act ?? []))
-  const [only] = acts.size === 1 ? acts : []
+  const only = onlyAct(resolved.filter(({ strong, kind }) => strong || kind !== 'act')) ?? onlyWeakAct(resolved)
   const placed =
     only === undefined
       ? resolved
       : resolved.map((candidate) => (KINDS_WITH_DISTANT_ACT.has(candidate.kind) ? given(candidate, only) : candidate))
   const isActGiven = placed.some((candidate, index) => candidate !== resolved[index])
   return placed.filter((candidate) =>
-    candidate.kind === 'act' ? !isActGiven : candidate.act !== undefined || candidate.strong,
+    candidate.kind === 'act' ? candidate.strong && !isActGiven : candidate.act !== undefined || candidate.strong,
   )
+}
+
+/** The act of all candidates that have one, if it is the same. */
+function onlyAct(candidates: readonly Candidate[]): string | undefined {
+  const acts = new Set(candidates.flatMap((candidate) => candidate.act ?? []))
+  const [only] = acts.size === 1 ? acts : []
+  return only
+}
+
+/** The only act, if the query names no act in a form that counts by itself. */
+function onlyWeakAct(candidates: readonly Candidate[]): string | undefined {
+  const isNone = candidates.every(({ act, kind, strong }) => act === undefined || (kind === 'act' && !strong))
+  return isNone ? onlyAct(candidates) : undefined
 }
 
 /** Returns the reference in the numbering scheme of the act's family. */
@@ -93,7 +105,9 @@ function share(resolved: Candidate[], tokens: readonly Token[], index: number, n
 }
 
 function given(candidate: Candidate, act: string): Candidate {
-  return candidate.act === undefined && FAMILIES_OF_KIND[candidate.kind].includes(familyOf(act))
-    ? { ...candidate, act }
-    : candidate
+  const families = FAMILIES_OF_KIND[candidate.kind]
+  const fits = act.startsWith('name:')
+    ? families.some((family) => family !== 'rulebook')
+    : families.includes(familyOf(act))
+  return candidate.act === undefined && fits ? { ...candidate, act } : candidate
 }

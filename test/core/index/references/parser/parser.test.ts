@@ -4,7 +4,12 @@ import { canonicalReference, createActAliases, explicitReferences } from '#core/
 import { type Case, CORPUS_ALIASES, readCases } from '#test/support/references/cases.ts'
 import { cpuMs } from '#test/support/cpu-time.ts'
 
-const CASES = [...readCases('cases-first.tsv'), ...readCases('cases-second.tsv'), ...readCases('cases-third.tsv')]
+const CASES = [
+  ...readCases('cases-first.tsv'),
+  ...readCases('cases-second.tsv'),
+  ...readCases('cases-third.tsv'),
+  ...readCases('cases-fourth.tsv'),
+]
 const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']
 const NO_ALIASES = createActAliases([])
 
@@ -110,6 +115,34 @@ describe('acts of the corpus', () => {
   })
 })
 
+describe('an act that is named and that no table lists', () => {
+  const OWN = readCases('cases-fourth.tsv')
+
+  test('is an act of its own, wherever it stands and however it is written; standards and contracts are none', () => {
+    expect(OWN.filter(({ expected }) => expected.some((name) => /^(?:name|de|fr):/.test(name))).length).toBeGreaterThan(
+      40,
+    )
+    expect(OWN.filter(({ expected }) => expected.length === 0).length).toBeGreaterThan(35)
+    for (const { query, expected } of OWN) expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
+  })
+
+  test('is the listed act where the corpus lists the name, also in other figures or in the genitive', () => {
+    const aliases = createActAliases([
+      ['Solvency II', 'celex:32009L0138'],
+      ['AGB', 'bank:terms'],
+      ['Arbeitszeitgesetz', 'de:arbzg'],
+      ['EMRK', 'coe:echr'],
+    ])
+    const read = (query: string): string[] =>
+      explicitReferences(query, aliases).map((named) => canonicalReference(named.reference))
+    expect(read('Solvency 2 Article 28')).toEqual(['celex:32009L0138#28'])
+    expect(read('§ 4 AGB')).toEqual(['bank:terms#4'])
+    expect(read('§ 4 der AGB')).toEqual(['bank:terms#4'])
+    expect(read('§ 3 des Arbeitszeitgesetzes')).toEqual(['de:arbzg#3'])
+    expect(read('Art. 8 EMRK')).toEqual(['coe:echr#8'])
+  })
+})
+
 /** Pieces of references and of prose, joined and separate, so that random texts resemble the grammar. */
 const NEARLY_LEGAL = fc
   .array(
@@ -196,6 +229,16 @@ describe('on any text', () => {
       '2016/679/EU and ',
       '((',
       'comment 1-1.',
+      'ISO/',
+      'ISO 27001 section 5 ',
+      'Solvency II ',
+      'EMRK, ',
+      'Data Law of the ',
+      'Section 75 of the big data ',
+      "article 12 du code de l'",
+      '§ 5 des Gesetzes zur ',
+      'Daten-',
+      'our annual ',
     ]
     for (const piece of pieces) {
       const timeMs = (length: number): number => {

@@ -82,6 +82,29 @@ describe('a provision that the query names', () => {
     expect(new Set(ids.keys())).toEqual(new Set([0, 1]))
   })
 
+  test('of an act that is named and not held raises no article of another act, even beside a held act', () => {
+    const corpus = [own(`${ART_6}/1`), own('celex:32016R0679#8'), own('celex:32016R0679#28')]
+    for (const [query, normalized] of [
+      ['Art. 8 EMRK', 'name:emrk#8'],
+      ['Solvency II Article 28', 'name:solvency-ii#28'],
+      ['UWG § 6', 'de:uwg#6'],
+      ['article 6 of the Sale of Goods Act 1979', 'name:sale-of-goods-act-1979#6'],
+      ["article L. 6 du code de l'urbanisme", 'fr:code-de-l-urbanisme#l6'],
+    ] as const) {
+      const { ids, unsupported } = resolve(query, corpus)
+      expect(ids, query).toEqual(new Map())
+      expect(unsupported).toMatchObject([{ normalized, reason: 'not_in_corpus' }])
+    }
+    const both = resolve('How do Article 6 GDPR and Article 8 ECHR differ?', corpus)
+    expect([...both.ids.keys()]).toEqual([0])
+    expect(both.unsupported).toMatchObject([{ normalized: 'name:echr#8', reason: 'not_in_corpus' }])
+  })
+
+  test('of a standard or a contract is no reference: nothing is raised and nothing is reported', () => {
+    for (const query of ['ISO 27001 article 6', '§ 6 AGB', 'section 6(1) above', 'Article 6 of our terms'])
+      expect(resolve(query, [own(`${ART_6}/1`)]), query).toEqual({ ids: new Map(), unsupported: [] })
+  })
+
   test('that the corpus does not hold is reported with its canonical form, and raises nothing', () => {
     expect(resolve('Is Article 99 GDPR met?', [own(`${ART_6}/1`)])).toEqual({
       ids: new Map(),

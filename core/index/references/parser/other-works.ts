@@ -1,0 +1,123 @@
+import type { ActAliases } from './aliases.ts'
+import {
+  FUNCTION_WORD_FORMS,
+  isPrivateWork,
+  OTHER_WORKS,
+  POSSESSIVES,
+  PRIVATE_WORKS,
+  RELATIVE_PLACES,
+  STANDARDS,
+} from './not-acts.ts'
+import { isRoman } from './numbers.ts'
+import { isTreaty, LEGAL_NOUNS } from './legal-nouns.ts'
+import { isCapitalised, reads, skip, type Token } from './tokens.ts'
+
+const STANDARD_TOKENS_MAX = 12
+const STANDARD_SIGNS = new Set(['/', '-', ':', '.'])
+/** Standards that are cited without a number. */
+const UNNUMBERED = new Set(['gaap', 'wcag', 'pci', 'owasp', 'cobit', 'itil', 'eurocode', 'tisax', 'togaf'])
+const POSSESSED_WORDS_MAX = 3
+/** `the annual report`, `the owner's manual`: words before the noun. */
+const OTHER_WORDS_BEFORE_MAX = 2
+/** Verbs of price and place after an article of a shop. */
+const PRICED = new Set(['kostet', 'kosten', 'costs', 'cost', 'coute', 'coutent'])
+
+/** Whether a provision belongs to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
+export function isRelative(tokens: readonly Token[], at: number): boolean {
+  const place = skip(tokens, at, ',', '(')
+  const word = tokens[place]?.text ?? ''
+  if (RELATIVE_PLACES.has(word) || PRICED.has(word)) return true
+  return (
+    word === 'ci' && reads(tokens, place + 1, '-') && reads(tokens, place + 2, 'dessus', 'dessous', 'apres', 'avant')
+  )
+}
+
+/** `the annual report`, `my lease`, `ISO 27001`: what follows a provision and a word such as `of`. */
+export function isOtherWork(tokens: readonly Token[], at: number, aliases: ActAliases): boolean {
+  if (endOfStandard(tokens, at) !== undefined || isPossessed(tokens, at) || isInternalRules(tokens, at)) return true
+  let [place, words] = [at, 0]
+  for (; words <= OTHER_WORDS_BEFORE_MAX; words += 1) {
+    const token = tokens[place]
+    if (token?.kind !== 'word') return false
+    if (isTreaty(tokens, place) || aliases.find(tokens, place) !== undefined) return false
+    if (LEGAL_NOUNS.has(token.text)) return false
+    if (OTHER_WORKS.has(token.text) || isPrivateWork(token.text)) return !isPartOfName(tokens, place)
+    place = reads(tokens, place + 1, "'") && reads(tokens, place + 2, 's') ? place + 3 : place + 1
+  }
+  return false
+}
+
+/** `Prospectus Regulation`, `Unfair Contract Terms Act`: a work's word within the name of an act. */
+function isPartOfName(tokens: readonly Token[], at: number): boolean {
+  for (let place = at; place <= at + 3 && isCapitalised(tokens[place]); place += 1)
+    if (LEGAL_NOUNS.has(tokens[place]?.text ?? '')) return true
+  return false
+}
+
+/**
+ * `§ 4 AGB`, `§ 3 Arbeitsvertrag`, `section 5.2 (ISO 27001)`, `§ 5 meines Mietvertrags`: what follows a provision
+ * directly, or after its links.
+ */
+export function isOtherWorkAfter(tokens: readonly Token[], direct: number, afterLinks: number): boolean {
+  if (isPossessed(tokens, afterLinks) || endOfStandard(tokens, afterLinks) !== undefined) return true
+  const token = tokens[direct]
+  return token?.kind === 'word' && /^\p{Lu}/u.test(token.raw) && isPrivateWork(token.text)
+}
+
+/** The position after a work that is no legislation, if one stands here: `ISO 27001`, `AGB`, `Form 1040`. */
+export function endOfOtherWork(tokens: readonly Token[], at: number): number | undefined {
+  const standard = endOfStandard(tokens, at)
+  if (standard !== undefined) return standard
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !/^\p{Lu}/u.test(token.raw)) return undefined
+  if (token.text === 'form' && tokens[at + 1]?.kind === 'number') return at + 2
+  return PRIVATE_WORKS.has(token.text) && token.raw === token.raw.toUpperCase() ? at + 1 : undefined
+}
+
+/** Reads a standard with its number: `ISO/IEC 27001:2022`, `NIST SP 800-53`, `PCI DSS`, `SOC 2 Type II`. */
+function endOfStandard(tokens: readonly Token[], at: number): number | undefined {
+  const first = tokens[at]
+  if (first === undefined || !isPublisher(first)) return undefined
+  let end = at + 1
+  let numbered = UNNUMBERED.has(first.text)
+  for (; end < at + STANDARD_TOKENS_MAX; end += 1) {
+    const token = tokens[end]
+    if (token === undefined) break
+    const isNumber = token.kind === 'number'
+    numbered ||= isNumber
+    if (!isNumber && !isInStandard(tokens, end)) break
+  }
+  while (tokens[end - 1]?.kind === 'sign') end -= 1
+  return numbered ? end : undefined
+}
+
+function isPublisher(token: Token): boolean {
+  if (token.kind !== 'word' || !STANDARDS.has(token.text)) return false
+  return token.text.length >= 3 ? !FUNCTION_WORD_FORMS.has(token.text) : token.raw === token.raw.toUpperCase()
+}
+
+function isInStandard(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  if (token === undefined) return false
+  if (token.kind === 'sign') return STANDARD_SIGNS.has(token.text) && token.glued && tokens[at + 1]?.glued === true
+  if (/^(?:type|typ)$/.test(token.text)) return tokens[at + 1]?.kind === 'word' && isRoman(tokens[at + 1]?.text ?? '')
+  return /^\p{Lu}{1,5}$/u.test(token.raw)
+}
+
+function isPossessed(tokens: readonly Token[], at: number): boolean {
+  if (!POSSESSIVES.has(tokens[at]?.text ?? '')) return false
+  for (let place = at + 1; place <= at + POSSESSED_WORDS_MAX; place += 1)
+    if (LEGAL_NOUNS.has(tokens[place]?.text ?? '')) return false
+  return tokens[at + 1]?.kind === 'word'
+}
+
+/** `règlement intérieur`, `code de conduite`, `code of conduct`. */
+function isInternalRules(tokens: readonly Token[], at: number): boolean {
+  if (reads(tokens, at, 'reglement')) return reads(tokens, at + 1, 'interieur')
+  const code = reads(tokens, at, 'the', 'a') ? at + 1 : at
+  return (
+    reads(tokens, code, 'code', 'codes') &&
+    reads(tokens, code + 1, 'of', 'de') &&
+    reads(tokens, code + 2, 'conduct', 'conduite', 'ethics', 'practice')
+  )
+}
