@@ -4,9 +4,9 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
+import { openFlaggedEmbedder } from '#jobs/cli/embedding-flags.ts'
 import { corpusAt } from '#jobs/cli/demo/corpus.ts'
 import { tellOfCorpus } from '#jobs/cli/evaluate/evaluation.ts'
 import type { EvaluationOutput } from '#jobs/cli/evaluate/program.ts'
@@ -66,7 +66,7 @@ export async function evaluateNatural(
     const questions = await readNaturalQuestions(set.questions, flags.half, signal)
     read.push({ set, mapping: await mappingOf(set), questions })
   }
-  const tools = { embedder: createLocalEmbedder(), dataDir: flags.dataDir, output, signal }
+  const tools = { embedder: await openFlaggedEmbedder(flags, signal), dataDir: flags.dataDir, output, signal }
   const corpora: AskedCorpus[] = []
   const outcomes: NaturalOutcome[] = []
   for (const { set, mapping, questions } of read) {

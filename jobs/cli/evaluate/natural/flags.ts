@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { embeddingOptions } from '#jobs/cli/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
 import { HALVES } from './questions.ts'
 import type { Half } from './questions.ts'
 
@@ -11,16 +13,16 @@ export interface NaturalSet {
   readonly mapping: string | undefined
 }
 
-export interface NaturalFlags {
+export interface NaturalFlags extends EmbeddingFlags {
   /** At least one, each with at least one file of questions. */
   readonly sets: readonly NaturalSet[]
   /** Undefined: all questions. */
-  readonly half: Half | undefined
-  readonly json: string | undefined
-  readonly html: string | undefined
-  readonly details: string | undefined
+  readonly half?: Half | undefined
+  readonly json?: string | undefined
+  readonly html?: string | undefined
+  readonly details?: string | undefined
   /** Parent folder of the temporary files; the system's default unless given. */
-  readonly dataDir: string | undefined
+  readonly dataDir?: string | undefined
 }
 
 const EXAMPLES = `
@@ -28,7 +30,7 @@ FOLDER holds corpus.jsonl, and mapping.json unless it is named like one of the b
 obliqa). FILE holds one JSON object a line: id, question, kind, relevant (ids of the corpus) and label (answerable or
 unanswerable). A version is built without a question set, as by "operator build start", and is removed afterwards.
 Several corpora are separate knowledge bases, whose counts are added. Everything runs on this machine in temporary
-files, with neither Postgres nor Redis.
+files, with neither Postgres nor Redis. With --embeddings, passages and questions are sent to that endpoint.
 
 Examples:
   npm run evaluate:natural -- --corpus ./eu --questions ./questions/eu.jsonl --json natural.json
@@ -79,6 +81,7 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
       '--data-dir <path>',
       "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
     )
+  embeddingOptions(command)
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)
@@ -86,8 +89,7 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
     .parse([...args], { from: 'user' })
   const sets = setsOf(parts)
   if (typeof sets === 'string') return command.error(`error: ${sets}`)
-  const { half, json, html, details, dataDir } = command.opts<Omit<NaturalFlags, 'sets'>>()
-  return { sets, half, json, html, details, dataDir }
+  return { ...command.opts<Omit<NaturalFlags, 'sets'>>(), sets }
 }
 
 /** @returns a sentence where the options do not belong together. */

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
+import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../../jobs/cli/evaluate/natural/main.ts', import.meta.url))
@@ -263,4 +264,34 @@ test('a mapping file takes the place of the one in the folder', async () => {
   writeFileSync(join(folder, 'own.json'), JSON.stringify(MAPPING))
   const { code, stderr } = await run(folder, ...pair(folder, 'harbour'), '--mapping', join(folder, 'own.json'))
   expect({ code, stderr }).toMatchObject({ code: 0 })
+})
+
+test('with --embeddings, the version and every question are embedded by the endpoint', async () => {
+  const folder = folderOf()
+  const endpoint = await startEmbeddingEndpoint()
+  try {
+    const details = join(folder, 'details.jsonl')
+    const { code, stderr } = await run(
+      folder,
+      ...pair(folder, 'harbour'),
+      '--embeddings',
+      endpoint.baseUrl,
+      '--embedding-model',
+      'of-harbours',
+      '--details',
+      details,
+    )
+    expect({ code, stderr }).toMatchObject({ code: 0 })
+    const sent = endpoint.requests.flatMap(({ texts }) => texts)
+    expect(sent).toContain('Which orchestra plays tonight?')
+    expect(sent.filter((text) => text.includes('master sets out fees for every'))).not.toEqual([])
+    expect(new Set(endpoint.requests.map(({ model }) => model))).toEqual(new Set(['of-harbours']))
+    const ranks = readFileSync(details, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => detailSchema.parse(JSON.parse(line)).rank.dense)
+    expect(ranks.filter((rank) => rank !== null).length).toBeGreaterThan(0)
+  } finally {
+    await endpoint.stop()
+  }
 })
