@@ -37,8 +37,9 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
       tokens: index.forward,
       question(text, languages) {
         const held = languages.filter((language) => index.facets.facets.languages.includes(language))
+        const { description } = index.lexical
         // The version's languages, not the filter's: the idf of a word does not depend on the request.
-        const asked = analyzeQuestion(text, index.lexical.description.languages)
+        const asked = analyzeQuestion(text, description.languages, description.analysis)
         const { groups } = lexicalQuery(asked)
         return questionOf(asked, [...new Set(held.map(primaryLanguage))], groups, index.forward)
       },

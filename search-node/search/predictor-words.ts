@@ -1,5 +1,6 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import type { AnalysisRevision } from '#core/index/analysis/revisions.ts'
 import type { Question } from './question.ts'
 
 /** Distance within which a pair is near, and length of a window, both in words without function words. */
@@ -107,7 +108,7 @@ export function softCoverage(question: Question, passage: PassageText, row: RowW
     if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: there.has(hash) })
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)
-  const spellings = spellingsIn(passage, new Set(missing.map(({ term }) => firstLetter(term))))
+  const spellings = spellingsIn(passage, question.asked.revision, new Set(missing.map(({ term }) => firstLetter(term))))
   let [said, total] = [0, 0]
   for (const [place, { term, isThere }] of asked) {
     const { idf = 0 } = question.words[place] ?? {}
@@ -130,11 +131,13 @@ function firstLetter(term: string): string {
 /** The letter trigrams of a passage's words, grouped by first letter, for the given letters. */
 function spellingsIn(
   { language, heading, text }: PassageText,
+  revision: AnalysisRevision,
   letters: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
   const spellings = new Map<string, ReadonlySet<string>[]>()
   if (letters.size === 0) return spellings
-  for (const term of new Set(analyze(`${heading}\n${text}`, language, (word) => letters.has(firstLetter(word))))) {
+  const wanted = (word: string): boolean => letters.has(firstLetter(word))
+  for (const term of new Set(analyze(`${heading}\n${text}`, language, { revision, wanted }))) {
     if (term.length < SOFT_LETTERS_MIN) continue
     const known = spellings.get(firstLetter(term))
     if (known === undefined) spellings.set(firstLetter(term), [gramsOf(term)])

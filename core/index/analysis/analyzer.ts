@@ -1,5 +1,6 @@
 import { FUNCTION_WORDS } from './function-words.ts'
-import { snowballStemmer } from './snowball.ts'
+import { ANALYSES, ANALYSIS_REVISION } from './revisions.ts'
+import type { Analysis, AnalysisRevision } from './revisions.ts'
 import { fold, words } from './words.ts'
 
 /** Longer words are cut. A unit takes at most three UTF-8 bytes, so a term's length fits one byte. */
@@ -7,17 +8,9 @@ const TERM_UNITS_MAX = 64
 /** Distinct words of a question that are used; the rest is ignored. */
 const QUERY_WORDS_MAX = 256
 
-/** Scripts without spaces between words. Their runs are indexed as pairs of adjacent characters. */
-const UNSPACED_SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar']
-const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`, 'u')
 const PRIMARY_SUBTAG_UNITS_MAX = 8
 /** Words per language whose terms are cached. A full cache is cleared as a whole. */
 const MEMORY_WORDS_MAX = 50_000
-
-/** Digits, letters and digits again. */
-const MIXED = /\p{N}\p{L}+\p{N}/u
-const MIXED_WORD = /(?<![\p{L}\p{N}])\p{N}+\p{L}+\p{N}[\p{L}\p{N}]*/gu
-const LETTERS_ONLY = /^\p{L}+$/u
 
 type TermsOfWord = (word: string) => readonly string[]
 
@@ -33,6 +26,8 @@ export interface QueryWord {
 
 /** A question after analysis. */
 export interface AnalyzedQuestion {
+  /** Of the version that is asked. */
+  readonly revision: AnalysisRevision
   readonly words: readonly QueryWord[]
   /** All its terms in order, by primary language; equal to the result of `analyze`. */
   readonly terms: ReadonlyMap<string, readonly string[]>
@@ -55,20 +50,11 @@ export function primaryLanguage(tag: string): string {
  * the former gives `33(1)(a)` and `33(1)`. The result is the same on every machine.
  * @param language BCP 47. Without a stemmer for it, words are only folded.
  */
-function termsOfWordIn(language: string): TermsOfWord {
+function termsOfWordIn(language: string, analysis: Analysis): TermsOfWord {
   const primary = primaryLanguage(language)
   const dropped = functionWords.get(primary)
-  const stem = snowballStemmer(primary)
-  return (word) => (dropped?.has(word) === true ? [] : termsOfWord(word, stem))
-}
-
-/**
- * Returns the folded words of a text (`words`), then the identifiers that `words` splits: `32024R1689`, `2019L0944`.
- */
-function indexedWords(text: string): string[] {
-  const found = words(text)
-  if (MIXED.test(text)) for (const [identifier] of fold(text).matchAll(MIXED_WORD)) found.push(identifier)
-  return found
+  const stem = analysis.stemmerOf(primary)
+  return (word) => (dropped?.has(word) === true ? [] : termsOfWord(word, analysis, stem))
 }
 
 /**
@@ -76,20 +62,29 @@ function indexedWords(text: string): string[] {
  * @param language BCP 47.
  * @param wanted selects folded words, because stemming is the slowest step.
  */
-export function analyze(text: string, language: string, wanted: (word: string) => boolean = () => true): string[] {
-  const termsOf = termsOfWordIn(language)
-  return termsOfText(text, (word) => (wanted(word) ? termsOf(word) : []))
+export function analyze(
+  text: string,
+  language: string,
+  {
+    revision = ANALYSIS_REVISION,
+    wanted = () => true,
+  }: { readonly revision?: AnalysisRevision; readonly wanted?: (word: string) => boolean } = {},
+): string[] {
+  const analysis = ANALYSES[revision]
+  const termsOf = termsOfWordIn(language, analysis)
+  return termsOfText(text, analysis, (word) => (wanted(word) ? termsOf(word) : []))
 }
 
 /**
  * `analyze` for many passages, with a cache of terms. Questions must not use it: none of their words may be retained.
  */
 export function createAnalyzer(): (text: string, language: string) => string[] {
+  const analysis = ANALYSES[ANALYSIS_REVISION]
   const languages = new Map<string, TermsOfWord>()
   return (text, language) => {
-    const known = languages.get(language) ?? memoized(termsOfWordIn(language))
+    const known = languages.get(language) ?? memoized(termsOfWordIn(language, analysis))
     languages.set(language, known)
-    return termsOfText(text, known)
+    return termsOfText(text, analysis, known)
   }
 }
 
@@ -105,24 +100,30 @@ function memoized(termsOf: TermsOfWord): TermsOfWord {
   }
 }
 
-function termsOfText(text: string, termsOf: TermsOfWord): string[] {
+function termsOfText(text: string, { wordsOf }: Analysis, termsOf: TermsOfWord): string[] {
   const found: string[] = []
-  for (const word of indexedWords(text)) for (const term of termsOf(word)) found.push(term)
+  for (const word of wordsOf(text)) for (const term of termsOf(word)) found.push(term)
   return found
 }
 
 /**
  * Returns the distinct words of a question in order of first appearance. A word that is a function word in all given
  * languages is left out.
+ * @param revision that of the terms of the version that is asked.
  */
-export function analyzeQuestion(text: string, languages: readonly string[]): AnalyzedQuestion {
+export function analyzeQuestion(
+  text: string,
+  languages: readonly string[],
+  revision: AnalysisRevision = ANALYSIS_REVISION,
+): AnalyzedQuestion {
+  const analysis = ANALYSES[revision]
   const analyzers = [...new Set(languages.map(primaryLanguage))].map((language) => ({
     language,
-    termsOf: termsOfWordIn(language),
+    termsOf: termsOfWordIn(language, analysis),
     inOrder: [] as string[],
   }))
   const found = new Map<string, QueryWord>()
-  for (const word of indexedWords(text)) {
+  for (const word of analysis.wordsOf(text)) {
     // A word may give several terms (pairs of characters, enclosing provisions). Every language that keeps the word
     // gives as many.
     const places: { language: string; term: string }[][] = []
@@ -140,13 +141,18 @@ export function analyzeQuestion(text: string, languages: readonly string[]): Ana
         found.set(key, { word: place === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
     }
   }
-  return { words: [...found.values()], terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])) }
+  return {
+    revision,
+    words: [...found.values()],
+    terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])),
+  }
 }
 
-function termsOfWord(word: string, stem: (word: string) => string): readonly string[] {
+function termsOfWord(word: string, { kindOf }: Analysis, stem: (word: string) => string): readonly string[] {
   if (word === '') return []
-  if (LETTERS_ONLY.test(word)) return UNSPACED.test(word) ? characterPairs(word) : [cut(stem(cut(word)))]
-  return [cut(word), ...enclosing(word)]
+  const kind = kindOf(word)
+  if (kind === 'pairs') return characterPairs(word)
+  return kind === 'stem' ? [cut(stem(cut(word)))] : [cut(word), ...enclosing(word)]
 }
 
 /** `33(1)` of `33(1)(a)`; `words` already gives `33`. */

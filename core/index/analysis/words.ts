@@ -10,6 +10,11 @@ const TOKEN = new RegExp(`${NUMBER.source}|${WORD.source}`, 'gu')
 
 const ASCII_ONLY = /^[\0-\x7f]*$/
 const MARKS_AND_INVISIBLES = /[\u0300-\u036f\u00ad\u200b-\u200d\ufeff]/g
+/**
+ * More marks on one letter than any language writes (Stream-Safe Text Format, UAX #15). Normalization sorts them, in
+ * time that grows with the square of their number. The sound marks of half-width katakana become marks.
+ */
+const MARKS_IN_EXCESS = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+$/
 
 /**
@@ -19,6 +24,7 @@ const THOUSANDS = /^\d{1,3}(?:,\d{3})+$/
 export function fold(text: string): string {
   if (ASCII_ONLY.test(text)) return text.toLowerCase()
   return text
+    .replace(MARKS_IN_EXCESS, '$1')
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll('ß', 'ss')
@@ -35,8 +41,13 @@ export function fold(text: string): string {
  * → `33(1)`, `33`). Thousands lose their commas.
  */
 export function words(text: string): string[] {
+  return foldedWords(fold(text))
+}
+
+/** `words` of a text that is folded. */
+export function foldedWords(folded: string): string[] {
   const found: string[] = []
-  for (const token of fold(text).match(TOKEN) ?? []) {
+  for (const token of folded.match(TOKEN) ?? []) {
     if (startsWithDigit(token)) pushNumber(token, found)
     else if (token.includes('-')) for (const part of token.split('-')) found.push(withoutApostrophe(part))
     else found.push(withoutApostrophe(token))

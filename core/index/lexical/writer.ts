@@ -1,4 +1,5 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { ANALYSIS_REVISION } from '#core/index/analysis/revisions.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
 import type { LexicalDescription, LexicalField } from './layout.ts'
@@ -115,6 +116,7 @@ function packed(
   return {
     description: lexicalSchema.parse({
       rows,
+      analysis: ANALYSIS_REVISION,
       languages: vocabulary.languages(),
       k1,
       fields: Object.fromEntries(LEXICAL_FIELDS.map((name, field) => [name, described[field]])),

@@ -52,7 +52,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      'cc86ae0f8691f9d601b22efff20ddeaa9b52f529c444f33cf4e8643f695be53f',
+      'aaa391e516d531aaaa995599147636f26e05b4a0a1427620bb89dcf6020f1307',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })
