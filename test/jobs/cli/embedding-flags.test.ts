@@ -27,7 +27,7 @@ test('without flags, the built-in embedder is used and no endpoint asked', async
   expect(space.provider).toBe('local')
 })
 
-test('the endpoint, its model, prefixes and dimensions are those of the flags; the key is that of the variable', async () => {
+test('endpoint, model, prefixes and dimensions are those of the flags; the key is that of the variable', async () => {
   vi.stubEnv('KEY_OF_THE_ENDPOINT', 'sk-of-the-test')
   const flags = flagsOf(
     '--embeddings',

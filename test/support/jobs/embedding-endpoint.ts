@@ -14,7 +14,7 @@ export interface EmbeddingRequest {
 /** Decides on a request: undefined answers it, a status refuses it. Requests wait for the promise. */
 type Gate = (request: EmbeddingRequest) => Promise<number | undefined>
 
-/** An OpenAI-compatible embeddings endpoint that keeps what it was sent. Its vectors are those of the local embedder. */
+/** An OpenAI-compatible embeddings endpoint that keeps what it was sent. Its vectors are the local embedder's. */
 export interface EmbeddingEndpoint {
   readonly baseUrl: string
   /** In the order of their arrival. */
