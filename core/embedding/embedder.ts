@@ -22,6 +22,22 @@ export interface Embedder {
 /** The provider failed, was too slow, or sent invalid vectors. The error never contains the texts. */
 export class EmbeddingError extends Error {
   override readonly name = 'EmbeddingError'
+  /** The texts of the call that it is about; undefined: the call as a whole. */
+  readonly texts: EmbeddedTexts | undefined
+  /** A repetition cannot help: the endpoint refuses the request or the text, or gives vectors of another space. */
+  readonly permanent: boolean
+
+  constructor(message: string, about: { readonly texts?: EmbeddedTexts; readonly permanent?: boolean } = {}) {
+    super(message)
+    this.texts = about.texts
+    this.permanent = about.permanent ?? false
+  }
+}
+
+/** Texts of one call of `embed`: index of the first, and their number. One text is the cause itself. */
+export interface EmbeddedTexts {
+  readonly first: number
+  readonly count: number
 }
 
 export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
@@ -38,19 +54,29 @@ export function spaceKey(space: EmbeddingSpace): string {
  * Checks one vector of a provider and returns it at unit length.
  * @throws EmbeddingError for a wrong length, a non-finite value, or a zero norm.
  */
-export function unitVector(values: ArrayLike<number>, dimensions: number): Float32Array<ArrayBuffer> {
+export function unitVector(
+  values: ArrayLike<unknown>,
+  dimensions: number,
+  texts?: EmbeddedTexts,
+): Float32Array<ArrayBuffer> {
+  const about = texts === undefined ? {} : { texts }
   if (values.length !== dimensions)
-    throw new EmbeddingError(`the provider sent ${values.length} dimensions where ${dimensions} were asked for`)
+    throw new EmbeddingError(`the provider sent ${values.length} dimensions, and the space has ${dimensions}`, {
+      ...about,
+      permanent: true,
+    })
   let squares = 0
+  const numbers = new Float64Array(dimensions)
   for (let i = 0; i < dimensions; i++) {
     // The value came over the network; a numeric string would otherwise be converted to its number.
-    const value: unknown = values[i]
-    squares += typeof value === 'number' ? value ** 2 : Number.NaN
+    const value = values[i]
+    numbers[i] = typeof value === 'number' ? value : Number.NaN
+    squares += (numbers[i] ?? 0) ** 2
   }
   const norm = Math.sqrt(squares)
-  if (!Number.isFinite(norm)) throw new EmbeddingError('the provider sent a vector that is not finite')
-  if (norm === 0) throw new EmbeddingError('the provider sent a vector of length zero')
+  if (!Number.isFinite(norm)) throw new EmbeddingError('the provider sent a vector that is not finite', about)
+  if (norm === 0) throw new EmbeddingError('the provider sent a vector of length zero', about)
   const unit = new Float32Array(dimensions)
-  for (let i = 0; i < dimensions; i++) unit[i] = (values[i] ?? 0) / norm
+  for (let i = 0; i < dimensions; i++) unit[i] = (numbers[i] ?? 0) / norm
   return unit
 }

@@ -1,149 +1,164 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
-import OpenAI, { APIConnectionError, APIError } from 'openai'
+import type { Clock } from './clock.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
-import type { Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
+import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
+import { EndpointFailure } from './endpoint.ts'
+import type { Endpoint, EndpointReply, RepliedVector } from './endpoint.ts'
+import { estimateTokens } from './pace.ts'
+import type { Pace } from './pace.ts'
+import type { Patience } from './patience.ts'
+import { createSend, isRefusal } from './requests.ts'
 
-export interface Endpoint {
-  /** Undefined: the endpoint of OpenAI. */
-  readonly baseUrl: string | undefined
-  /** Undefined: no key is sent. */
-  readonly apiKey: string | undefined
-  /** Total for one call of `embed`, retries included. */
-  readonly timeoutMs: number
+/** How long calls of a role may take, and whether they share a pace. */
+export interface Manner {
+  readonly patience: Patience
+  readonly pace?: Pace
 }
 
-/**
- * Uses any OpenAI-compatible embeddings endpoint. Retries are made here and not by the client: bounded attempts, full
- * jitter, one total deadline.
- */
-export function createOpenAiEmbedder(space: EmbeddingSpace, endpoint: Endpoint): Embedder {
-  const { model, dimensions } = space
-  const client = clientOf(endpoint)
-  const prefixes: Readonly<Record<EmbeddingRole, string>> = {
-    query: space.query_prefix,
-    passage: space.passage_prefix,
+export interface OpenAiOptions {
+  readonly endpoint: Endpoint
+  readonly clock: Clock
+  readonly manners: Readonly<Record<EmbeddingRole, Manner>>
+  /** Texts of one request. Where the endpoint refuses so many, the embedder goes on with fewer. */
+  readonly requestTexts: number
+  /** Tokens of one text that the model embeds, if known. */
+  readonly tokensMax: number | undefined
+}
+
+/** Embeds into a known space through any OpenAI-compatible embeddings endpoint. */
+export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptions): Embedder {
+  const { model, dimensions, requests_dimensions } = space
+  const { endpoint, clock, manners, tokensMax } = options
+  const send = createSend(endpoint, { model, ...(requests_dimensions ? { dimensions } : {}) }, clock)
+  const prefixes = { query: space.query_prefix, passage: space.passage_prefix }
+  let requestTexts = options.requestTexts
+
+  async function embedAll(texts: readonly string[], offset: number, call: Calling): Promise<Embeddings> {
+    const parts: Embeddings[] = []
+    for (let from = 0; from < texts.length;) {
+      const part = texts.slice(from, from + requestTexts)
+      parts.push(await embedPart(part, offset + from, call))
+      from += part.length
+    }
+    return joined(parts)
   }
 
-  async function once(texts: readonly string[], signal: AbortSignal): Promise<Embeddings> {
-    const asked = space.requests_dimensions ? { dimensions } : {}
-    const reply = await client.embeddings.create(
-      { model, input: [...texts], ...asked, encoding_format: 'base64' },
-      { signal },
-    )
-    const reported: unknown = reply.usage?.prompt_tokens
-    return {
-      vectors: vectorsOf(reply.data, texts.length, dimensions),
-      tokens: typeof reported === 'number' && Number.isInteger(reported) && reported >= 0 ? reported : null,
-      overlong: 0,
+  /** Halves what the endpoint refuses: a refusal does not say reliably whether texts are too many or too long. */
+  async function embedPart(texts: readonly string[], first: number, call: Calling): Promise<Embeddings> {
+    const { patience, pace } = call.manner
+    const deadline = { endMs: clock.nowMs() + patience.totalMs }
+    const about = { first, count: texts.length }
+    try {
+      const reply = await send({ texts, patience, pace, deadline, signal: call.signal })
+      const vectors = vectorsOf(reply.data, about, dimensions)
+      return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
+    } catch (error) {
+      if (!isRefusal(error) || texts.length === 1) throw asEmbeddingError(error, about, texts, tokensMax)
     }
-  }
-
-  async function untilAnswered(texts: readonly string[], total: AbortSignal): Promise<Embeddings> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await once(texts, total)
-      } catch (error) {
-        if (total.aborted || attempt >= BOUNDS.embedAttemptsMax || !isTransient(error)) throw asEmbeddingError(error)
-        const ceiling = Math.min(BOUNDS.embedBackoffMaxMs, BOUNDS.embedBackoffFirstMs * 2 ** (attempt - 1))
-        await sleep(Math.random() * ceiling, undefined, { signal: total }).catch(() => undefined)
-        if (total.aborted) throw asEmbeddingError(error)
-      }
-    }
+    const half = Math.ceil(texts.length / 2)
+    const before = await embedPart(texts.slice(0, half), first, call)
+    requestTexts = Math.min(requestTexts, half)
+    return joined([before, await embedAll(texts.slice(half), first + half, call)])
   }
 
   return {
     space,
-    async embed(texts, role, signal) {
-      const ending = new AbortController()
-      const end = (): void => ending.abort()
-      const timer = setTimeout(end, endpoint.timeoutMs)
-      if (signal.aborted) end()
-      signal.addEventListener('abort', end, { once: true })
-      try {
-        return await untilAnswered(
-          texts.map((text) => prefixes[role] + text),
-          ending.signal,
-        )
-      } finally {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-      }
+    embed: (texts, role, signal) => {
+      const prefixed = texts.map((text) => prefixes[role] + text)
+      return embedAll(prefixed, 0, { manner: manners[role], signal })
     },
   }
 }
 
-function clientOf({ baseUrl, apiKey, timeoutMs }: Endpoint): OpenAI {
-  return new OpenAI({
-    apiKey: apiKey ?? 'none',
-    // The library demands a key; a server without keys is sent none.
-    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-    maxRetries: 0,
-    timeout: timeoutMs,
-    logLevel: 'off',
-  })
+interface Calling {
+  readonly manner: Manner
+  readonly signal: AbortSignal
 }
 
-/** Returns the number of dimensions that a model has, by embedding one word. */
-export async function learnDimensions(endpoint: Endpoint, model: string, signal: AbortSignal): Promise<number> {
-  try {
-    const reply = await clientOf(endpoint).embeddings.create(
-      { model, input: ['dimensions'], encoding_format: 'base64' },
-      { signal },
-    )
-    const [replied]: (RepliedVector | undefined)[] = reply.data
-    if (replied === undefined) throw new EmbeddingError('the provider sent no vector')
-    return valuesOf(replied.embedding).length
-  } catch (error) {
-    throw asEmbeddingError(error)
+function joined(parts: readonly Embeddings[]): Embeddings {
+  const known = parts.map(({ tokens }) => tokens).filter((tokens) => tokens !== null)
+  return {
+    vectors: parts.flatMap(({ vectors }) => vectors),
+    tokens: known.length < parts.length ? null : known.reduce((sum, tokens) => sum + tokens, 0),
+    overlong: parts.reduce((sum, { overlong }) => sum + overlong, 0),
   }
 }
 
-interface RepliedVector {
-  readonly index: number
-  readonly embedding: string | readonly number[]
+/**
+ * Counts the texts that probably exceed the limit. A text that is sent alone is judged by the tokens that the endpoint
+ * reports. Of several, as many as their bytes suggest, and no more than the reported tokens can hold.
+ */
+function overlongOf(texts: readonly string[], { tokens }: EndpointReply, tokensMax: number | undefined): number {
+  if (tokensMax === undefined) return 0
+  if (texts.length === 1 && tokens !== null) return tokens >= tokensMax ? 1 : 0
+  const estimated = texts.filter((text) => estimateTokens(text) > tokensMax).length
+  return tokens === null ? estimated : Math.min(estimated, Math.floor(tokens / tokensMax))
+}
+
+/** Returns the number of dimensions of a model's vectors, by embedding one word. */
+export async function learnDimensions(
+  asked: { readonly model: string; readonly dimensions?: number },
+  { endpoint, clock, manners }: OpenAiOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const { patience, pace } = manners.passage
+  const deadline = { endMs: clock.nowMs() + patience.totalMs }
+  const about = { first: 0, count: 1 }
+  const texts = ['dimensions']
+  try {
+    const [vector] = (await createSend(endpoint, asked, clock)({ texts, patience, pace, deadline, signal })).data
+    if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
+    return valuesOf(vector.embedding, about).length
+  } catch (error) {
+    throw asEmbeddingError(error, about, texts, undefined)
+  }
 }
 
 /**
  * Returns the vectors in the order of the texts.
- * @throws EmbeddingError unless the reply holds exactly one vector for each text.
+ * @throws EmbeddingError unless the reply holds exactly one valid vector for each text.
  */
-function vectorsOf(replied: RepliedVector[], texts: number, dimensions: number): Float32Array<ArrayBuffer>[] {
-  if (!Array.isArray(replied) || replied.length !== texts)
-    throw new EmbeddingError('the provider sent another number of vectors than texts')
-  const vectors = new Array<Float32Array<ArrayBuffer>>(texts)
+function vectorsOf(
+  replied: readonly RepliedVector[],
+  about: EmbeddedTexts,
+  dimensions: number,
+): Float32Array<ArrayBuffer>[] {
+  if (replied.length !== about.count)
+    throw new EmbeddingError('the provider sent another number of vectors than texts', { texts: about })
+  const vectors = new Array<Float32Array<ArrayBuffer>>(about.count)
   for (const { index, embedding } of replied) {
-    if (!Number.isInteger(index) || index < 0 || index >= texts || vectors[index] !== undefined)
-      throw new EmbeddingError('the provider numbered its vectors wrongly')
-    vectors[index] = unitVector(valuesOf(embedding), dimensions)
+    if (index < 0 || index >= about.count || vectors[index] !== undefined)
+      throw new EmbeddingError('the provider numbered its vectors wrongly', { texts: about })
+    const text = { first: about.first + index, count: 1 }
+    vectors[index] = unitVector(valuesOf(embedding, text), dimensions, text)
   }
   return vectors
 }
 
-/**
- * Reads little-endian float32 in base64, as requested, which takes a quarter of the bytes. Some endpoints send numbers
- * instead.
- */
-function valuesOf(embedding: string | readonly number[]): ArrayLike<number> {
+/** Reads base64, as requested. Some endpoints send numbers all the same. */
+function valuesOf(embedding: RepliedVector['embedding'], about: EmbeddedTexts): ArrayLike<unknown> {
   if (typeof embedding !== 'string') return embedding
   const bytes = Buffer.from(embedding, 'base64')
-  if (bytes.length % 4 !== 0) throw new EmbeddingError('the provider sent a vector that is not float32')
+  if (bytes.length % 4 !== 0)
+    throw new EmbeddingError('the provider sent a vector that is not float32', { texts: about })
   const values = new Float32Array(bytes.length / 4)
   new Uint8Array(values.buffer).set(bytes)
   return values
 }
 
-function isTransient(error: unknown): boolean {
-  if (error instanceof APIConnectionError) return true
-  return error instanceof APIError && (error.status === 429 || error.status === 408 || (error.status ?? 0) >= 500)
-}
-
-/** Provider errors may contain the input, so only their kind and status are kept. */
-function asEmbeddingError(error: unknown): EmbeddingError {
+function asEmbeddingError(
+  error: unknown,
+  about: EmbeddedTexts,
+  texts: readonly string[],
+  tokensMax: number | undefined,
+): EmbeddingError {
   if (error instanceof EmbeddingError) return error
-  if (error instanceof APIError && error.status !== undefined)
-    return new EmbeddingError(`the embedding provider answered with status ${error.status}`)
-  return new EmbeddingError('the embedding provider could not be reached in time')
+  if (!(error instanceof EndpointFailure)) throw error
+  const [text = ''] = texts
+  const long = tokensMax !== undefined && isRefusal(error) && estimateTokens(text) > tokensMax
+  const why = long ? `: the text is probably longer than the ${tokensMax} tokens of the model` : ''
+  return new EmbeddingError(error.message + why, {
+    texts: about,
+    permanent: !error.transient && error.status !== undefined,
+  })
 }

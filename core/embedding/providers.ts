@@ -1,18 +1,28 @@
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { sameSpace } from './embedder.ts'
+import { systemClock } from './clock.ts'
+import { EmbeddingError, sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
+import { createEndpoint } from './endpoint.ts'
+import { knownModel } from './known-models.ts'
 import { createLocalEmbedder } from './local/embedder.ts'
 import { createOpenAiEmbedder, learnDimensions } from './openai.ts'
-import type { Endpoint } from './openai.ts'
+import type { OpenAiOptions } from './openai.ts'
+import { createPace } from './pace.ts'
+import { createLongPatience, createShortPatience } from './patience.ts'
 
 /** The endpoint, which embeds into a space that is known. */
 export interface EndpointSettings {
   readonly OPENAI_BASE_URL: string | undefined
   readonly OPENAI_API_KEY: string | undefined
-  /** Total for one call of `embed`, retries included. */
-  readonly OPENAI_TIMEOUT_MS: number
+  /** Total for one query whose caller waits, retries included. Undefined: queries have the patience of passages. */
+  readonly OPENAI_TIMEOUT_MS?: number | undefined
+  /** Total for one request of a build, retries included. */
+  readonly OPENAI_PATIENCE_MS?: number | undefined
+  readonly OPENAI_BATCH_TEXTS?: number | undefined
+  readonly OPENAI_TOKENS_PER_MINUTE?: number | undefined
 }
 
 /** The endpoint, and the space of a new version. */
@@ -20,13 +30,17 @@ export interface EmbeddingSettings extends EndpointSettings {
   readonly OPENAI_MODEL: string
   /** Undefined: those that the model has, learnt from one request. */
   readonly OPENAI_DIMENSIONS: number | undefined
+  /** Undefined: as the model was trained, where that is known. */
   readonly OPENAI_QUERY_PREFIX: string | undefined
   readonly OPENAI_PASSAGE_PREFIX: string | undefined
+  /** Undefined: as is known of the model. */
+  readonly OPENAI_MAX_TOKENS?: number | undefined
 }
 
 /**
- * Opens the embedder of a new version. Where OPENAI_DIMENSIONS is not set, one request learns them.
- * @throws OperatorError when the provider lacks what it needs; EmbeddingError when that request fails.
+ * Opens the embedder of a new version. One request shows that the endpoint accepts the settings, and how many
+ * dimensions its vectors have.
+ * @throws OperatorError when the provider lacks what it needs, or refuses the settings; EmbeddingError when it fails.
  */
 export async function openEmbedder(
   provider: EmbeddingSpace['provider'],
@@ -35,16 +49,57 @@ export async function openEmbedder(
 ): Promise<Embedder> {
   if (provider === 'local') return createLocalEmbedder()
   const { OPENAI_MODEL: model, OPENAI_DIMENSIONS: wanted } = settings
-  const endpoint = endpointOf(settings)
+  const known = knownModel(model)
+  const options = optionsOf(settings, settings.OPENAI_MAX_TOKENS ?? known?.tokensMax)
+  const dimensions = await dimensionsOf(model, wanted, options, signal)
   const space = embeddingSpaceSchema.parse({
     provider,
     model,
-    dimensions: wanted ?? (await learnDimensions(endpoint, model, signal)),
-    query_prefix: settings.OPENAI_QUERY_PREFIX,
-    passage_prefix: settings.OPENAI_PASSAGE_PREFIX,
+    dimensions,
+    query_prefix: settings.OPENAI_QUERY_PREFIX ?? known?.query_prefix,
+    passage_prefix: settings.OPENAI_PASSAGE_PREFIX ?? known?.passage_prefix,
     requests_dimensions: wanted !== undefined,
   })
-  return createOpenAiEmbedder(space, endpoint)
+  return createOpenAiEmbedder(space, options)
+}
+
+async function dimensionsOf(
+  model: string,
+  wanted: number | undefined,
+  options: OpenAiOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const asked = { model, ...(wanted === undefined ? {} : { dimensions: wanted }) }
+  const dimensions = await learnDimensions(asked, options, signal).catch((error: unknown) => {
+    if (!(error instanceof EmbeddingError) || !error.permanent) throw error
+    throw new OperatorError(
+      `The embedding endpoint refuses a first request, ${error.message}: check OPENAI_BASE_URL, OPENAI_API_KEY and ` +
+        `OPENAI_MODEL${wanted === undefined ? '' : ', and unset OPENAI_DIMENSIONS if the model has a fixed number'}.`,
+      { cause: error },
+    )
+  })
+  if (wanted !== undefined && dimensions !== wanted)
+    throw new OperatorError(
+      `The embedding endpoint gives ${dimensions} dimensions and not OPENAI_DIMENSIONS, ${wanted}: unset ` +
+        'OPENAI_DIMENSIONS, so that the number is learnt.',
+    )
+  if (dimensions < BOUNDS.embeddingDimensionsMin || dimensions > BOUNDS.embeddingDimensionsMax)
+    throw new OperatorError(
+      `The embedding model gives ${dimensions} dimensions: use one with ${BOUNDS.embeddingDimensionsMin} to ` +
+        `${BOUNDS.embeddingDimensionsMax}, or set OPENAI_DIMENSIONS if it can shorten its vectors.`,
+    )
+  return dimensions
+}
+
+/** Returns a warning for a model whose prefixes are neither known nor configured; undefined for any other. */
+export function prefixWarning(provider: EmbeddingSpace['provider'], settings: EmbeddingSettings): string | undefined {
+  const { OPENAI_MODEL: model, OPENAI_QUERY_PREFIX: query, OPENAI_PASSAGE_PREFIX: passage } = settings
+  if (provider === 'local' || (query !== undefined && passage !== undefined) || knownModel(model) !== undefined)
+    return undefined
+  return (
+    `no prefixes are known of the embedding model ${model}: set OPENAI_QUERY_PREFIX and OPENAI_PASSAGE_PREFIX to ` +
+    'those that its card names, or to empty values'
+  )
 }
 
 /**
@@ -52,7 +107,7 @@ export async function openEmbedder(
  * @throws OperatorError when the provider lacks what it needs, or this release cannot reproduce the space.
  */
 export function createEmbedder(space: EmbeddingSpace, settings: EndpointSettings): Embedder {
-  if (space.provider === 'openai') return createOpenAiEmbedder(space, endpointOf(settings))
+  if (space.provider === 'openai') return createOpenAiEmbedder(space, optionsOf(settings, undefined))
   const embedder = createLocalEmbedder()
   if (!sameSpace(embedder.space, space))
     throw new OperatorError(
@@ -62,12 +117,25 @@ export function createEmbedder(space: EmbeddingSpace, settings: EndpointSettings
   return embedder
 }
 
-function endpointOf(settings: EndpointSettings): Endpoint {
-  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, OPENAI_TIMEOUT_MS: timeoutMs } = settings
+function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): OpenAiOptions {
+  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, OPENAI_TIMEOUT_MS: queryMs } = settings
   if (apiKey === undefined && baseUrl === undefined)
     throw new OperatorError(
       'The openai embedding provider needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server without keys: set one, or ' +
         'build with the local provider.',
     )
-  return { baseUrl, apiKey, timeoutMs }
+  const patient = {
+    patience: createLongPatience(settings.OPENAI_PATIENCE_MS ?? BOUNDS.embedPatienceDefaultMs),
+    pace: createPace(settings.OPENAI_TOKENS_PER_MINUTE, systemClock),
+  }
+  return {
+    endpoint: createEndpoint({ baseUrl, apiKey }),
+    clock: systemClock,
+    manners: {
+      passage: patient,
+      query: queryMs === undefined ? patient : { patience: createShortPatience(queryMs) },
+    },
+    requestTexts: settings.OPENAI_BATCH_TEXTS ?? BOUNDS.embedRequestTextsDefault,
+    tokensMax,
+  }
 }

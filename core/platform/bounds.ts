@@ -1,5 +1,6 @@
 import { createBoundOrder } from './bound-order.ts'
 
+import { EMBEDDING_BOUNDS } from './embedding-bounds.ts'
 import { EVALUATION_BOUNDS } from './evaluation-bounds.ts'
 import { IMPORT_BOUNDS } from './import-bounds.ts'
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
@@ -54,9 +55,6 @@ export const BOUNDS = {
   aliasCharactersMax: 200,
   aliasesPerActMax: 50,
   referenceCharactersMax: 300,
-  embedBatchTexts: 64,
-  embeddingModelCharactersMax: 200,
-  embeddingPrefixCharactersMax: 1_000,
   /** One read of a source or snapshot. */
   readBlockBytes: 256 * 1024,
 
@@ -64,10 +62,6 @@ export const BOUNDS = {
   hardDeadlineMs: 20_000,
   requestDeadlineMs: 10_000,
   bodyReadTimeoutMs: 5_000,
-  embedTimeoutMaxMs: 9_000,
-  embedAttemptsMax: 3,
-  embedBackoffFirstMs: 100,
-  embedBackoffMaxMs: 1_000,
   rerankReplyBytesMax: 1024 * 1024,
   searchTimeoutMs: 3_000,
   rerankTimeoutMaxMs: 5_000,
@@ -139,6 +133,7 @@ export const BOUNDS = {
   failureWindowMs: 60_000,
   failureAddressesMax: 10_000,
 
+  ...EMBEDDING_BOUNDS,
   ...IMPORT_BOUNDS,
   ...LIMIT_BOUNDS,
 
@@ -189,7 +184,6 @@ export const BOUNDS = {
   ledgerJobLostAfterMs: 30_000,
   /** Passages embedded and written as one durable step of a build. */
   vectorFileRows: 512,
-  embedBatchTimeoutMs: 60_000,
   buildStatementTimeoutMs: 60_000,
   buildProgressEveryMs: 500,
   jobLockMs: 15_000,
@@ -252,6 +246,10 @@ assertLess('migrationTableLockTimeoutMs', 'databaseStatementTimeoutMs')
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
+assertLess('embedBatchTimeoutMs', 'embedPatienceDefaultMs')
+assertLess('embedPatientBackoffMaxMs', 'embedPatienceMinMs')
+assertLess('embedPatienceMinMs', 'embedPatienceDefaultMs')
+assertLess('embedPatienceDefaultMs', 'embedPatienceMaxMs')
 assertLess('databaseQueryTimeoutMs', 'idempotencyHoldMs')
 assertLess('idempotencyHoldMs', 'idempotencyWaitMs')
 assertLess('idempotencyWaitMs', 'requestDeadlineMs')

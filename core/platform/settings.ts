@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { BOUNDS } from './bounds.ts'
-import { addressList, ed25519Key, logLevel, optional, readableFile, url, wholeNumber, wholeNumberOf } from './config.ts'
+import { EMBEDDING_SETTINGS } from './embedding-settings.ts'
+import { addressList, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
 import type { Variable } from './config.ts'
 
 /** Variables that several services share; each service's `config.ts` picks what it needs. */
@@ -98,40 +99,7 @@ export const SETTINGS = {
     help: 'base64 of the Ed25519 private key (PKCS #8, DER) that manifests are signed with',
     secret: true,
   },
-  OPENAI_BASE_URL: {
-    schema: optional(url('http:', 'https:')),
-    help: 'base URL of an OpenAI-compatible embeddings endpoint',
-  },
-  OPENAI_API_KEY: {
-    schema: optional(z.string().min(1)),
-    help: 'key for the embeddings endpoint; optional where OPENAI_BASE_URL names a server without keys',
-    secret: true,
-  },
-  OPENAI_MODEL: {
-    schema: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax).default('text-embedding-3-small'),
-    help: 'embedding model',
-    fallback: 'text-embedding-3-small',
-  },
-  OPENAI_DIMENSIONS: {
-    schema: optional(wholeNumberOf(8, 4096)),
-    help: 'dimensions that the endpoint is asked for; set it only for a model that can shorten its vectors',
-    fallback: 'those of the model',
-  },
-  OPENAI_QUERY_PREFIX: {
-    schema: optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax)),
-    help: 'text before each query, with the spaces that follow; an empty value means none',
-    keepsEmpty: true,
-  },
-  OPENAI_PASSAGE_PREFIX: {
-    schema: optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax)),
-    help: 'text before each passage, with the spaces that follow; an empty value means none',
-    keepsEmpty: true,
-  },
-  OPENAI_TIMEOUT_MS: {
-    schema: wholeNumber(100, 60_000, 4_000),
-    help: 'total time for one embedding, retries included',
-    fallback: '4000',
-  },
+  ...EMBEDDING_SETTINGS,
   RERANK_BASE_URL: {
     schema: optional(url('http:', 'https:')),
     help: 'base URL of a re-ranking endpoint, asked at {base}/rerank; only profiles with a re-ranker need it',

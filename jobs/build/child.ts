@@ -1,6 +1,7 @@
 import { constants, setPriority } from 'node:os'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { readBuild } from '#core/db/builds.ts'
@@ -70,7 +71,7 @@ async function run(
     database,
     store,
     workFolder: store.workFolder(buildId),
-    embedding: { ...config, OPENAI_TIMEOUT_MS: BOUNDS.embedBatchTimeoutMs },
+    embedding: config,
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     publicKeysDer: config.MANIFEST_PUBLIC_KEY,
     nodes: openSearchNodeClients(config.SEARCH_NODES, config),
@@ -84,10 +85,14 @@ async function run(
 function failed(error: unknown, log: Log, buildId: string): FailedRun {
   if (error instanceof StaleBuild) return { outcome: 'overtaken' }
   log.warn('build run failed', { build_id: buildId }, error)
-  if (error instanceof OperatorError || error instanceof ArtifactError)
+  if (error instanceof OperatorError || error instanceof ArtifactError || isPermanent(error))
     return { outcome: 'failed', kind: 'permanent', message: error.message }
   const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
   return { outcome: 'failed', kind, message: describeCause(error) }
+}
+
+function isPermanent(error: unknown): error is EmbeddingError {
+  return error instanceof EmbeddingError && error.permanent
 }
 
 /** A thread at its heap limit, or an array that the process found no memory for. */

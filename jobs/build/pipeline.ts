@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { openEmbedder } from '#core/embedding/providers.ts'
+import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import { buildArtifact, verifyBuilt } from './artifact.ts'
 import type { BuiltArtifact } from './artifact.ts'
@@ -20,6 +20,8 @@ import type { Corpus } from './sort.ts'
 export async function runBuild(context: CandidateContext): Promise<string> {
   // A candidate that could not be compared at the end fails before the first stage.
   await readActiveVersion(context)
+  const warning = prefixWarning(context.parameters.embedding, context.embedding)
+  if (warning !== undefined) context.log.warn('embedding without known prefixes', { warning })
   const embedder = await openEmbedder(context.parameters.embedding, context.embedding, context.signal)
 
   const { corpus, artifact } = await buildProjection(context, embedder)

@@ -39,7 +39,7 @@ export const embeddingSpaceSchema = z
   .strictObject({
     provider: z.enum(['local', 'openai']),
     model: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax),
-    dimensions: z.int().min(8).max(4096),
+    dimensions: z.int().min(BOUNDS.embeddingDimensionsMin).max(BOUNDS.embeddingDimensionsMax),
     /** Written before each query, before it is embedded. */
     query_prefix: prefixSchema,
     passage_prefix: prefixSchema,

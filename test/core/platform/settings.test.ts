@@ -37,3 +37,19 @@ describe('SERVICE_SECRET', () => {
     )
   })
 })
+
+describe('OPENAI_QUERY_PREFIX and OPENAI_PASSAGE_PREFIX', () => {
+  const { OPENAI_QUERY_PREFIX, OPENAI_PASSAGE_PREFIX, OPENAI_DIMENSIONS } = SETTINGS
+  const variables = { OPENAI_QUERY_PREFIX, OPENAI_PASSAGE_PREFIX, OPENAI_DIMENSIONS }
+
+  test('spaces and lines are kept, and an empty value differs from none', () => {
+    expect(readConfig(variables, {})).toEqual({})
+    expect(
+      readConfig(variables, {
+        OPENAI_QUERY_PREFIX: 'Instruct: find\nQuery: ',
+        OPENAI_PASSAGE_PREFIX: '',
+        OPENAI_DIMENSIONS: '',
+      }),
+    ).toEqual({ OPENAI_QUERY_PREFIX: 'Instruct: find\nQuery: ', OPENAI_PASSAGE_PREFIX: '' })
+  })
+})

@@ -1,0 +1,52 @@
+import type { Clock } from './clock.ts'
+
+const BYTES_PER_TOKEN = 4
+
+/**
+ * Estimates the tokens of a text without its model's tokenizer. Decision 0022 has the measurement: 4 to 4.7 bytes of
+ * UTF-8 are one token of a multilingual vocabulary, in English, German and French.
+ */
+export function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+}
+
+/** When the next request to one endpoint may be sent. Requests in flight side by side share it. */
+export interface Pace {
+  /**
+   * Waits for the turn of a request with this estimate of tokens, then charges them. Returns early once the signal is
+   * aborted.
+   */
+  admit(tokens: number, signal: AbortSignal): Promise<void>
+  /** Corrects a charge: to the tokens that the endpoint reported, or to 0 where it refused the request. */
+  correct(charged: number, used: number): void
+  /** Holds every request back: the endpoint has asked for it. */
+  hold(ms: number): void
+}
+
+/**
+ * A leaky bucket (ITU-T I.371, virtual scheduling) without a burst: a request starts when the tokens before it have
+ * drained. In any minute at most the limit is started, and the request that passes it.
+ */
+export function createPace(tokensPerMinute: number | undefined, clock: Clock): Pace {
+  const msPerToken = tokensPerMinute === undefined ? 0 : 60_000 / tokensPerMinute
+  let drainedAtMs = 0
+  let heldUntilMs = 0
+
+  return {
+    async admit(tokens, signal) {
+      const turnMs = Math.max(clock.nowMs(), drainedAtMs)
+      drainedAtMs = turnMs + tokens * msPerToken
+      for (;;) {
+        const waitMs = Math.max(turnMs, heldUntilMs) - clock.nowMs()
+        if (waitMs <= 0 || signal.aborted) return
+        await clock.sleep(waitMs, signal)
+      }
+    },
+    correct(charged, used) {
+      drainedAtMs += (used - charged) * msPerToken
+    },
+    hold(ms) {
+      heldUntilMs = Math.max(heldUntilMs, clock.nowMs() + ms)
+    },
+  }
+}

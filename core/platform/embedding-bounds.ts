@@ -1,0 +1,29 @@
+/** Bounds of embedding; part of `BOUNDS`, which asserts their relations. */
+export const EMBEDDING_BOUNDS = {
+  embeddingModelCharactersMax: 200,
+  embeddingPrefixCharactersMax: 1_000,
+  embeddingDimensionsMin: 8,
+  embeddingDimensionsMax: 4_096,
+  /** Texts that a build or evaluation gives to the embedder at once. */
+  embedBatchTexts: 64,
+  /** Texts of one request: as many as the most restrictive servers accept by default. */
+  embedRequestTextsDefault: 32,
+  embedRequestTextsMax: 2_048,
+  embedTokensMax: 1_000_000,
+  embedTokensPerMinuteMax: 1_000_000_000,
+
+  // A query, whose caller waits.
+  embedTimeoutMaxMs: 9_000,
+  embedAttemptsMax: 3,
+  embedBackoffFirstMs: 100,
+  embedBackoffMaxMs: 1_000,
+
+  // Passages and questions of a build, which outlast an endpoint that is unavailable or limits its callers.
+  embedBatchTimeoutMs: 60_000,
+  embedPatienceMinMs: 60_000,
+  embedPatienceDefaultMs: 600_000,
+  embedPatienceMaxMs: 3_600_000,
+  embedPatientAttemptsMax: 1_000,
+  embedPatientBackoffFirstMs: 500,
+  embedPatientBackoffMaxMs: 30_000,
+} as const

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { BOUNDS } from './bounds.ts'
+import { optional, url, wholeNumber, wholeNumberOf } from './config.ts'
+import type { Variable } from './config.ts'
+
+const prefix = optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax))
+
+/** Variables of the openai embedding provider; part of `SETTINGS`. */
+export const EMBEDDING_SETTINGS = {
+  OPENAI_BASE_URL: {
+    schema: optional(url('http:', 'https:')),
+    help: 'base URL of an OpenAI-compatible embeddings endpoint, e.g. http://embeddings:8080/v1',
+  },
+  OPENAI_API_KEY: {
+    schema: optional(z.string().min(1)),
+    help: 'key for the embeddings endpoint; optional where OPENAI_BASE_URL names a server without keys',
+    secret: true,
+  },
+  OPENAI_MODEL: {
+    schema: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax).default('text-embedding-3-small'),
+    help: 'embedding model of new versions',
+    fallback: 'text-embedding-3-small',
+  },
+  OPENAI_DIMENSIONS: {
+    schema: optional(wholeNumberOf(BOUNDS.embeddingDimensionsMin, BOUNDS.embeddingDimensionsMax)),
+    help: 'dimensions that the endpoint is asked for; set it only for a model that can shorten its vectors',
+    fallback: 'those of the model, and none are asked for',
+  },
+  OPENAI_QUERY_PREFIX: {
+    schema: prefix,
+    help: 'text before each query, as the card of the model states it; spaces count, and an empty value means none',
+    fallback: 'known for common models, else none',
+    keepsEmpty: true,
+  },
+  OPENAI_PASSAGE_PREFIX: {
+    schema: prefix,
+    help: 'the same before each passage',
+    fallback: 'known for common models, else none',
+    keepsEmpty: true,
+  },
+  OPENAI_MAX_TOKENS: {
+    schema: optional(wholeNumberOf(1, BOUNDS.embedTokensMax)),
+    help: 'tokens of one text that the model embeds; a build warns of passages that are probably longer',
+    fallback: 'known for common models, else no warning',
+  },
+  OPENAI_BATCH_TEXTS: {
+    schema: wholeNumber(1, BOUNDS.embedRequestTextsMax, BOUNDS.embedRequestTextsDefault),
+    help: 'texts of one request; halved where the endpoint refuses so many',
+    fallback: String(BOUNDS.embedRequestTextsDefault),
+  },
+  OPENAI_TOKENS_PER_MINUTE: {
+    schema: optional(wholeNumberOf(1, BOUNDS.embedTokensPerMinuteMax)),
+    help: 'tokens that one build sends a minute',
+    fallback: 'no limit',
+  },
+  OPENAI_PATIENCE_MS: {
+    schema: wholeNumber(BOUNDS.embedPatienceMinMs, BOUNDS.embedPatienceMaxMs, BOUNDS.embedPatienceDefaultMs),
+    help: 'time for which a build repeats one request while the endpoint is unavailable or limits it',
+    fallback: String(BOUNDS.embedPatienceDefaultMs),
+  },
+  OPENAI_TIMEOUT_MS: {
+    schema: wholeNumber(100, BOUNDS.embedTimeoutMaxMs, 4_000),
+    help: 'total time for the embedding of one query, retries included',
+    fallback: '4000',
+  },
+} as const satisfies Record<string, Variable<unknown>>

@@ -1,0 +1,135 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { createEmbedder, openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
+import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
+
+const endpoints: EmbeddingEndpoint[] = []
+afterEach(async () => {
+  for (const endpoint of endpoints.splice(0)) await endpoint.stop()
+})
+
+const signal = new AbortController().signal
+
+async function start(manners: Partial<EndpointManners> = {}): Promise<EmbeddingEndpoint> {
+  const endpoint = await startEmbeddingEndpoint(manners)
+  endpoints.push(endpoint)
+  return endpoint
+}
+
+function settingsOf(baseUrl: string | undefined, change: Partial<EmbeddingSettings> = {}): EmbeddingSettings {
+  return {
+    OPENAI_BASE_URL: baseUrl,
+    OPENAI_API_KEY: undefined,
+    OPENAI_MODEL: 'some-model',
+    OPENAI_DIMENSIONS: undefined,
+    OPENAI_QUERY_PREFIX: undefined,
+    OPENAI_PASSAGE_PREFIX: undefined,
+    ...change,
+  }
+}
+
+describe('the embedder of a new version', () => {
+  test('learns the dimensions from one request, and never asks for any', async () => {
+    const { baseUrl, requests } = await start({ refusesDimensions: true })
+    const embedder = await openEmbedder('openai', settingsOf(baseUrl), signal)
+    expect(embedder.space).toEqual(spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai', model: 'some-model' }))
+    expect((await embedder.embed(['a passage'], 'passage', signal)).vectors[0]).toHaveLength(ENDPOINT_DIMENSIONS)
+    expect(requests.map(({ dimensions }) => dimensions)).toEqual([undefined, undefined])
+  })
+
+  test('asks for the dimensions that are configured, and the space says so', async () => {
+    const { baseUrl, requests } = await start()
+    const embedder = await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_DIMENSIONS: 16 }), signal)
+    expect(embedder.space).toMatchObject({ dimensions: 16, requests_dimensions: true })
+    expect((await embedder.embed(['a passage'], 'passage', signal)).vectors[0]).toHaveLength(16)
+    expect(requests.map(({ dimensions }) => dimensions)).toEqual([16, 16])
+  })
+
+  test('needs no key of a server that has none, and sends the one that is configured', async () => {
+    const { baseUrl, requests, manners } = await start()
+    await openEmbedder('openai', settingsOf(baseUrl), signal)
+    manners.key = 'a-key'
+    await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_API_KEY: 'a-key' }), signal)
+    expect(requests.map(({ authorization }) => authorization)).toEqual([undefined, 'Bearer a-key'])
+  })
+
+  test('has the prefixes of a known model, unless they are configured, be it as empty', async () => {
+    const { baseUrl } = await start()
+    const spaceWith = async (change: Partial<EmbeddingSettings>): Promise<readonly string[]> => {
+      const settings = settingsOf(baseUrl, { OPENAI_MODEL: 'intfloat/multilingual-e5-small', ...change })
+      const { query_prefix, passage_prefix } = (await openEmbedder('openai', settings, signal)).space
+      return [query_prefix, passage_prefix]
+    }
+    expect(await spaceWith({})).toEqual(['query: ', 'passage: '])
+    expect(await spaceWith({ OPENAI_QUERY_PREFIX: 'q ' })).toEqual(['q ', 'passage: '])
+    expect(await spaceWith({ OPENAI_QUERY_PREFIX: '', OPENAI_PASSAGE_PREFIX: '' })).toEqual(['', ''])
+    expect(await spaceWith({ OPENAI_MODEL: 'some-model' })).toEqual(['', ''])
+  })
+
+  test('knows the limit of a known model, unless it is configured', async () => {
+    const { baseUrl, manners } = await start()
+    const overlong = async (tokens: number, change: Partial<EmbeddingSettings>): Promise<number> => {
+      manners.tokensOf = () => tokens
+      const embedder = await openEmbedder('openai', settingsOf(baseUrl, change), signal)
+      return (await embedder.embed(['a passage'], 'passage', signal)).overlong
+    }
+    expect(await overlong(512, { OPENAI_MODEL: 'e5' })).toBe(1)
+    expect(await overlong(511, { OPENAI_MODEL: 'e5' })).toBe(0)
+    expect(await overlong(100, { OPENAI_MODEL: 'e5', OPENAI_MAX_TOKENS: 100 })).toBe(1)
+    expect(await overlong(1_000_000, {})).toBe(0)
+  })
+
+  test('sends at most the configured number of texts in one request', async () => {
+    const { baseUrl, requests } = await start()
+    const embedder = await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_BATCH_TEXTS: 2 }), signal)
+    await embedder.embed(['a', 'b', 'c'], 'passage', signal)
+    expect(requests.map(({ input }) => input.length)).toEqual([1, 2, 1])
+  })
+})
+
+describe('a sentence says what to do', () => {
+  const open = (settings: EmbeddingSettings): Promise<unknown> => openEmbedder('openai', settings, signal)
+
+  test('where neither a key nor a server is configured, for a new space and for a known one', async () => {
+    const missing = /needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server without keys: set one/
+    await expect(open(settingsOf(undefined))).rejects.toThrow(missing)
+    const space = spaceOf(8, { provider: 'openai' })
+    expect(() => createEmbedder(space, settingsOf(undefined))).toThrow(missing)
+  })
+
+  test('where the endpoint refuses the key, which is not repeated', async () => {
+    const { baseUrl } = await start({ key: 'the-right-key' })
+    const refused = open(settingsOf(baseUrl, { OPENAI_API_KEY: 'a-wrong-key' }))
+    await expect(refused).rejects.toThrow(OperatorError)
+    await expect(refused).rejects.toThrow(/status 401 \(invalid_api_key\): check OPENAI_BASE_URL, OPENAI_API_KEY and/)
+    await expect(refused).rejects.not.toThrow(/wrong-key/)
+  })
+
+  test('where the model cannot shorten its vectors', async () => {
+    const refusing = await start({ refusesDimensions: true })
+    await expect(open(settingsOf(refusing.baseUrl, { OPENAI_DIMENSIONS: 16 }))).rejects.toThrow(
+      /status 400 \(unknown_field\).*unset OPENAI_DIMENSIONS if the model has a fixed number/,
+    )
+    const shortening = await start({ shortensVectorOf: () => true })
+    await expect(open(settingsOf(shortening.baseUrl, { OPENAI_DIMENSIONS: 16 }))).rejects.toThrow(
+      /gives 15 dimensions and not OPENAI_DIMENSIONS, 16: unset/,
+    )
+  })
+
+  test('where the model has fewer dimensions than an index takes', async () => {
+    const { baseUrl } = await start({ shortensVectorOf: () => true })
+    await expect(open(settingsOf(baseUrl))).rejects.toThrow(/gives 7 dimensions: use one with 8 to 4096/)
+  })
+
+  test('where nothing is known of the prefixes of a model, unless both are configured', () => {
+    const settings = settingsOf('http://127.0.0.1:1/v1')
+    expect(prefixWarning('openai', settings)).toMatch(/^no prefixes are known of the embedding model some-model: set /)
+    expect(prefixWarning('openai', { ...settings, OPENAI_QUERY_PREFIX: '' })).toBeDefined()
+    expect(prefixWarning('openai', { ...settings, OPENAI_QUERY_PREFIX: '', OPENAI_PASSAGE_PREFIX: '' })).toBeUndefined()
+    expect(prefixWarning('openai', { ...settings, OPENAI_MODEL: 'text-embedding-3-large' })).toBeUndefined()
+    expect(prefixWarning('local', settings)).toBeUndefined()
+  })
+})
