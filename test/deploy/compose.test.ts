@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { knownModel } from '#core/embedding/known-models.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
@@ -51,9 +52,10 @@ test('every variable, health check, dependency, port and image of docker-compose
   expect(faultsAfter(() => {})).toEqual([])
 })
 
-test('Postgres 18, Valkey, two search nodes, gateway, jobs and a migration are there', () => {
+test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration and a model server are there', () => {
   const { services } = parseCompose(text)
   expect(Object.keys(services).sort()).toEqual([
+    'embeddings',
     'gateway',
     'jobs',
     'migrate',
@@ -67,6 +69,24 @@ test('Postgres 18, Valkey, two search nodes, gateway, jobs and a migration are t
   expect(services['valkey']?.command?.join(' ')).toContain(
     '--appendonly yes --appendfsync everysec --maxmemory-policy noeviction',
   )
+})
+
+test('a model server starts on demand, keeps its weights, and is reached by gateway and jobs alone', () => {
+  const compose = parseCompose(text)
+  const embeddings = service(compose, 'embeddings')
+  expect(embeddings.profiles).toEqual(['embeddings'])
+  expect(embeddings.image).toMatch(/^ghcr\.io\/huggingface\/text-embeddings-inference:cpu-\d+\.\d+\.\d+$/)
+  expect(embeddings.volumes).toEqual(['embeddings:/data'])
+  expect(embeddings.ports).toEqual([])
+  expect(embeddings.healthcheck?.test.at(-1)).toBe(`http://127.0.0.1:${embeddings.environment['PORT']}/health`)
+  expect(embeddings.environment['MODEL_ID']).toBe('${OPENAI_MODEL:-intfloat/multilingual-e5-small}')
+  for (const name of ['gateway', 'jobs']) {
+    expect(service(compose, name).networks).toContain('backend')
+    expect(service(compose, name).environment['OPENAI_BASE_URL']).toBe('${OPENAI_BASE_URL:-}')
+  }
+  expect(text).toContain(`#   OPENAI_BASE_URL=http://embeddings:${embeddings.environment['PORT']}/v1\n`)
+  const shown = /^#   OPENAI_MODEL=(.*)$/m.exec(text)?.[1]
+  expect(knownModel(shown ?? '')).toBeDefined()
 })
 
 test('nothing starts without the secrets: each is demanded, none has a default', () => {

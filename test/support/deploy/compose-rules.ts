@@ -18,6 +18,7 @@ const variableSchema = z
   .transform((value) => value ?? '')
 const serviceSchema = z.object({
   image: z.string(),
+  profiles: z.array(z.string()).default([]),
   command: commandSchema.optional(),
   entrypoint: commandSchema.optional(),
   environment: z.record(z.string(), variableSchema).default({}),
@@ -51,7 +52,11 @@ const PROGRAMS: Readonly<Record<string, Variables>> = {
 }
 
 /** Health commands of the programs that are not this project's. */
-const FOREIGN_HEALTH: Readonly<Record<string, string>> = { postgres: 'pg_isready', valkey: 'valkey-cli' }
+const FOREIGN_HEALTH: Readonly<Record<string, string>> = {
+  postgres: 'pg_isready',
+  valkey: 'valkey-cli',
+  embeddings: 'curl',
+}
 
 function programOf(service: Service): string | undefined {
   const [node, ...rest] = service.entrypoint ?? service.command ?? []
@@ -206,7 +211,9 @@ function hostFaults(compose: Compose, name: string, service: Service): readonly 
   return [
     ...(name !== 'operator' || service.volumes.includes(SOURCES) ? [] : [`${name} has no sources to import`]),
     ...(name !== 'operator' || service.volumes.includes(KEYS) ? [] : [`${name} has no place for keys of reviewers`]),
-    ...(/:\d+\.\d+/.test(service.image) ? [] : [`${name}: the image ${service.image} is not pinned to a version`]),
+    ...(/:(?:cpu-)?\d+\.\d+/.test(service.image)
+      ? []
+      : [`${name}: the image ${service.image} is not pinned to a version`]),
     ...service.ports
       .filter((port) => name !== 'gateway' || !port.startsWith('127.0.0.1:'))
       .map((port) => `${name} publishes ${port}`),

@@ -28,7 +28,7 @@ const WAIT = {
 const NOTES = `\
 The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
 A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
-With openai, the worker needs OPENAI_API_KEY and every passage is sent to OPENAI_BASE_URL.
+With openai, every passage is sent to OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY.
 
 How the candidate is evaluated:
   question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
