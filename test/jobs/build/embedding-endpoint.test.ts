@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createEmbedder } from '#core/embedding/providers.ts'
+import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifest.ts'
+import { projectionIdOf } from '#jobs/build/ids.ts'
+import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
+import { startJobsHarness } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { importRulebook, rulebook } from '#test/support/jobs/rulebook.ts'
+
+let harness: JobsHarness
+beforeAll(async () => {
+  harness = await startJobsHarness()
+})
+afterAll(async () => {
+  await harness.stop()
+})
+
+const endpoints: EmbeddingEndpoint[] = []
+afterEach(async () => {
+  for (const endpoint of endpoints.splice(0)) await endpoint.stop()
+})
+
+interface Run {
+  readonly endpoint: EmbeddingEndpoint
+  readonly buildId: string
+  readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>>
+  readonly stages: readonly string[]
+}
+
+async function run(manners: Partial<EndpointManners>, variables: Readonly<Record<string, string>>): Promise<Run> {
+  const endpoint = await startEmbeddingEndpoint(manners)
+  endpoints.push(endpoint)
+  const knowledgeBaseId = await harness.createKnowledgeBase()
+  const importId = await importRulebook(harness, knowledgeBaseId, rulebook(2))
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { embedding: 'openai' })
+  const environment = { ...harness.environment, OPENAI_BASE_URL: endpoint.baseUrl, ...variables }
+  const stages = new Set<string>()
+  const outcome = await harness.runBuild(buildId, { environment, onProgress: ({ stage }) => void stages.add(stage) })
+  return { endpoint, buildId, outcome, stages: [...stages] }
+}
+
+test('a version is built through a server without a key, and asked with the prefixes it was built with', async () => {
+  const { endpoint, buildId, outcome } = await run(
+    { refusesDimensions: true, refusesBase64: true, textsMax: 10 },
+    { OPENAI_MODEL: 'intfloat/multilingual-e5-small' },
+  )
+  expect(outcome).toMatchObject({ outcome: 'succeeded' })
+  const sent = endpoint.requests.flatMap(({ input }) => input).filter((text) => text !== 'dimensions')
+  const prefixes = new Set(sent.map((text) => /^(?:query|passage): /.exec(text)?.[0]))
+  expect(prefixes).toEqual(new Set(['passage: ', 'query: ']))
+
+  const projectionId = projectionIdOf(buildId)
+  const { rows } = await harness.owner.query<{ embedding: unknown }>(
+    'select embedding from projections where id = $1',
+    [projectionId],
+  )
+  const space = embeddingSpaceSchema.parse(rows[0]?.embedding)
+  expect(space).toEqual({
+    provider: 'openai',
+    model: 'intfloat/multilingual-e5-small',
+    dimensions: ENDPOINT_DIMENSIONS,
+    query_prefix: 'query: ',
+    passage_prefix: 'passage: ',
+    requests_dimensions: false,
+  })
+  const manifest = readFileSync(join(harness.store.artifactFolder(projectionId), 'manifest.json'), 'utf8')
+  expect(manifestSchema.parse(JSON.parse(manifest)).embedding).toEqual(space)
+
+  // As a gateway does, which is configured with an endpoint alone.
+  const gateway = createEmbedder(space, { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: undefined })
+  await gateway.embed(['a question'], 'query', new AbortController().signal)
+  expect(endpoint.requests.at(-1)?.input).toEqual(['query: a question'])
+})
+
+test('a build whose key is refused fails at once, before its first stage, in one sentence without the key', async () => {
+  const { outcome, stages } = await run({ key: 'the-right-key' }, { OPENAI_API_KEY: 'a-wrong-key' })
+  expect(outcome).toMatchObject({
+    kind: 'permanent',
+    message: expect.stringMatching(/^The embedding endpoint refuses a first request, .*status 401 \(invalid_api_key\)/),
+  })
+  expect(JSON.stringify(outcome)).not.toContain('wrong-key')
+  expect(stages).toEqual([])
+})
+
+test('a passage that the endpoint refuses fails the build for good, and is not quoted', async () => {
+  const { outcome } = await run({ refuses: (text) => text.includes('must keep') }, { OPENAI_MODEL: 'e5' })
+  expect(outcome).toMatchObject({
+    kind: 'permanent',
+    message: expect.stringMatching(/status 413 \(context_length_exceeded\)/),
+  })
+  expect(JSON.stringify(outcome)).not.toContain('must keep')
+})
