@@ -75,7 +75,7 @@ test('a version is built through a server without a key, and asked with the pref
   expect(endpoint.requests.at(-1)?.input).toEqual(['query: a question'])
 })
 
-test('a build whose key is refused fails at once, before its first stage, in one sentence without the key', async () => {
+test('a build whose key is refused fails before its first stage, in one sentence without the key', async () => {
   const { outcome, stages } = await run({ key: 'the-right-key' }, { OPENAI_API_KEY: 'a-wrong-key' })
   expect(outcome).toMatchObject({
     kind: 'permanent',
