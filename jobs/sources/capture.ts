@@ -3,6 +3,7 @@ import { mkdir, open, realpath, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, sep } from 'node:path'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { concurrently } from '#core/platform/concurrently.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
@@ -49,20 +50,15 @@ export async function captureSources(
       `${files.length} files are more than the ${BOUNDS.sourceFilesMax} of one import: import them in parts`,
     )
   const captured: CapturedSource[] = []
-  const waiting = files.entries()
-  const failed = new AbortController()
-  const signal = options.signal === undefined ? failed.signal : AbortSignal.any([options.signal, failed.signal])
-  async function captureNext(): Promise<void> {
-    for (const [place, file] of waiting) captured[place] = await captureSource(store, file, { ...options, signal })
-  }
-  const captures = Array.from({ length: Math.min(files.length, BOUNDS.sourceCapturesMax) }, async () =>
-    captureNext().catch((error: unknown) => {
-      failed.abort(error)
-      throw error
-    }),
-  )
   // Every capture has ended, and removed its temporary file, before the first failure is reported.
-  for (const ended of await Promise.allSettled(captures)) if (ended.status === 'rejected') throw failed.signal.reason
+  await concurrently(
+    files,
+    BOUNDS.sourceCapturesMax,
+    async (file, place, signal) => {
+      captured[place] = await captureSource(store, file, { ...options, signal })
+    },
+    options.signal,
+  )
   return captured
 }
 
