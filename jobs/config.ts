@@ -1,3 +1,5 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
@@ -26,6 +28,16 @@ export const JOBS_VARIABLES = {
   OPENAI_BATCH_TEXTS: SETTINGS.OPENAI_BATCH_TEXTS,
   OPENAI_TOKENS_PER_MINUTE: SETTINGS.OPENAI_TOKENS_PER_MINUTE,
   OPENAI_PATIENCE_MS: SETTINGS.OPENAI_PATIENCE_MS,
+  OPENAI_CONCURRENCY: {
+    schema: wholeNumber(1, BOUNDS.embedConcurrencyMax, BOUNDS.embedConcurrencyDefault),
+    help: 'batches of passages that a build sends at once',
+    fallback: String(BOUNDS.embedConcurrencyDefault),
+  },
+  VECTOR_CACHE_BYTES_MAX: {
+    schema: wholeNumber(0, BOUNDS.vectorCacheBytesMax, BOUNDS.vectorCacheBytesDefault),
+    help: 'bytes of the file in ARTIFACT_STORE that keeps vectors of the provider for later builds; 0 keeps none',
+    fallback: String(BOUNDS.vectorCacheBytesDefault),
+  },
   RERANK_BASE_URL: SETTINGS.RERANK_BASE_URL,
   RERANK_API_KEY: SETTINGS.RERANK_API_KEY,
   RERANK_TIMEOUT_MS: SETTINGS.RERANK_TIMEOUT_MS,
@@ -108,4 +120,10 @@ export function secretVariable(name: string): string {
   const value = process.env[name]?.trim() ?? ''
   if (value === '') throw new OperatorError(`The environment variable ${name} is not set: set it to the key.`)
   return value
+}
+
+/** Returns the folder of this program among the caches of the user, as the XDG base directory specification has it. */
+export function userCacheFolder(): string {
+  const { XDG_CACHE_HOME: caches = '' } = process.env
+  return join(isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'evidence-retrieval-service')
 }

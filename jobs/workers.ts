@@ -31,6 +31,7 @@ export interface JobsDeps {
   readonly buildConcurrency: number
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number
+  readonly vectorCacheBytesMax: number
   readonly log: Log
   /** Environment of the build processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv

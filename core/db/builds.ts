@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Queryable } from './pool.ts'
 
 /** `retrying`: a run ended without a candidate, and another one begins at `next_attempt_at`. */
@@ -62,18 +63,25 @@ export interface BuildFence {
 }
 
 const RECORD_PROGRESS = `
-update builds set stage = $3, done = $4, total = $5, updated_at = now()
+update builds set stage = $3, done = $4, total = $5, embedding = coalesce($6, embedding), updated_at = now()
 where id = $1 and attempt = $2 and state = 'running'`
+
+export interface BuildProgress {
+  readonly stage: string
+  readonly done: number
+  readonly total: number
+  /** Undefined: as it was. */
+  readonly embedding: EmbeddingCounts | undefined
+}
 
 /** @returns false when another run has taken the build over: this one must stop. */
 export async function recordProgress(
   database: Queryable,
   fence: BuildFence,
-  stage: string,
-  done: number,
-  total: number,
+  { stage, done, total, embedding }: BuildProgress,
 ): Promise<boolean> {
-  const { rowCount } = await database.query(RECORD_PROGRESS, [fence.buildId, fence.attempt, stage, done, total])
+  const counts = embedding === undefined ? null : JSON.stringify(embedding)
+  const { rowCount } = await database.query(RECORD_PROGRESS, [fence.buildId, fence.attempt, stage, done, total, counts])
   return rowCount === 1
 }
 

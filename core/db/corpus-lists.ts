@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
+import { embeddingCountsSchema } from '#core/domain/embedding-counts.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from '#core/domain/review-statements.ts'
@@ -46,6 +47,8 @@ const buildListRow = z.object({
   done: z.number(),
   total: z.number(),
   attempt: z.int(),
+  /** What the embed stage has done; null before it. */
+  embedding: embeddingCountsSchema.nullable(),
   error: z.string().nullable(),
   parameters: z.record(z.string(), z.unknown()),
   /** When the next attempt begins, in the state `retrying`. */
@@ -64,7 +67,7 @@ export type BuildListRow = z.infer<typeof buildListRow>
 
 const BUILDS = `
   select b.id, k.slug as knowledge_base, b.import_id, b.state, b.stage, b.done::float8 as done,
-    b.total::float8 as total, b.attempt, b.error, b.next_attempt_at,
+    b.total::float8 as total, b.attempt, b.embedding, b.error, b.next_attempt_at,
     case when b.state = 'running' then round(extract(epoch from clock_timestamp() - b.updated_at))::integer end
       as seconds_since_heartbeat,
     b.parameters, v.id as version_id, v.passed,

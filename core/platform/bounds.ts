@@ -5,6 +5,7 @@ import { EVALUATION_BOUNDS } from './evaluation-bounds.ts'
 import { IMPORT_BOUNDS } from './import-bounds.ts'
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
 import { OPERATOR_BOUNDS } from './operator-bounds.ts'
+import { VECTOR_CACHE_BOUNDS } from './vector-cache-bounds.ts'
 
 /**
  * Every bound of the service, with its unit and bound at the end of its name. Relations between them are asserted when
@@ -183,9 +184,10 @@ export const BOUNDS = {
   /** Age at which a finished reservation without an entry has lost its job. Until then it may still be refunded. */
   ledgerJobLostAfterMs: 30_000,
   /** Passages embedded and written as one durable step of a build. */
-  vectorFileRows: 512,
+  vectorFileRows: 2_048,
   buildStatementTimeoutMs: 60_000,
   buildProgressEveryMs: 500,
+  buildProgressLogEveryMs: 30_000,
   jobLockMs: 15_000,
   jobStalledEveryMs: 5_000,
   jobStallsMax: 10,
@@ -236,6 +238,7 @@ export const BOUNDS = {
 
   ...EVALUATION_BOUNDS,
   ...OPERATOR_BOUNDS,
+  ...VECTOR_CACHE_BOUNDS,
 } as const
 
 const { assertLess, assertSumLess } = createBoundOrder(BOUNDS)

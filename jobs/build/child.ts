@@ -75,7 +75,16 @@ async function run(
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     publicKeysDer: config.MANIFEST_PUBLIC_KEY,
     nodes: openSearchNodeClients(config.SEARCH_NODES, config),
-    progress: createProgress(database, fence, overtaken, (mark) => void tell(mark)),
+    vectors: {
+      concurrency: config.OPENAI_CONCURRENCY,
+      batchTexts: config.OPENAI_BATCH_TEXTS,
+      cache:
+        config.VECTOR_CACHE_BYTES_MAX === 0
+          ? undefined
+          : { path: store.vectorCacheFile, bytesMax: config.VECTOR_CACHE_BYTES_MAX },
+    },
+    progress: createProgress(database, fence, overtaken, { tell: (mark) => void tell(mark), log }),
+    warn: (sentence, cause) => log.warn(sentence, { build_id: buildId }, cause),
     signal: overtaken.signal,
     log,
   })

@@ -8,6 +8,7 @@ import type { RerankSettings } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
+import type { VectorSettings } from './text-vectors.ts'
 
 /** Input of the stages up to the verified artifact. */
 export interface BuildContext {
@@ -21,7 +22,10 @@ export interface BuildContext {
   readonly privateKeyDer: Buffer
   /** The keys that are trusted; the private key belongs to one of them. */
   readonly publicKeysDer: readonly Buffer[]
+  readonly vectors: VectorSettings
   readonly progress: Progress
+  /** Tells the operator of something that does not end the build. */
+  readonly warn: (sentence: string, cause?: unknown) => void
   /** Aborted once another run has taken the build over. */
   readonly signal: AbortSignal
 }

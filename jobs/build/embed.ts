@@ -1,7 +1,9 @@
 import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeCacheFile } from '#core/db/vector-cache/file.ts'
+import { embeddingCountsSchema } from '#core/domain/embedding-counts.ts'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import type { PassageRecord } from '#core/index/passages/record.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -10,6 +12,8 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
+import { openTextVectors } from './text-vectors.ts'
+import type { TextVectors } from './text-vectors.ts'
 
 /**
  * Vectors of one build in one space: files of `vectorFileRows` rows of float32, each renamed into place when complete.
@@ -18,55 +22,104 @@ export interface VectorFiles {
   readonly folder: string
   readonly rows: number
   readonly dimensions: number
+  readonly counts: EmbeddingCounts
 }
+
+export type EmbedContext = Pick<BuildContext, 'workFolder' | 'progress' | 'vectors' | 'warn' | 'signal'>
 
 /**
- * Embeds every passage, one file of rows at a time. A restarted build resumes at the first missing file. An overtaken
- * run can only replace a file by an equal one.
+ * Embeds every passage, one file of rows at a time. A restarted build resumes at the first missing file, with the
+ * vectors that the provider sent for it. An overtaken run can only replace a file by an equal one.
  */
-export async function embedPassages(context: BuildContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
+export async function embedPassages(context: EmbedContext, rows: number, embedder: Embedder): Promise<VectorFiles> {
   const { dimensions } = embedder.space
   const space = sha256(spaceKey(embedder.space)).toString('hex').slice(0, 16)
-  const files: VectorFiles = { folder: join(context.workFolder, `vectors-${space}`), rows, dimensions }
-  await mkdir(files.folder, { recursive: true })
+  const folder = join(context.workFolder, `vectors-${space}`)
+  const buildFile = join(folder, 'kept.sqlite')
+  await mkdir(folder, { recursive: true })
   await context.progress.begin('embed', rows)
+  const counting = createCounting(rows, await countsIn(folder), context)
+  let open: TextVectors | undefined
   let row = 0
-  for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BOUNDS.vectorFileRows)) {
-    context.signal.throwIfAborted()
-    const path = vectorFile(files, row)
-    if (!(await hasBytes(path, passages.length * dimensions * 4)))
-      await writeDurably(path, await vectorsOf(passages, embedder, context.signal))
-    row += passages.length
-    context.progress.at(row, rows)
+  try {
+    for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BOUNDS.vectorFileRows)) {
+      context.signal.throwIfAborted()
+      const path = vectorFile(folder, row)
+      if (!(await hasBytes(path, passages.length * dimensions * 4))) {
+        open ??= await openTextVectors({
+          ...context.vectors,
+          embedder,
+          buildFile,
+          signal: context.signal,
+          warn: context.warn,
+        })
+        const { vectors, overlong } = await open.of(passages, counting.from(row))
+        await writeDurably(path, bytesOf(vectors, dimensions))
+        await writeDurably(countsFile(folder), JSON.stringify(counting.completed(row + passages.length, overlong)))
+      }
+      row += passages.length
+    }
+  } finally {
+    open?.close()
   }
-  return files
+  removeCacheFile(buildFile)
+  const counts = { ...counting.counts(), passages: row, seconds_left: null }
+  await context.progress.embedded(counts)
+  return { folder, rows, dimensions, counts }
 }
 
-/** Returns the text that is embedded for a passage: title and headings, then its own text. */
-function embeddedText({ heading, text }: PassageRecord): string {
-  return heading === '' ? text : `${heading}\n${text}`
+interface Counting {
+  counts(): EmbeddingCounts
+  /** Counts what is sent for the passages from a row on. */
+  from(row: number): Parameters<TextVectors['of']>[1]
+  completed(rows: number, overlong: number): EmbeddingCounts
 }
 
-async function vectorsOf(
-  passages: readonly PassageRecord[],
-  embedder: Embedder,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const { dimensions } = embedder.space
-  const vectors = new Float32Array(passages.length * dimensions)
-  for (let from = 0; from < passages.length; from += BOUNDS.embedBatchTexts) {
-    const batch = passages.slice(from, from + BOUNDS.embedBatchTexts)
-    const embedded = await embedder.embed(batch.map(embeddedText), 'passage', signal)
-    for (const [at, vector] of embedded.vectors.entries()) vectors.set(vector, (from + at) * dimensions)
+/** Counts on from what earlier runs of the build left. The time that is left follows from the pace of this run. */
+function createCounting(rows: number, before: EmbeddingCounts | undefined, { progress }: EmbedContext): Counting {
+  let counts: EmbeddingCounts = before ?? { passages: 0, sent: 0, tokens: 0, overlong: 0, seconds_left: null }
+  let began: { readonly row: number; readonly atMs: number } | undefined
+  return {
+    counts: () => counts,
+    from(row) {
+      began ??= { row, atMs: performance.now() }
+      const start = began
+      return ({ done, sent, tokens }) => {
+        const passages = row + done
+        const seconds = (performance.now() - start.atMs) / 1_000
+        const left = passages > start.row ? ((rows - passages) / (passages - start.row)) * seconds : null
+        const seconds_left = left === null ? null : Math.ceil(left)
+        counts = { ...counts, passages, sent: counts.sent + sent, tokens: counts.tokens + tokens, seconds_left }
+        progress.at(passages, rows, counts)
+      }
+    },
+    completed(passages, overlong) {
+      counts = { ...counts, passages, overlong: counts.overlong + overlong }
+      return counts
+    },
   }
-  return new Uint8Array(vectors.buffer)
+}
+
+function countsFile(folder: string): string {
+  return join(folder, 'counts.json')
+}
+
+async function countsIn(folder: string): Promise<EmbeddingCounts | undefined> {
+  const text = await readFile(countsFile(folder), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : embeddingCountsSchema.parse(JSON.parse(text))
+}
+
+function bytesOf(vectors: readonly Float32Array[], dimensions: number): Uint8Array {
+  const values = new Float32Array(vectors.length * dimensions)
+  for (const [at, vector] of vectors.entries()) values.set(vector, at * dimensions)
+  return new Uint8Array(values.buffer)
 }
 
 /** Yields passages with their vectors in row order; the artifact is written from them. */
 export async function* embeddedRows(workFolder: string, files: VectorFiles): AsyncGenerator<ArtifactRow> {
   let row = 0
   for await (const passages of inGroups(passagesIn(passagesFile(workFolder)), BOUNDS.vectorFileRows)) {
-    const bytes = await readFile(vectorFile(files, row))
+    const bytes = await readFile(vectorFile(files.folder, row))
     const vectors = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))
     for (const [at, record] of passages.entries())
       yield { record, vector: vectors.subarray(at * files.dimensions, (at + 1) * files.dimensions) }
@@ -74,7 +127,7 @@ export async function* embeddedRows(workFolder: string, files: VectorFiles): Asy
   }
 }
 
-function vectorFile({ folder }: VectorFiles, firstRow: number): string {
+function vectorFile(folder: string, firstRow: number): string {
   return join(folder, `${String(firstRow).padStart(10, '0')}.f32`)
 }
 

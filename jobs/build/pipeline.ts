@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
@@ -35,6 +36,7 @@ export async function runBuild(context: CandidateContext): Promise<string> {
 export interface BuiltProjection {
   readonly corpus: Corpus
   readonly artifact: BuiltArtifact
+  readonly embedded: EmbeddingCounts
 }
 
 /** Runs the stages that need only the artifact store; a search node can load their result. */
@@ -43,5 +45,5 @@ export async function buildProjection(context: BuildContext, embedder: Embedder)
   const vectors = await embedPassages(context, corpus.passages, embedder)
   const artifact = await buildArtifact(context, corpus, vectors, embedder)
   await verifyBuilt(context, artifact)
-  return { corpus, artifact }
+  return { corpus, artifact, embedded: vectors.counts }
 }

@@ -2,6 +2,8 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { recordProgress } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
+import type { Log } from '#core/platform/log.ts'
 import type { BuildStage } from './stages.ts'
 
 export interface ProgressMark {
@@ -19,7 +21,9 @@ export interface Progress {
   /** @throws StaleBuild when this run no longer holds the build. */
   begin(stage: BuildStage, total: number): Promise<void>
   /** Never blocks: progress is written at most twice a second and not awaited. */
-  at(done: number, total: number): void
+  at(done: number, total: number, embedding?: EmbeddingCounts): void
+  /** Ends the embed stage. @throws StaleBuild when this run no longer holds the build. */
+  embedded(counts: EmbeddingCounts): Promise<void>
 }
 
 /**
@@ -30,16 +34,17 @@ export function createProgress(
   database: Database,
   fence: BuildFence,
   overtaken: AbortController,
-  tell: (mark: ProgressMark) => void,
+  { tell, log }: { readonly tell: (mark: ProgressMark) => void; readonly log: Log },
 ): Progress {
   let stage: BuildStage = 'import'
   let writtenAtMs = 0
   let writing = false
+  let loggedAtMs = Date.now()
 
-  async function write(mark: ProgressMark): Promise<void> {
+  async function write(mark: ProgressMark, embedding?: EmbeddingCounts): Promise<void> {
     tell(mark)
     writtenAtMs = Date.now()
-    if (await recordProgress(database, fence, mark.stage, mark.done, mark.total)) return
+    if (await recordProgress(database, fence, { ...mark, embedding })) return
     const stale = new StaleBuild(`build ${fence.buildId} was taken over by another run`)
     overtaken.abort(stale)
     throw stale
@@ -49,15 +54,25 @@ export function createProgress(
     async begin(next, total) {
       overtaken.signal.throwIfAborted()
       stage = next
+      log.info('build stage', { build_id: fence.buildId, stage, total })
       await write({ stage, done: 0, total })
     },
-    at(done, total) {
+    at(done, total, embedding) {
+      if (Date.now() - loggedAtMs >= BOUNDS.buildProgressLogEveryMs) {
+        loggedAtMs = Date.now()
+        log.info('build progress', { build_id: fence.buildId, stage, done, total, ...embedding })
+      }
       if (writing || Date.now() - writtenAtMs < BOUNDS.buildProgressEveryMs) return
       writing = true
       // The next write replaces a lost one; the signal tells the run that it was overtaken.
-      write({ stage, done, total })
+      write({ stage, done, total }, embedding)
         .catch(() => undefined)
         .finally(() => (writing = false))
+    },
+    async embedded(counts) {
+      overtaken.signal.throwIfAborted()
+      log.info('passages embedded', { build_id: fence.buildId, ...counts })
+      await write({ stage, done: counts.passages, total: counts.passages }, counts)
     },
   }
 }

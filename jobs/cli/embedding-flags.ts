@@ -1,13 +1,15 @@
+import { join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { openEmbedder } from '#core/embedding/providers.ts'
+import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { secretVariable } from '#jobs/config.ts'
+import type { VectorSettings } from '#jobs/build/text-vectors.ts'
+import { secretVariable, userCacheFolder } from '#jobs/config.ts'
 
 /** The embedding provider of a command line; without `embeddings` it is the local one. */
 export interface EmbeddingFlags {
@@ -21,6 +23,8 @@ export interface EmbeddingFlags {
   readonly embeddingPassagePrefix?: string
   /** Name of the environment variable that holds the key. */
   readonly embeddingKeyEnv?: string
+  /** Folder; false: no vector is kept. */
+  readonly vectorCache?: string | false
 }
 
 function endpointUrl(text: string): string {
@@ -46,6 +50,8 @@ function variableName(text: string): string {
   return text
 }
 
+const CACHE_DEFAULT = 'default: evidence-retrieval-service in $XDG_CACHE_HOME or ~/.cache; at most 4 GiB'
+
 /** Adds the options of an embedding provider to a command; its `opts()` are then `EmbeddingFlags`. */
 export function embeddingOptions(command: Command): Command {
   return command
@@ -58,25 +64,33 @@ export function embeddingOptions(command: Command): Command {
     .option(
       '--embedding-dimensions <n>',
       'shorten vectors to so many dimensions, if the model can (default: those of the model)',
-      wholeNumberOf(8, 4_096),
+      wholeNumberOf(BOUNDS.embeddingDimensionsMin, BOUNDS.embeddingDimensionsMax),
     )
     .option(
       '--embedding-batch <n>',
       'texts of one request; fewer where the endpoint refuses so many',
-      wholeNumberOf(1, 2_048),
+      wholeNumberOf(1, BOUNDS.embedRequestTextsMax),
     )
     .option('--embedding-query-prefix <text>', 'put before every question (default: as the model was trained)')
     .option('--embedding-passage-prefix <text>', 'put before every passage (default: as the model was trained)')
     .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
 }
 
-type FlaggedSettings = EmbeddingSettings & { readonly OPENAI_BATCH_TEXTS: number | undefined }
+/** Adds the options of a cache that is outside of an installation. */
+export function vectorCacheOptions(command: Command): Command {
+  return command
+    .option(
+      '--vector-cache <folder>',
+      `keep vectors of the endpoint here, so that a text is sent once (${CACHE_DEFAULT})`,
+    )
+    .option('--no-vector-cache', 'keep no vector')
+}
 
 /**
  * Returns the settings of the endpoint, or undefined for the local embedder.
  * @throws OperatorError where flags do not belong together, or the variable of the key is not set.
  */
-function embeddingSettingsOf(flags: EmbeddingFlags): FlaggedSettings | undefined {
+function embeddingSettingsOf(flags: EmbeddingFlags): EmbeddingSettings | undefined {
   const { embeddings, embeddingModel, embeddingKeyEnv } = flags
   if (embeddings === undefined) {
     const [without] = Object.entries(flags).find(([name, value]) => OWN.has(name) && value !== undefined) ?? []
@@ -94,7 +108,6 @@ function embeddingSettingsOf(flags: EmbeddingFlags): FlaggedSettings | undefined
     OPENAI_QUERY_PREFIX: flags.embeddingQueryPrefix,
     OPENAI_PASSAGE_PREFIX: flags.embeddingPassagePrefix,
     OPENAI_BATCH_TEXTS: flags.embeddingBatch,
-    OPENAI_TIMEOUT_MS: BOUNDS.embedBatchTimeoutMs,
   }
 }
 
@@ -108,13 +121,45 @@ const OWN: ReadonlySet<string> = new Set<keyof EmbeddingFlags>([
 ])
 
 /**
+ * Returns the variables with which services use the endpoint; none for the local embedder.
+ * @throws OperatorError as `openFlaggedEmbedder`.
+ */
+export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(embeddingSettingsOf(flags) ?? {}).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
+  )
+}
+
+/** Returns how a build of the command line uses the endpoint, and where it keeps vectors. */
+export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags): VectorSettings {
+  const folder = vectorCache ?? userCacheFolder()
+  return {
+    concurrency: BOUNDS.embedConcurrencyDefault,
+    batchTexts: embeddingBatch ?? BOUNDS.embedRequestTextsDefault,
+    cache:
+      folder === false ? undefined : { path: join(folder, 'vectors.sqlite'), bytesMax: BOUNDS.vectorCacheBytesDefault },
+  }
+}
+
+/**
  * Opens the embedder that the flags name.
+ * @param note takes a warning about the settings.
  * @throws OperatorError where flags do not belong together, or the endpoint cannot be used.
  */
-export async function openFlaggedEmbedder(flags: EmbeddingFlags, signal: AbortSignal): Promise<Embedder> {
+export async function openFlaggedEmbedder(
+  flags: EmbeddingFlags,
+  signal: AbortSignal,
+  note: (sentence: string) => void = () => undefined,
+): Promise<Embedder> {
   const settings = embeddingSettingsOf(flags)
   if (settings === undefined) return createLocalEmbedder()
+  const warning = prefixWarning('openai', settings)
+  if (warning !== undefined) note(warning)
   try {
+    // A wrong address is told at once; later the endpoint has the patience of a build.
+    await openEmbedder('openai', { ...settings, OPENAI_PATIENCE_MS: BOUNDS.flaggedEndpointPatienceMs }, signal)
     return await openEmbedder('openai', settings, signal)
   } catch (cause) {
     if (!(cause instanceof EmbeddingError)) throw cause

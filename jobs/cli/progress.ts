@@ -5,8 +5,8 @@ export interface ProgressOutput {
 }
 
 export interface Progress {
-  /** `total` 0: unknown. */
-  update(stage: string, done?: number, total?: number): void
+  /** `total` 0: unknown; `more` follows the numbers. */
+  update(stage: string, done?: number, total?: number, more?: string): void
   /** Ends the progress and keeps the last line. */
   end(): void
 }
@@ -30,8 +30,8 @@ export function createProgress(output: ProgressOutput, now: () => number = () =>
   }
   let latest = ''
   return {
-    update(nextStage, done = 0, total = 0) {
-      latest = progressLine(nextStage, done, total)
+    update(nextStage, done = 0, total = 0, more = '') {
+      latest = progressLine(nextStage, done, total) + (more === '' ? '' : `, ${more}`)
       const due = now() - shownAt >= (terminal ? REDRAW_EVERY_MS : LINE_EVERY_MS)
       if (nextStage !== stage || due) show(latest)
       stage = nextStage

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { endedBuilds, latelyEndedBuilds } from '#core/db/builds.ts'
+import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact, removeUnfinished } from '#jobs/build/artifact.ts'
@@ -12,6 +13,8 @@ import { projectionIdOf } from '#jobs/build/ids.ts'
 export interface GarbageCollectionDeps {
   readonly database: Database
   readonly store: ArtifactStore
+  /** 0: the cache is off. */
+  readonly vectorCacheBytesMax: number
   readonly log: Log
 }
 
@@ -24,13 +27,16 @@ const ENDED = {
  * Removes the leftovers of killed processes from the artifact store. These are work folders and unfinished artifacts of
  * ended builds, complete artifacts of failed builds, and temporary files without a write for a day. A failed build
  * keeps its files for longer than it can be asked for again, so nothing in use is removed. Files of no build in this
- * database stay. A run is bounded, and may be repeated or run concurrently.
+ * database stay. The vector cache is brought down to its bound. A run is bounded, and may be repeated or run
+ * concurrently.
  * @returns the number of folders and files removed.
  */
 export async function collectGarbage(deps: GarbageCollectionDeps): Promise<number> {
   const removed =
     (await collectWorkFolders(deps)) + (await collectArtifacts(deps)) + (await collectTemporaryFiles(deps.store))
   if (removed > 0) deps.log.info('garbage collected', { removed })
+  const bytes = await shrinkVectorCache(deps.store.vectorCacheFile, deps.vectorCacheBytesMax)
+  if (bytes > 0) deps.log.info('vector cache shrunk', { bytes })
   return removed
 }
 

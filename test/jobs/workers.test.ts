@@ -60,6 +60,7 @@ async function start(searchNode = harness.searchNode): Promise<Jobs> {
     settlement: { refundOverdue: async () => 'gone' },
     buildConcurrency: 1,
     buildHeapMb: 512,
+    vectorCacheBytesMax: 0,
     log: silent,
     environment: harness.environment,
   })

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `incoming/`,
- * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`.
- * Nothing is ever overwritten in place: files are written under a temporary name, synced and renamed.
+ * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, and a cache, `vectors/cache.sqlite`.
+ * Nothing but the cache is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
   artifactFolder(projectionId: string): string
@@ -12,6 +12,8 @@ export interface ArtifactStore {
   /** File of an import that is not complete: a copy of a source, or its staging. */
   incomingFile(name: string): string
   workFolder(buildId: string): string
+  /** Vectors of embedding providers. It may be removed at any time: the next build sends its passages again. */
+  readonly vectorCacheFile: string
   /** Evaluation report of a version, as a page for reviewers. */
   reportFile(versionId: string): string
   /** The same report as JSON. */
@@ -28,6 +30,7 @@ export function createArtifactStore(url: string): ArtifactStore {
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
     incomingFile: (name) => join(root, 'incoming', name),
     workFolder: (buildId) => join(root, 'work', buildId),
+    vectorCacheFile: join(root, 'vectors', 'cache.sqlite'),
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
     figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),
     changesFile: (versionId) => join(root, 'reports', `${versionId}.changes.jsonl`),

@@ -9,7 +9,7 @@ import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
 import { askQuestions, timeSystems } from '#jobs/evaluate/outcomes.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluate/report.ts'
-import { openFlaggedEmbedder } from '#jobs/cli/embedding-flags.ts'
+import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/cli/embedding-flags.ts'
 import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
@@ -49,7 +49,9 @@ export async function evaluateDataSet(
   const version = {
     corpus: files.corpus,
     mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
-    embedder: await openFlaggedEmbedder(flags, signal),
+    embedder: await openFlaggedEmbedder(flags, signal, output.note.bind(output)),
+    vectors: vectorSettingsOf(flags),
+    note: output.note.bind(output),
     relevant: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
     dataDir: flags.dataDir,
     signal,

@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { embeddingOptions } from '#jobs/cli/embedding-flags.ts'
+import { embeddingOptions, vectorCacheOptions } from '#jobs/cli/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
 
 export interface EvaluateFlags extends EmbeddingFlags {
@@ -75,7 +75,7 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
       '--data-dir <path>',
       "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
     )
-  embeddingOptions(command)
+  vectorCacheOptions(embeddingOptions(command))
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)

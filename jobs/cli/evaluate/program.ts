@@ -12,7 +12,7 @@ const INTERRUPTED = 130
 
 export interface EvaluationOutput {
   /** Shows progress to the user. */
-  progress(stage: string, done: number, total: number): void
+  progress(stage: string, done: number, total: number, more?: string): void
   /** Shows one sentence to the user. */
   note(sentence: string): void
 }

@@ -10,6 +10,7 @@ import type { ImportRow } from '#core/db/imports.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import type { BuildContext } from '#jobs/build/context.ts'
 import type { BuildStage } from '#jobs/build/stages.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
@@ -18,6 +19,8 @@ import { buildProjection } from '#jobs/build/pipeline.ts'
 import type { BuiltArtifact } from '#jobs/build/artifact.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
+import { VECTORS_OF_ONE_BUILD } from '#jobs/build/text-vectors.ts'
+import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { prepareOn } from '#jobs/search-nodes.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
@@ -33,12 +36,16 @@ export interface VersionInput {
   readonly corpus: string
   readonly mapping: object
   readonly embedder: Embedder
+  /** Undefined: vectors are not kept. */
+  readonly vectors?: VectorSettings
   /** Record ids that qrels name. */
   readonly relevant: ReadonlySet<string>
   /** Parent folder of the temporary files. */
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
-  readonly onProgress: (stage: BuildStage | 'read', done: number, total: number) => void
+  readonly onProgress: (stage: BuildStage | 'read', done: number, total: number, more?: string) => void
+  /** Undefined: nobody is told. */
+  readonly note?: (sentence: string) => void
 }
 
 /** A version that is built, loaded and asked like any other, and removed completely afterwards. */
@@ -131,8 +138,16 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
         input.onProgress(stage, 0, total)
         return Promise.resolve()
       },
-      at: (done, total) => input.onProgress(stage, done, total),
+      at: (done, total, embedding) =>
+        input.onProgress(stage, done, total, embedding === undefined ? '' : embeddingInWords(embedding)),
+      embedded(counts) {
+        const warning = overlongWarning(counts)
+        if (warning !== undefined) input.note?.(warning)
+        return Promise.resolve()
+      },
     },
+    vectors: input.vectors ?? VECTORS_OF_ONE_BUILD,
+    warn: (sentence) => input.note?.(sentence),
     signal: input.signal,
   }
   const { corpus, artifact } = await buildProjection(context, input.embedder)

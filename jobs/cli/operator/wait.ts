@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
+import { embeddingInWords } from '#core/domain/embedding-counts.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
@@ -36,6 +37,11 @@ function queued(waitedMs: number): string {
   return waitedMs > IDLE_HINT_MS ? 'still queued; is a job worker running?' : 'queued'
 }
 
+/** While a provider embeds; the local embedder sends nothing. */
+function embeddingOf({ stage, embedding }: BuildListRow): string {
+  return stage !== 'embed' || embedding === null || embedding.tokens === 0 ? '' : embeddingInWords(embedding)
+}
+
 /** @throws OperatorError when the build failed, with its reason. */
 export async function waitForBuild(
   database: Queryable,
@@ -51,7 +57,7 @@ export async function waitForBuild(
         return undefined
       case 'running':
         if (isSilent(build)) progress.update(buildStatus(build))
-        else progress.update(build.stage ?? 'starting', build.done, build.total)
+        else progress.update(build.stage ?? 'starting', build.done, build.total, embeddingOf(build))
         return undefined
       case 'retrying':
         progress.update(buildStatus(build))

@@ -10,6 +10,7 @@ import { documentsFile, revisionsFile } from '#jobs/build/read-import.ts'
 import { linesOf } from '#jobs/build/row-files.ts'
 import { preparePassages } from '#jobs/build/sort.ts'
 import { signingKeys } from '#test/support/artifact.ts'
+import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
 
 /** Runs the stages of a build that read and sort an import: `stages.ts <database> <import> <build> <store>`. */
 const [url = '', importId = '', buildId = '', root = ''] = process.argv.slice(2)
@@ -30,12 +31,13 @@ const context: BuildContext = {
   workFolder: store.workFolder(buildId),
   privateKeyDer,
   publicKeysDer: [publicKeyDer],
+  ...QUIET_BUILD,
   progress: {
+    ...QUIET_BUILD.progress,
     begin: (stage) => {
       tell(stage)
       return Promise.resolve()
     },
-    at: () => undefined,
   },
   signal: new AbortController().signal,
 }

@@ -34,8 +34,8 @@ audit_head
   nobody
 builds
   jobs select
-  jobs update attempt, done, error, failed_runs, lost_runs, next_attempt_at, out_of_memory_runs, stage, state, total,
-    updated_at
+  jobs update attempt, done, embedding, error, failed_runs, lost_runs, next_attempt_at, out_of_memory_runs, stage,
+    state, total, updated_at
   operator insert id, import_id, knowledge_base_id, parameters, started_by
   operator select
 clients

@@ -12,6 +12,7 @@ import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
+import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
 
 const rulebook = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
@@ -46,7 +47,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
         workFolder: store.workFolder(buildId),
         privateKeyDer: keys.privateKeyDer,
         publicKeysDer: [keys.publicKeyDer],
-        progress: { begin: () => Promise.resolve(), at: () => undefined },
+        ...QUIET_BUILD,
         signal: new AbortController().signal,
       },
       createLocalEmbedder(),

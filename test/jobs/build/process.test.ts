@@ -50,6 +50,7 @@ async function startWorker(environment: NodeJS.ProcessEnv = {}, buildHeapMb = 51
     settlement: { refundOverdue: async () => 'gone' },
     buildConcurrency: 1,
     buildHeapMb,
+    vectorCacheBytesMax: 0,
     log: silent,
     environment: { ...harness.environment, ...environment },
   })

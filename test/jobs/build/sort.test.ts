@@ -16,6 +16,7 @@ import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
 import { line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
 
 const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
 
@@ -53,7 +54,7 @@ async function prepared(parts: Readonly<Record<string, readonly string[]>>): Pro
       workFolder: store.workFolder('sort'),
       privateKeyDer,
       publicKeysDer: [publicKeyDer],
-      progress: { begin: () => Promise.resolve(), at: () => undefined },
+      ...QUIET_BUILD,
       signal: new AbortController().signal,
     }
     await preparePassages(context)

@@ -85,3 +85,10 @@ test.each([
 ])('%j are not understood', (args) => {
   expect(() => flagsOf(...args)).toThrow(expect.objectContaining({ code: 'commander.invalidArgument' }))
 })
+
+test('an endpoint that does not answer is refused with a sentence', async () => {
+  const flags = flagsOf('--embeddings', 'http://127.0.0.1:9/v1', '--embedding-model', 'e5')
+  await expect(openFlaggedEmbedder(flags, signal)).rejects.toThrow(
+    /^The endpoint of --embeddings cannot be used \(.*\): check that it runs, and its model and key\.$/,
+  )
+})

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { projectionIdOf } from '#jobs/build/ids.ts'
 import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
 import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/support/jobs/vector-entries.ts'
 
 let harness: JobsHarness
 let knowledgeBaseId: string
@@ -24,7 +26,8 @@ beforeEach(async () => {
   await collect()
 })
 
-const collect = (): Promise<number> => collectGarbage({ database: harness.service, store: harness.store, log: silent })
+const collect = (vectorCacheBytesMax = 2 ** 30): Promise<number> =>
+  collectGarbage({ database: harness.service, store: harness.store, vectorCacheBytesMax, log: silent })
 
 /** What a build that was killed while it wrote its artifact leaves on disk. */
 interface Leftovers {
@@ -105,4 +108,24 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
   for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
   expect(await collect()).toBe(1)
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])
+})
+
+test('the vector cache is brought down to its bound, and leaves where it is off', async () => {
+  const path = harness.store.vectorCacheFile
+  const cache = openVectorCache(path, {
+    space: ENTRY_SPACE,
+    dimensions: ENTRY_DIMENSIONS,
+    bytesMax: Number.POSITIVE_INFINITY,
+    onFault: (error) => {
+      throw error
+    },
+  })
+  cache.write(vectorEntries(0, 8_000))
+  cache.close()
+  const bytesMax = 4 * 1024 ** 2
+  expect(statSync(path).size).toBeGreaterThan(bytesMax)
+  await collect(bytesMax)
+  expect(statSync(path).size).toBeLessThanOrEqual(bytesMax)
+  await collect(0)
+  expect(existsSync(path)).toBe(false)
 })

@@ -5,8 +5,9 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
-import { openFlaggedEmbedder } from '#jobs/cli/embedding-flags.ts'
+import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/cli/embedding-flags.ts'
 import { corpusAt } from '#jobs/cli/demo/corpus.ts'
 import { tellOfCorpus } from '#jobs/cli/evaluate/evaluation.ts'
 import type { EvaluationOutput } from '#jobs/cli/evaluate/program.ts'
@@ -45,6 +46,7 @@ export interface AskedCorpus {
 
 interface Tools {
   readonly embedder: Embedder
+  readonly vectors: VectorSettings
   readonly dataDir: string | undefined
   readonly output: EvaluationOutput
   readonly signal: AbortSignal
@@ -66,7 +68,8 @@ export async function evaluateNatural(
     const questions = await readNaturalQuestions(set.questions, flags.half, signal)
     read.push({ set, mapping: await mappingOf(set), questions })
   }
-  const tools = { embedder: await openFlaggedEmbedder(flags, signal), dataDir: flags.dataDir, output, signal }
+  const embedder = await openFlaggedEmbedder(flags, signal, output.note.bind(output))
+  const tools = { embedder, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
   const corpora: AskedCorpus[] = []
   const outcomes: NaturalOutcome[] = []
   for (const { set, mapping, questions } of read) {
@@ -89,7 +92,7 @@ async function askCorpus(
   set: NaturalSet,
   mapping: object,
   questions: readonly NaturalQuestion[],
-  { embedder, dataDir, output, signal }: Tools,
+  { embedder, vectors, dataDir, output, signal }: Tools,
 ): Promise<{ readonly corpus: AskedCorpus; readonly outcomes: readonly NaturalOutcome[] }> {
   const corpus = basename(resolve(set.corpus))
   const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
@@ -97,10 +100,13 @@ async function askCorpus(
     corpus: await firstReadable([join(set.corpus, 'corpus.jsonl')], 'name a folder that holds it with --corpus'),
     mapping,
     embedder,
+    vectors,
     relevant,
     dataDir,
     signal,
-    onProgress: (stage: string, done: number, total: number) => output.progress(`${corpus}: ${stage}`, done, total),
+    onProgress: (stage: string, done: number, total: number, more?: string) =>
+      output.progress(`${corpus}: ${stage}`, done, total, more),
+    note: (sentence: string) => output.note(`${corpus}: ${sentence}`),
   }
   return await withTemporaryVersion(input, async (version) => {
     tellOfCorpus(version, relevant.size, {

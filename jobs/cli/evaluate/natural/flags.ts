@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { embeddingOptions } from '#jobs/cli/embedding-flags.ts'
+import { embeddingOptions, vectorCacheOptions } from '#jobs/cli/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
 import { HALVES } from './questions.ts'
 import type { Half } from './questions.ts'
@@ -81,7 +81,7 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
       '--data-dir <path>',
       "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
     )
-  embeddingOptions(command)
+  vectorCacheOptions(embeddingOptions(command))
     .helpOption('--help', 'show this')
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { changesInWords } from '#core/domain/changes.ts'
+import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
@@ -172,7 +173,10 @@ async function followBuild(
 
 function showBuild(row: BuildListRow, show: Output['show']): void {
   const changes = row.changes === null ? null : changesInWords(row.changes)
-  const shown = { ...row, changes, status: buildStatus(row) }
+  const { embedding: counts } = row
+  const embedding = counts === null || counts.sent === 0 ? null : embeddingInWords(counts)
+  const warning = counts === null ? undefined : overlongWarning(counts)
+  const shown = { ...row, changes, embedding, status: buildStatus(row), ...(warning === undefined ? {} : { warning }) }
   show(shown, () => `${fields(shown)}${next(row)}`)
 }
 

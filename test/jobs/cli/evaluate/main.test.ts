@@ -143,6 +143,7 @@ test('with --embeddings, the endpoint embeds every passage and question, each in
     'ask: ',
     '--embedding-passage-prefix',
     'tell: ',
+    '--no-vector-cache',
   ).ended
   await endpoint.stop()
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })

@@ -278,6 +278,7 @@ test('with --embeddings, the version and every question are embedded by the endp
       endpoint.baseUrl,
       '--embedding-model',
       'of-harbours',
+      '--no-vector-cache',
       '--details',
       details,
     )

@@ -1,0 +1,212 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { embeddingInWords } from '#core/domain/embedding-counts.ts'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { testPassage } from '#test/support/artifact.ts'
+import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
+import { STAGE_SPACE, runEmbedStage } from '#test/support/jobs/embed-stage.ts'
+import type { StageInput } from '#test/support/jobs/embed-stage.ts'
+
+let endpoint: EmbeddingEndpoint
+let folder: string
+let cache: { readonly path: string; readonly bytesMax: number }
+let builds: number
+
+beforeEach(async () => {
+  endpoint = await startEmbeddingEndpoint()
+  folder = mkdtempSync(join(tmpdir(), 'embed-stage-'))
+  cache = { path: join(folder, 'cache', 'vectors.sqlite'), bytesMax: 2 ** 30 }
+  builds = 0
+})
+afterEach(async () => {
+  await endpoint.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const corpus = (count: number): readonly PassageRecord[] => Array.from({ length: count }, (_, n) => testPassage(n))
+
+interface Built {
+  readonly counts: EmbeddingCounts
+  /** Of all rows. */
+  readonly bytes: Buffer
+  /** Texts of passages that the endpoint got. */
+  readonly sent: readonly string[]
+}
+
+/** Runs the stage as another build does. */
+async function build(passages: readonly PassageRecord[], options: Partial<StageInput> = {}): Promise<Built> {
+  const before = endpoint.passages().length
+  const workFolder = join(folder, `build-${builds++}`)
+  const { counts, folder: files } = await runEmbedStage({
+    workFolder,
+    passages,
+    baseUrl: endpoint.baseUrl,
+    cache,
+    ...options,
+  })
+  const names = readdirSync(files).filter((name) => name.endsWith('.f32'))
+  const bytes = Buffer.concat(names.sort().map((name) => readFileSync(join(files, name))))
+  return { counts, bytes, sent: endpoint.passages().slice(before) }
+}
+
+describe('a build', () => {
+  test('sends every text once, several batches at once, and writes the vectors in row order', async () => {
+    const released = Promise.withResolvers<undefined>()
+    endpoint.gate = ({ texts }) => {
+      // The first batches are answered together, so later ones may overtake none of them in the files.
+      if (endpoint.mostAtOnce === 3) released.resolve(undefined)
+      return texts.length === 1 ? Promise.resolve(undefined) : released.promise
+    }
+    const { counts, bytes, sent } = await build(corpus(2_100), { concurrency: 3 })
+    expect(endpoint.mostAtOnce).toBe(3)
+    expect(sent).toHaveLength(2_100)
+    expect(counts).toMatchObject({ passages: 2_100, sent: 2_100, overlong: 0, seconds_left: null })
+    const alone = await build(corpus(2_100).toReversed(), { concurrency: 1 })
+    const row = (from: Buffer, at: number): Buffer => from.subarray(at * 4_096, (at + 1) * 4_096)
+    for (let at = 0; at < 2_100; at += 7) expect(row(bytes, at).equals(row(alone.bytes, 2_099 - at))).toBe(true)
+  })
+
+  test.each([
+    ['with a cache', true],
+    ['without a cache', false],
+  ])('sends a text that several passages share once, %s', async (_, cached) => {
+    const passages = corpus(2_100).map((passage, n) =>
+      n % 3 === 0 ? { ...passage, heading: 'Annex', text: 'This annex is left blank.' } : passage,
+    )
+    const { counts, sent } = await build(passages, cached ? {} : { cache: undefined })
+    expect(sent.filter((text) => text === 'Annex\nThis annex is left blank.')).toHaveLength(1)
+    expect(counts.sent).toBe(1_401)
+  })
+
+  test('of the same texts sends nothing of them again, and writes the same vectors', async () => {
+    const first = await build(corpus(300))
+    const second = await build(corpus(300))
+    expect(second.sent).toEqual([])
+    expect(second.bytes.equals(first.bytes)).toBe(true)
+    expect(second.counts).toMatchObject({ passages: 300, sent: 0 })
+    expect(embeddingInWords(second.counts)).toBe('0 texts sent, 300 vectors from the cache')
+  })
+
+  test('with one changed passage sends that one', async () => {
+    await build(corpus(300))
+    const changed = corpus(300).map((passage, n) =>
+      n === 200 ? { ...passage, text: 'The rule was changed.' } : passage,
+    )
+    const { sent } = await build(changed)
+    expect(sent).toEqual(['Rulebook 20\nThe rule was changed.'])
+  })
+
+  test.each([
+    ['model', { ...STAGE_SPACE, model: 'another' }],
+    ['passage prefix', { ...STAGE_SPACE, passage_prefix: 'passage: ' }],
+    ['instruction for queries', { ...STAGE_SPACE, query_prefix: 'query: ' }],
+  ])('with another %s sends every passage', async (_, space) => {
+    await build(corpus(50))
+    expect((await build(corpus(50), { space })).sent).toHaveLength(50)
+    expect((await build(corpus(50))).sent).toEqual([])
+  })
+
+  test('sends every passage again, and says so, where the endpoint serves another model of the name', async () => {
+    await build(corpus(50))
+    endpoint.weights = 'other weights '
+    const warnings: string[] = []
+    const { sent } = await build(corpus(50), { warn: (sentence) => warnings.push(sentence) })
+    expect(sent).toHaveLength(50)
+    expect(warnings).toEqual([expect.stringMatching(/gives other vectors for of-the-test than before/)])
+  })
+
+  test('without a cache keeps no vector for the next one, and leaves no file of kept vectors', async () => {
+    const first = await build(corpus(50), { cache: undefined })
+    expect(first.sent).toHaveLength(50)
+    expect((await build(corpus(50), { cache: undefined })).sent).toHaveLength(50)
+    expect(
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('sqlite')),
+    ).toEqual([])
+  })
+
+  test('whose cache file is damaged sends its passages and writes the right vectors', async () => {
+    const first = await build(corpus(300))
+    const bytes = readFileSync(cache.path)
+    for (let at = 8_192; at < bytes.length; at += 4_096) bytes.fill(0xff, at, at + 512)
+    writeFileSync(cache.path, bytes)
+    const second = await build(corpus(300))
+    expect(second.sent.length).toBeGreaterThan(0)
+    expect(second.bytes.equals(first.bytes)).toBe(true)
+  })
+
+  test('whose vectors exceed the bound of the cache keeps the file within it', async () => {
+    const bytesMax = 1024 ** 2
+    await build(corpus(800), { cache: { ...cache, bytesMax } })
+    expect(statSync(cache.path).size).toBeLessThan(bytesMax * 1.5)
+    expect((await build(corpus(800), { cache: { ...cache, bytesMax } })).sent.length).toBeGreaterThan(400)
+  })
+
+  test('counts passages, texts, tokens and the time that is left', async () => {
+    const seen: EmbeddingCounts[] = []
+    await build(corpus(40))
+    const { counts } = await build(corpus(200), { concurrency: 1, onProgress: (each) => seen.push(each) })
+    expect(seen.map(({ passages }) => passages)).toEqual([40, 60, 80, 100, 120, 140, 160, 180, 200])
+    expect(seen.map(({ tokens }) => tokens)).toEqual([0, 200, 400, 600, 800, 1_000, 1_200, 1_400, 1_600])
+    expect(seen.at(4)?.seconds_left).toBeGreaterThan(0)
+    expect(counts).toEqual({ passages: 200, sent: 160, tokens: 1_600, overlong: 0, seconds_left: null })
+    expect(embeddingInWords(counts)).toBe('160 texts sent, 1,600 tokens, 40 vectors from the cache')
+  })
+})
+
+describe('a build that is killed', () => {
+  test.each([
+    ['with a cache', true],
+    ['without a cache', false],
+  ])('goes on without sending what was answered, %s', async (_, cached) => {
+    const undisturbed = await build(corpus(300), { cache: undefined })
+    endpoint.requests.splice(0)
+    const held = Promise.withResolvers<void>()
+    let batches = 0
+    endpoint.gate = ({ texts }) => {
+      if (texts.length === 1 || ++batches <= 6) return Promise.resolve(undefined)
+      held.resolve()
+      return Promise.withResolvers<undefined>().promise
+    }
+    const workFolder = join(folder, 'killed')
+    const program = fileURLToPath(new URL('../../support/jobs/embed-process.ts', import.meta.url))
+    const child = fork(program, [workFolder, '300', endpoint.baseUrl, ...(cached ? [cache.path] : [])], {
+      execArgv: [],
+    })
+    await held.promise
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const answered = new Set(endpoint.passages().slice(0, 120))
+    expect(answered.size).toBe(120)
+
+    endpoint.gate = () => Promise.resolve(undefined)
+    endpoint.requests.splice(0)
+    const { folder: files } = await runEmbedStage({
+      workFolder,
+      passages: corpus(300),
+      baseUrl: endpoint.baseUrl,
+      cache: cached ? cache : undefined,
+    })
+    expect(endpoint.passages()).toHaveLength(180)
+    expect(endpoint.passages().filter((text) => answered.has(text))).toEqual([])
+    expect(readFileSync(join(files, '0000000000.f32')).equals(undisturbed.bytes)).toBe(true)
+  })
+})
+
+test('a failure names document and passage, and never the text', async () => {
+  const secret = 'What only this passage says.'
+  const passages = corpus(50).map((passage, n) => (n === 30 ? { ...passage, text: secret } : passage))
+  endpoint.gate = ({ texts }) => Promise.resolve(texts.some((text) => text.includes(secret)) ? 422 : undefined)
+  const failure = await build(passages).then(
+    () => '',
+    (error: unknown) => String(error),
+  )
+  expect(failure).toMatch(/passage doc-3#r30 of "Rulebook 3" could not be embedded: .*422/)
+  expect(failure).not.toContain('What only')
+})
