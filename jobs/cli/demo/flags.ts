@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { embeddingOptions } from '#jobs/cli/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
 
 export interface DemoFlags {
   readonly once: boolean
@@ -12,6 +14,7 @@ export interface DemoFlags {
   /** A JSON file with any of the plan's fields. */
   readonly plan: string | undefined
   readonly queries: readonly string[]
+  readonly embedding: EmbeddingFlags
 }
 
 function portNumber(text: string): number {
@@ -52,27 +55,21 @@ export function demoFlags(args: readonly string[]): DemoFlags {
       (text: string, all: readonly string[]) => [...all, text],
       [] as readonly string[],
     )
+  embeddingOptions(command)
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })
-  const options = command.opts<{
-    once: boolean
-    watch: boolean
-    port?: number
-    corpus?: string
-    readyFile?: string
-    dataDir: string
-    plan?: string
-    query: readonly string[]
-  }>()
-  return {
-    once: options.once,
-    watch: options.watch,
-    port: options.port,
-    corpus: options.corpus,
-    readyFile: options.readyFile,
-    dataDir: options.dataDir,
-    plan: options.plan,
-    queries: options.query,
-  }
+  const { once, watch, port, corpus, readyFile, dataDir, plan, query, ...embedding } = command.opts<
+    EmbeddingFlags & {
+      once: boolean
+      watch: boolean
+      port?: number
+      corpus?: string
+      readyFile?: string
+      dataDir: string
+      plan?: string
+      query: readonly string[]
+    }
+  >()
+  return { once, watch, port, corpus, readyFile, dataDir, plan, queries: query, embedding }
 }

@@ -28,6 +28,8 @@ export interface InstallationOptions {
   readonly actor: string
   /** Files of an earlier run. They are removed once this run owns the folder, never while another run uses it. */
   readonly stale: readonly string[]
+  /** Additional variables of the services: those of an embedding endpoint. */
+  readonly environment: Readonly<Record<string, string>>
 }
 
 /**
@@ -35,7 +37,7 @@ export interface InstallationOptions {
  * order, including a service that is still starting.
  */
 export async function startInstallation(
-  { folder, secrets, flags, actor, stale }: InstallationOptions,
+  { folder, secrets, flags, actor, stale, environment }: InstallationOptions,
   steps: Steps,
 ): Promise<Installation> {
   const onLog = (line: string): void => steps.note(line)
@@ -58,6 +60,7 @@ export async function startInstallation(
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets,
+    environment,
     restartOnChange: flags.watch,
     onSpawn,
   }

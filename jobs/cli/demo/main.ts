@@ -4,10 +4,12 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
+import { embeddingEnvironment } from '#jobs/cli/embedding-flags.ts'
 import { createProgress } from '#jobs/cli/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
 import { builtInCorpus, corpusAt, corpusDigest } from './corpus.ts'
@@ -15,6 +17,7 @@ import type { DemoCorpus } from './corpus.ts'
 import { demoFlags } from './flags.ts'
 import type { DemoFlags } from './flags.ts'
 import { startInstallation } from './installation.ts'
+import type { InstallationOptions } from './installation.ts'
 import { publish } from './publish.ts'
 import type { PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
@@ -35,20 +38,21 @@ const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, request
 /** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
+  const environment = embeddingEnvironment(flags.embedding)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)
   const folder = resolve(flags.dataDir)
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
-  const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles }
+  const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
   const { settings, operatorUrl, gateway } = await startInstallation(installed, steps)
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }
   const store = createArtifactStore(storeUrl(settings))
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
-  const served = await ensureVersion(deps, corpus, state, steps)
+  const served = await ensureVersion(deps, corpus, { state, environment }, steps)
   writeState(stateFile, state)
 
   const { languages, jurisdictions } = served.facets
@@ -99,17 +103,18 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
 async function ensureVersion(
   deps: PublishDeps,
   corpus: DemoCorpus,
-  state: DemoState,
+  { state, environment }: { readonly state: DemoState; readonly environment: InstallationOptions['environment'] },
   steps: Steps,
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
-  const digest = corpusDigest(corpus)
+  const embedding = Object.keys(environment).length === 0 ? 'local' : 'openai'
+  const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, environment)
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
     const progress = createProgress(process.stderr)
-    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding: 'local' }, progress)
+    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding }, progress)
     progress.end()
     // Only the counts are shown; `operator imports show --json` lists the skipped records of the report.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')
@@ -120,6 +125,12 @@ async function ensureVersion(
   if (served === undefined)
     throw new OperatorError(`${corpus.slug} has no active version: start again with an empty --data-dir.`)
   return served
+}
+
+/** Another endpoint, model or prefix makes another version; the key may change. */
+function embeddedDigest(corpus: DemoCorpus, environment: InstallationOptions['environment']): string {
+  const { OPENAI_API_KEY: _key, ...embedding } = environment
+  return sha256(`${corpusDigest(corpus)} ${canonicalJson(embedding)}`).toString('hex')
 }
 
 function sentenceOf(error: unknown): string {

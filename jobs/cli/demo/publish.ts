@@ -30,7 +30,8 @@ export interface Publication {
   readonly embedding: 'local' | 'openai'
 }
 
-const WAIT_SECONDS = 1_800
+/** A large corpus takes hours at an embedding endpoint on two cores. */
+const WAIT_SECONDS = 21_600
 
 /**
  * Takes a corpus version through import → build → evaluate → review → activate, using the queues as an operator does.
