@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { embeddingInWords } from '#core/domain/embedding-counts.ts'
+import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
@@ -158,6 +159,27 @@ describe('a build', () => {
     expect(counts).toEqual({ passages: 200, sent: 160, tokens: 1_600, overlong: 0, seconds_left: null })
     expect(embeddingInWords(counts)).toBe('160 texts sent, 1,600 tokens, 40 vectors from the cache')
   })
+})
+
+test('passages longer than the model reads are counted for a warning, also where their vectors are kept', async () => {
+  const long = 'The firm keeps a record of every rule and gives it to the authority on request. '.repeat(10)
+  const passages = corpus(60).map((passage, n) => (n % 12 === 0 ? { ...passage, text: `${n} ${long}` } : passage))
+  const settings = {
+    OPENAI_BASE_URL: endpoint.baseUrl,
+    OPENAI_API_KEY: undefined,
+    OPENAI_MODEL: 'of-the-test',
+    OPENAI_DIMENSIONS: undefined,
+    OPENAI_QUERY_PREFIX: '',
+    OPENAI_PASSAGE_PREFIX: '',
+    OPENAI_MAX_TOKENS: 50,
+  }
+  const embedder = await openEmbedder('openai', settings, new AbortController().signal)
+  for (const sent of [60, 0]) expect((await build(passages, { embedder })).counts).toMatchObject({ sent, overlong: 5 })
+  const short = await build(corpus(60), { embedder })
+  expect(overlongWarning(short.counts)).toBeUndefined()
+  expect(overlongWarning({ ...short.counts, overlong: 5 })).toMatch(
+    /^5 of 60 passages are probably longer than the embed/,
+  )
 })
 
 describe('a build that is killed', () => {

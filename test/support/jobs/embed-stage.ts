@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { embedPassages } from '#jobs/build/embed.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
@@ -16,6 +17,8 @@ export interface StageInput {
   readonly passages: readonly PassageRecord[]
   readonly baseUrl: string
   readonly space?: EmbeddingSpace
+  /** Instead of one for the space. */
+  readonly embedder?: Embedder
   readonly concurrency?: number
   readonly cache?: { readonly path: string; readonly bytesMax: number } | undefined
   readonly onProgress?: (counts: EmbeddingCounts) => void
@@ -39,5 +42,5 @@ export async function runEmbedStage(input: StageInput): ReturnType<typeof embedP
     warn: input.warn ?? QUIET_BUILD.warn,
     signal: new AbortController().signal,
   }
-  return await embedPassages(context, passages.length, createEmbedder(space, endpoint))
+  return await embedPassages(context, passages.length, input.embedder ?? createEmbedder(space, endpoint))
 }

@@ -58,6 +58,36 @@ describe('build show', () => {
   })
 })
 
+describe('the embed stage', () => {
+  const counts = { passages: 1_600, sent: 1_200, tokens: 310_000, overlong: 12, seconds_left: 180 }
+  const progress = '1,200 texts sent, 310,000 tokens, 400 vectors from the cache'
+
+  test('is shown by build show with its counts and a warning of passages that are too long', async () => {
+    const id = await queuedBuild('embedded.md')
+    await change(id, `state = 'succeeded', embedding = '${JSON.stringify({ ...counts, seconds_left: null })}'`)
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({
+      embedding: progress,
+      warning: expect.stringMatching(/^12 of 1,600 passages are probably longer than the embedding model reads/),
+    })
+  })
+
+  test('is followed by --wait with the time that is left', async () => {
+    const source = await importOne(harness, 'embedding.md')
+    const known = await idsOf(harness, 'builds')
+    const following = harness.cli.start('build', 'start', '--import', source, '--wait')
+    const id = await rowEventually(harness, 'builds', known)
+    const row = `stage = 'embed', done = 1600, total = 3200, embedding = '${JSON.stringify(counts)}'`
+    await change(id, `state = 'running', updated_at = now(), ${row}`)
+    const line = `embed: 1600 of 3200 (50 %), ${progress}, about 3 min left\n`
+    await until('the progress is shown', (seen) => {
+      seen(following.stderr())
+      return following.stderr().includes(line)
+    })
+    await finishBuild(harness, id, true)
+    expect((await following.ended).code).toBe(0)
+  })
+})
+
 describe('build start --wait', () => {
   test('says why a run ended and when the next one begins, and follows the build to its end', async () => {
     const source = await importOne(harness, 'followed.md')
