@@ -84,9 +84,10 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   }
 }
 
-function builtInEntry({ act, cased }: KnownAct, name: string): Entry {
+function builtInEntry({ act, cased, beside }: KnownAct, name: string): Entry {
   const casedAlways = cased === true
-  const standing = casedAlways || /^\p{L}+\d?$/u.test(name) ? standingOfWord(name) : 'any'
+  const ofForm = casedAlways || /^\p{L}+\d?$/u.test(name) ? standingOfWord(name) : 'any'
+  const standing = beside === true ? 'never' : ofForm
   return { act, written: lettersOf(tokenise(name)), standing, casedAlways, pointed: name.endsWith('.') }
 }
 

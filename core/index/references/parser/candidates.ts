@@ -2,21 +2,29 @@ import type { ActMention } from './act-mention.ts'
 import { readAct } from './acts.ts'
 import type { ActAliases } from './aliases.ts'
 import { familyOf } from './aliases.ts'
-import { type Designator, readDesignator } from './designators.ts'
+import { type Designator, type DesignatorKind, readDesignator } from './designators.ts'
 import { type Element, readList } from './list.ts'
 import { type Part, readDesignation } from './numbers.ts'
-import { endOfOtherWork } from './other-works.ts'
+import { belongsToOwnText, endOfOtherWork, isOfOwnText } from './other-works.ts'
 import { readPrefixed } from './prefixed.ts'
 import { type Candidate, finish, type Reading, withAct } from './readings.ts'
-import { isStrong } from './strength.ts'
+import { isOfThisAct, isSeveral, isStrong } from './strength.ts'
 import type { Token } from './tokens.ts'
 import { explainsDistantly, readUnlistedBefore } from './unlisted.ts'
-import { readComment } from './us.ts'
+import { readComments } from './us.ts'
 
 /** Signs that a reference may begin with. */
 const STARTING_SIGNS = new Set(['§', '§§', '('])
 const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
 const BETWEEN_MAX = 3
+/** Kinds that are surely a provision where one of its parts stands before: `subsection (4) of section 45`. */
+const STRONG_WITH_A_PART: ReadonlySet<DesignatorKind> = new Set([
+  'schedule',
+  'article',
+  'section',
+  'sign',
+  'regulation',
+])
 
 /** Every candidate of a text, in order and without overlap. */
 export function readCandidates(tokens: readonly Token[], aliases: ActAliases, max: number): Candidate[] {
@@ -62,7 +70,7 @@ function readPrefixedProvision(tokens: readonly Token[], at: number, aliases: Ac
     prefixed.elements,
     undefined,
     aliases,
-    prefixed.designator.kind === 'schedule',
+    STRONG_WITH_A_PART.has(prefixed.designator.kind),
   )
 }
 
@@ -126,7 +134,9 @@ function readFromUnlisted(tokens: readonly Token[], at: number, aliases: ActAlia
   if (mention === undefined) return undefined
   const reading = readProvisionAfter(tokens, at, mention, aliases)
   if (reading !== undefined) return reading
-  if (!explainsDistantly(mention.act)) return undefined
+  // A listed act within a longer name is read where it begins.
+  if (mention.standing) return undefined
+  if (!explainsDistantly(tokens, at, mention.act)) return { candidates: [], end: mention.end }
   const weak: Candidate = {
     from: at,
     to: mention.end,
@@ -215,20 +225,32 @@ function readProvision(
   before: ActMention | undefined,
   aliases: ActAliases,
 ): Reading | undefined {
-  const comment = readComment(tokens, at)
+  const [comment, ...comments] = readComments(tokens, at)
   if (comment !== undefined) {
-    const element: Element = { parts: comment.parts, from: at, to: comment.end, hyphen: false, bare: false }
-    return finish(tokens, commentDesignator(at), [{ ...element, from }], before, aliases, true, 'comment')
+    const elements = comments.map(({ parts, from: start, end }): Element => {
+      return { parts, from: start, to: end, hyphen: false, bare: false }
+    })
+    const first: Element = { parts: comment.parts, from, to: comment.end, hyphen: false, bare: false }
+    return finish(tokens, commentDesignator(at), [first, ...elements], before, aliases, true, 'comment')
   }
   const designator = readDesignator(tokens, at)
   if (designator === undefined || (before?.code === true && before.cased !== true && designator.kind !== 'rule'))
     return undefined
   const [first, ...rest] = readList(tokens, designator)
   if (first === undefined) return undefined
-  const strong = isStrong(tokens, at, designator, first)
+  if (aliases.unlisted && before === undefined && isOfOwnText(tokens, at))
+    return { candidates: [], end: (rest.at(-1) ?? first).to }
+  const end = (rest.at(-1) ?? first).to
+  const strong =
+    isStrong(tokens, at, designator, first) ||
+    isOfThisAct(tokens, end, designator) ||
+    isSeveral(rest.length + 1, designator)
   const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, strong)
-  if (before !== undefined || reading === undefined || aliases.unlisted) return reading
-  return underInitials(tokens, at, designator, reading)
+  if (before !== undefined || reading === undefined) return reading
+  if (!aliases.unlisted) return underInitials(tokens, at, designator, reading)
+  const own = belongsToOwnText(tokens, end)
+  const ofAnAct = isOfThisAct(tokens, end, designator)
+  return { ...reading, candidates: reading.candidates.map((candidate) => ({ ...candidate, own, ofAnAct })) }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDetermined } from './fr.ts'
 import { isRoman, type Part, romanValue } from './numbers.ts'
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
@@ -28,6 +29,8 @@ export interface Designator {
    */
   readonly named: boolean
   readonly abbreviated: boolean
+  /** A hyphen is part of the number, never a range: `aux articles 22-1 et 22-2`. */
+  readonly hyphenated?: boolean
 }
 
 const DESIGNATORS: readonly (readonly [
@@ -90,6 +93,7 @@ export function readDesignator(tokens: readonly Token[], at: number): Designator
     ...word,
     end: sign ? afterPoint + 1 : afterPoint,
     named: isCapitalised(token) && (!word.abbreviated || hasPoint),
+    ...(word.plural && isDetermined(tokens, at) ? { hyphenated: true } : {}),
   }
 }
 
@@ -124,5 +128,6 @@ function isInsideWord(tokens: readonly Token[], at: number): boolean {
   const before = tokens[at - 1]
   if (token?.glued !== true || before === undefined) return false
   if (before.text === '.') return !isCapitalised(token)
+  if (before.text === "'" && token.text === 's') return true
   return before.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)
 }

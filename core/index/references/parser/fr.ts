@@ -21,7 +21,8 @@ function afterDate(tokens: readonly Token[], at: number): number {
   return tokens[month]?.kind === 'word' && digitsAt(tokens, month + 1, 4, 4) !== undefined ? month + 2 : at
 }
 
-/** `l'article 1242`: an elided article marks a provision in any letter case. */
-export function isElided(tokens: readonly Token[], at: number): boolean {
+/** `l'article 1242`, `aux articles 771 et 772`: the French article marks a provision in any letter case. */
+export function isDetermined(tokens: readonly Token[], at: number): boolean {
+  if (reads(tokens, at, 'articles')) return reads(tokens, at - 1, 'aux', 'des', 'les')
   return reads(tokens, at - 1, "'") && reads(tokens, at - 2, 'l') && tokens[at]?.glued === true
 }

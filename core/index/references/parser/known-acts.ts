@@ -6,6 +6,8 @@ export interface KnownAct {
   readonly act: string
   readonly names: readonly string[]
   readonly cased?: boolean
+  /** The names are abbreviations of other things as well, and count only beside a provision. */
+  readonly beside?: boolean
 }
 
 const EU: readonly KnownAct[] = [
@@ -93,6 +95,8 @@ const DE: readonly KnownAct[] = [
   { act: 'de:agg', names: ['Allgemeines Gleichbehandlungsgesetz', 'Allgemeinen Gleichbehandlungsgesetzes'] },
   { act: 'de:arbschg', names: ['ArbSchG', 'Arbeitsschutzgesetz'] },
   { act: 'de:arbzg', names: ['ArbZG', 'Arbeitszeitgesetz'] },
+  { act: 'de:egbgb', names: ['EGBGB', 'Einführungsgesetz zum Bürgerlichen Gesetzbuche'] },
+  { act: 'de:egbgb', names: ['Einführungsgesetzes zum Bürgerlichen Gesetzbuche'] },
   { act: 'de:baugb', names: ['BauGB', 'Baugesetzbuch'] },
   { act: 'de:btmg', names: ['BtMG', 'Betäubungsmittelgesetz'] },
   { act: 'de:burlg', names: ['BUrlG', 'Bundesurlaubsgesetz'] },
@@ -151,16 +155,23 @@ const FR: readonly KnownAct[] = [
   { act: 'fr:code-du-travail', names: ['code du travail', 'C. trav.'] },
   { act: 'fr:code-de-commerce', names: ['code de commerce', 'C. com.'] },
   { act: 'fr:code-de-la-consommation', names: ['code de la consommation', 'C. consom.', 'C. conso.'] },
-  { act: 'fr:code-monetaire-et-financier', names: ['code monétaire et financier', 'CMF', 'C. mon. fin.', 'COMOFI'] },
-  { act: 'fr:code-de-procedure-civile', names: ['code de procédure civile', 'CPC'] },
-  { act: 'fr:code-de-procedure-penale', names: ['code de procédure pénale', 'CPP'] },
-  { act: 'fr:code-general-des-impots', names: ['code général des impôts', 'CGI'] },
+  { act: 'fr:code-monetaire-et-financier', names: ['code monétaire et financier', 'C. mon. fin.', 'COMOFI'] },
+  { act: 'fr:code-de-procedure-civile', names: ['code de procédure civile'] },
+  { act: 'fr:code-de-procedure-penale', names: ['code de procédure pénale'] },
+  { act: 'fr:code-general-des-impots', names: ['code général des impôts'] },
   { act: 'fr:code-des-assurances', names: ['code des assurances', 'C. assur.'] },
-  { act: 'fr:code-de-la-sante-publique', names: ['code de la santé publique', 'CSP'] },
-  { act: 'fr:code-de-la-securite-sociale', names: ['code de la sécurité sociale', 'CSS'] },
-  { act: 'fr:code-de-la-propriete-intellectuelle', names: ['code de la propriété intellectuelle', 'CPI'] },
+  { act: 'fr:code-de-la-sante-publique', names: ['code de la santé publique'] },
+  { act: 'fr:code-de-la-securite-sociale', names: ['code de la sécurité sociale'] },
+  { act: 'fr:code-de-la-propriete-intellectuelle', names: ['code de la propriété intellectuelle'] },
   { act: 'fr:code-de-l-environnement', names: ["code de l'environnement"] },
   { act: 'fr:code-de-la-route', names: ['code de la route'] },
+  { act: 'fr:code-monetaire-et-financier', names: ['CMF'], beside: true },
+  { act: 'fr:code-de-procedure-civile', names: ['CPC'], beside: true },
+  { act: 'fr:code-de-procedure-penale', names: ['CPP'], beside: true },
+  { act: 'fr:code-general-des-impots', names: ['CGI'], beside: true },
+  { act: 'fr:code-de-la-sante-publique', names: ['CSP'], beside: true },
+  { act: 'fr:code-de-la-securite-sociale', names: ['CSS'], beside: true },
+  { act: 'fr:code-de-la-propriete-intellectuelle', names: ['CPI'], beside: true },
   { act: 'fr:loi-78-17', names: ['loi Informatique et Libertés'] },
 ]
 

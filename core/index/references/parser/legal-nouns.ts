@@ -4,8 +4,8 @@ import { reads, type Token } from './tokens.ts'
 export const LEGAL_NOUNS: ReadonlySet<string> = new Set(
   (
     'act law code regulation regulations order directive decision rules rulebook convention treaty ' +
-    'constitution charter ordinance statute protocol accord accords bill gesetz gesetzes verordnung verfassung ' +
-    'grundgesetz loi decret ordonnance traite charte'
+    'constitution charter ordinance statute protocol covenant declaration accord accords bill ' +
+    'gesetz gesetzes verordnung verfassung grundgesetz loi decret ordonnance traite charte'
   ).split(' '),
 )
 /** Agreements between states; all others are contracts. */

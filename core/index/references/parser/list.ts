@@ -166,7 +166,14 @@ function withBrackets(
     while (length < parts.length && isSameKind(last.parts[place + length], parts[length])) length += 1
     if (length > 0 && length >= best) [replaced, best] = [place, length]
   }
-  return replaced < 0 ? undefined : continued(tokens, from, last.parts.slice(0, replaced), parts, end)
+  if (replaced < 0 || !ascends(last.parts[replaced], parts[0])) return undefined
+  return continued(tokens, from, last.parts.slice(0, replaced), parts, end)
+}
+
+/** Items of a list ascend: after `7.11.6(e)`, a `(c)` is the next item of the text, and no provision. */
+function ascends(old: Part | undefined, part: Part | undefined): boolean {
+  if (old === undefined || part === undefined || !/^[a-h]$/.test(old.text) || !/^[a-h]$/.test(part.text)) return true
+  return part.text >= old.text
 }
 
 /** Compares digits, letters and Roman numerals. `i`, `v` and `x` are both letters and numerals. */

@@ -33,7 +33,7 @@ export const PRIVATE_WORKS = wordsOf(`
 
 /** Ends of German names of such works: `§ 2 der Vereinssatzung`, `§ 5 des Kooperationsvertrags`. */
 const PRIVATE_ENDS =
-  /(?:vertrag|vertrages|vertrags|vereinbarung|bedingungen|satzung|police|zeitung|broschure|handbuch)$/
+  /(?:vertrag|vertrages|vertrags|vereinbarung|bedingungen|satzung|versicherungspolice|zeitung|broschure|handbuch)$/
 /** Treaties between states, and by-laws of municipalities. */
 const PUBLIC_TREATIES = /^(?:.*staatsvertrag|einigungsvertrag|.*grundlagenvertrag|lissabon.*|grundungsvertrag)(?:e?s)?$/
 /** Orders of a house, a meeting or a size, which are no acts. */
@@ -72,7 +72,7 @@ export const RELATIVE_PLACES = wordsOf(`
 
 /** Publishers of technical and accounting standards. With a number they name a standard, never an act. */
 export const STANDARDS = wordsOf(`
-  iso iec din en nist ifrs ias astm ansi ieee rfc bs etsi pci soc asc gaap cobit itil owasp nfpa sae fips isa isae
+  iso iec din en sp nist ifrs ias astm ansi ieee rfc bs etsi pci soc asc gaap cobit itil owasp nfpa sae fips isa isae
   vde vdi wcag cis tisax nf iec onorm eurocode itu iata icao gamp jis csa ul idw isrs ssae cobit togaf
 `)
 

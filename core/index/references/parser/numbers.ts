@@ -148,7 +148,7 @@ export function readNumeral(tokens: readonly Token[], at: number, letters: boole
   const token = tokens[at]
   if (token?.kind !== 'word' || !/^\p{Lu}+$/u.test(token.raw) || isJoined(tokens, at + 1)) return undefined
   const brackets = readBrackets(tokens, at + 1)
-  if (!letters && isRoman(token.text)) {
+  if (!letters && isRoman(token.text) && token.text !== 'l') {
     const value = String(romanValue(token.text))
     return { parts: [{ text: value, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
   }
@@ -200,7 +200,7 @@ function readSeries(tokens: readonly Token[], at: number): { prefix: string; end
  * `2000e-2`.
  */
 function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
-  const digits = digitsAt(tokens, at, 1, 5)
+  const digits = digitsAt(tokens, at, 1, 6)
   if (digits === undefined) return undefined
   const suffixed = readSuffix(tokens, at + 1)
   if (suffixed === undefined) return undefined

@@ -32,19 +32,37 @@ export function isRelative(tokens: readonly Token[], at: number): boolean {
   )
 }
 
+/** `this Section 8`, `dieser § 4`: a provision of the text that the words stand in. */
+export function isOfOwnText(tokens: readonly Token[], at: number): boolean {
+  return reads(tokens, at - 1, 'this', 'dieser', 'dieses', 'diesem', 'diesen', 'cet', 'cette', 'present', 'presente')
+}
+
+/** `of this title`, `dieses Gesetzes`, `du présent code`: the provision is one of the text that the words come from. */
+export function belongsToOwnText(tokens: readonly Token[], end: number): boolean {
+  const place = skip(tokens, end, 'of', 'du', 'de')
+  return reads(tokens, skip(tokens, place, 'la'), 'this', 'dieses', 'present', 'presente')
+}
+
 /** `the annual report`, `my lease`, `ISO 27001`: what follows a provision and a word such as `of`. */
 export function isOtherWork(tokens: readonly Token[], at: number, aliases: ActAliases): boolean {
+  if (reads(tokens, at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs')) return false
   if (endOfStandard(tokens, at) !== undefined || isPossessed(tokens, at) || isInternalRules(tokens, at)) return true
   let [place, words] = [at, 0]
   for (; words <= OTHER_WORDS_BEFORE_MAX; words += 1) {
     const token = tokens[place]
-    if (token?.kind !== 'word') return false
+    if (token?.kind !== 'word' || (words > 0 && FUNCTION_WORD_FORMS.has(token.text))) return false
     if (isTreaty(tokens, place) || aliases.find(tokens, place) !== undefined) return false
     if (LEGAL_NOUNS.has(token.text)) return false
-    if (OTHER_WORKS.has(token.text) || isPrivateWork(token.text)) return !isPartOfName(tokens, place)
+    if (OTHER_WORKS.has(token.text) || isPrivateWork(token.text))
+      return !isPartOfName(tokens, place) && !isCourse(tokens, place)
     place = reads(tokens, place + 1, "'") && reads(tokens, place + 2, 's') ? place + 3 : place + 1
   }
   return false
+}
+
+/** `in the course of business`: no course that is taught. */
+function isCourse(tokens: readonly Token[], at: number): boolean {
+  return reads(tokens, at, 'course') && reads(tokens, at + 1, 'of')
 }
 
 /** `Prospectus Regulation`, `Unfair Contract Terms Act`: a work's word within the name of an act. */

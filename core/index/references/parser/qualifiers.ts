@@ -23,6 +23,7 @@ const LEVELS: readonly (readonly [level: string, letters: boolean, words: readon
       'paragraphes',
       'subsection',
       'subsections',
+      'subsections',
     ],
   ],
   [
@@ -60,6 +61,9 @@ const ORDINALS = new Set(
     'premier premiere deuxieme second seconde troisieme quatrieme cinquieme dernier derniere'
   ).split(/\s+/),
 )
+
+/** Sentences of a paragraph, and of a list of them. */
+const PLACES_MAX = 12
 
 interface Level {
   readonly name: string
@@ -142,7 +146,26 @@ function readPlace(tokens: readonly Token[], at: number, inSchedule: boolean): Q
   const number = skip(tokens, at + 1, '.')
   if (tokens[number]?.kind !== 'number') return undefined
   const suffix = tokens[number + 1]
-  return { parts: [], end: suffix?.glued === true && suffix.text === 'er' ? number + 2 : number + 1 }
+  const end = suffix?.glued === true && suffix.text === 'er' ? number + 2 : number + 1
+  return { parts: [], end: afterPlaces(tokens, end, Number(tokens[number].text)) }
+}
+
+/** `Satz 1, 2 oder 3`, `Satz 1 bis 3`: further sentences ascend, and have no parts of their own. */
+function afterPlaces(tokens: readonly Token[], at: number, before: number): number {
+  let [end, last] = [at, before]
+  for (let round = 0; round < PLACES_MAX; round += 1) {
+    const place = reads(tokens, end, ',', 'und', 'oder', 'bis', 'et', 'ou', 'and', 'or', 'to', '–')
+      ? end + 1
+      : undefined
+    const number = place === undefined ? undefined : tokens[place]
+    if (place === undefined || number?.kind !== 'number') break
+    const next = tokens[place + 1]
+    const value = Number(number.text)
+    const isPart = next !== undefined && (next.text === '(' || levelOfWord.has(next.text) || PLACES.has(next.text))
+    if (value <= last || value > PLACES_MAX || isPart || (next?.glued === true && next.kind !== 'sign')) break
+    ;[end, last] = [place + 1, value]
+  }
+  return end
 }
 
 /** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, and the sentence after it. */

@@ -17,6 +17,10 @@ export interface Candidate {
   readonly strong: boolean
   /** The first two parts are joined by a point (`1026.43`). */
   readonly pointed: boolean
+  /** Of the text that the words come from (`of this title`), and so of no act that is named elsewhere. */
+  readonly own?: boolean
+  /** Of `the Act` that the words are about, which is no part of the Code of Federal Regulations. */
+  readonly ofAnAct?: boolean
 }
 
 /** What was read, and the position after it. */
@@ -96,10 +100,7 @@ function candidatesOf(
   })
   const main = element.parts[0]
   const [low, high] = main?.text.split('-') ?? []
-  const isRange =
-    element.hyphen &&
-    element.parts.length === 1 &&
-    (act === undefined || act.startsWith('name:') ? designator.plural : !/^(?:fr|usc|cfr):/.test(act))
+  const isRange = element.hyphen && element.parts.length === 1 && hyphenIsRange(designator, act)
   if (main === undefined || low === undefined || high === undefined || !isRange)
     return [one(element.from, element.to, element.parts)]
   const joint = tokens.findIndex(
@@ -107,6 +108,12 @@ function candidatesOf(
   )
   if (joint < 0 || joint >= element.to) return [one(element.from, element.to, element.parts)]
   return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
+}
+
+/** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */
+function hyphenIsRange({ plural, hyphenated }: Designator, act: string | undefined): boolean {
+  if (act !== undefined && !act.startsWith('name:')) return !/^(?:fr|usc|cfr):/.test(act)
+  return plural && hyphenated !== true
 }
 
 /** Whether this act starts the next reference (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */

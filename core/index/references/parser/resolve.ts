@@ -52,18 +52,56 @@ const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
  * by itself. Provisions that remain ambiguous are dropped.
  */
 export function withActs(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
-  const resolved = [...candidates]
+  const resolved = withinContainers(candidates, tokens)
   for (let index = resolved.length - 2; index >= 0; index -= 1) share(resolved, tokens, index, index + 1)
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
+  for (let index = 1; index < resolved.length; index += 1) strengthen(resolved, tokens, index)
   const only = onlyAct(resolved.filter(({ strong, kind }) => strong || kind !== 'act')) ?? onlyWeakAct(resolved)
-  const placed =
-    only === undefined
-      ? resolved
-      : resolved.map((candidate) => (KINDS_WITH_DISTANT_ACT.has(candidate.kind) ? given(candidate, only) : candidate))
+  const givers = new Set(resolved.flatMap(({ act, kind }) => (act === only ? [kind] : [])))
+  const placed = resolved.map((candidate) =>
+    only !== undefined && takesDistantly(candidate, only, givers) ? given(candidate, only) : candidate,
+  )
   const isActGiven = placed.some((candidate, index) => candidate !== resolved[index])
   return placed.filter((candidate) =>
     candidate.kind === 'act' ? candidate.strong && !isActGiven : candidate.act !== undefined || candidate.strong,
   )
+}
+
+const CONTAINING: ReadonlySet<Candidate['kind']> = new Set(['part', 'chapter', 'title', 'schedule', 'annex'])
+/** Provisions that have a number of their own in the act, whatever chapter they are in. */
+const NUMBERED_ALONE: ReadonlySet<Candidate['kind']> = new Set(['article', 'section', 'sign', 'rule', 'regulation'])
+
+/** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
+function withinContainers(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
+  const merged: Candidate[] = []
+  for (const outer of candidates) {
+    const inner = merged.at(-1)
+    if (inner === undefined || !isWithin(inner, outer, tokens)) merged.push(outer)
+    else {
+      const path = NUMBERED_ALONE.has(inner.kind) ? inner.path : [...outer.path, ...inner.path]
+      merged[merged.length - 1] = { ...inner, path, act: outer.act, strong: true, to: outer.to }
+    }
+  }
+  return merged
+}
+
+function isWithin(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
+  if (outer.act === undefined || !CONTAINING.has(outer.kind) || inner.act !== undefined || inner.kind === 'act')
+    return false
+  const [of, article] = [tokens[inner.to]?.text, tokens[inner.to + 1]?.text]
+  return of === 'of' && (outer.from === inner.to + 1 || (article === 'the' && outer.from === inner.to + 2))
+}
+
+/**
+ * Whether a provision takes the only act of the query from afar. A name of its own in the query (`the GDPR`) gives its
+ * act to all; a provision gives its act to others of the same kind, unless only its own words name the act.
+ */
+function takesDistantly(candidate: Candidate, act: string, givers: ReadonlySet<Candidate['kind']>): boolean {
+  if (!KINDS_WITH_DISTANT_ACT.has(candidate.kind) || (candidate.ofAnAct === true && act.startsWith('cfr:')))
+    return false
+  if (givers.has('act')) return true
+  if (act.startsWith('name:')) return false
+  return !/^(?:de|fr):/.test(act) || givers.has(candidate.kind)
 }
 
 /** The act of all candidates that have one, if it is the same. */
@@ -99,9 +137,30 @@ function share(resolved: Candidate[], tokens: readonly Token[], index: number, n
   const neighbour = resolved[neighbourIndex]
   if (candidate === undefined || neighbour?.act === undefined || neighbour.kind === 'act') return
   const [left, right] = index < neighbourIndex ? [candidate, neighbour] : [neighbour, candidate]
-  if (right.from - left.to > JOINING_MAX) return
-  for (let place = left.to; place < right.from; place += 1) if (!JOINING.has(tokens[place]?.text ?? '')) return
+  // `§ 312d in Verbindung mit Artikel 246a EGBGB`: an act is cited by articles or by sections, not by both.
+  if (candidate.kind !== neighbour.kind && neighbour.act.startsWith('de:')) return
+  if (!areJoined(left, right, tokens) || startsAnew(candidate, neighbour, tokens)) return
   resolved[index] = given(candidate, neighbour.act)
+}
+
+/** `sections 4(2) or 6(1) and section 7`: what follows a clear provision of the same kind is one as well. */
+function strengthen(resolved: Candidate[], tokens: readonly Token[], index: number): void {
+  const [before, candidate] = [resolved[index - 1], resolved[index]]
+  if (before === undefined || candidate === undefined || candidate.strong || candidate.kind === 'act') return
+  if (before.strong && before.kind === candidate.kind && areJoined(before, candidate, tokens))
+    resolved[index] = { ...candidate, strong: true }
+}
+
+/** `§ 3 des Beispielgesetzes, §§ 240, 261`: after a comma, a provision follows that is not one of the act before it. */
+function startsAnew(candidate: Candidate, neighbour: Candidate, tokens: readonly Token[]): boolean {
+  const isUnlisted = neighbour.act?.startsWith('name:') === true || neighbour.act?.startsWith('de:') === true
+  return isUnlisted && neighbour.from < candidate.from && tokens[candidate.from - 1]?.text === ','
+}
+
+function areJoined(left: Candidate, right: Candidate, tokens: readonly Token[]): boolean {
+  if (right.from - left.to > JOINING_MAX) return false
+  for (let place = left.to; place < right.from; place += 1) if (!JOINING.has(tokens[place]?.text ?? '')) return false
+  return true
 }
 
 function given(candidate: Candidate, act: string): Candidate {
@@ -109,5 +168,5 @@ function given(candidate: Candidate, act: string): Candidate {
   const fits = act.startsWith('name:')
     ? families.some((family) => family !== 'rulebook')
     : families.includes(familyOf(act))
-  return candidate.act === undefined && fits ? { ...candidate, act } : candidate
+  return candidate.act === undefined && candidate.own !== true && fits ? { ...candidate, act } : candidate
 }

@@ -1,9 +1,52 @@
 import type { Designator } from './designators.ts'
-import { isElided } from './fr.ts'
+import { isDetermined } from './fr.ts'
 import type { Element } from './list.ts'
 import { isRuleNumber } from './rulebook.ts'
-import { isCapitalised } from './tokens.ts'
-import type { Token } from './tokens.ts'
+import { isCapitalised, reads, type Token } from './tokens.ts'
+
+const OWN_ACTS = ['act', 'title', 'law', 'code', 'regulation', 'directive', 'ordinance', 'statute', 'decree']
+/** Words before `in` or `to` that cite: `set out in section 3`, `pursuant to section 12`. */
+const CITING = new Set(
+  (
+    'out specified defined described mentioned provided prescribed contained referred listed stated required laid ' +
+    'pursuant according subject relating reference further accordance compliance comply conformity'
+  ).split(' '),
+)
+
+/** Nouns of what a law says: `for the purposes of section 19`. */
+const CITED_OF = new Set(
+  (
+    'purpose purposes requirement requirements provision provisions meaning terms application violation violations ' +
+    'breach contravention virtue subsection subsections paragraph paragraphs infringement'
+  ).split(' '),
+)
+
+/** `under section 59`: what stands before a section makes it one of a law, in any letter case. */
+function isCited(tokens: readonly Token[], at: number): boolean {
+  if (reads(tokens, at - 1, 'under', 'by', 'see', 'per')) return true
+  const before = tokens[at - 2]
+  if (reads(tokens, at - 1, 'of')) return CITED_OF.has(before?.text ?? '')
+  if (!reads(tokens, at - 1, 'in', 'to', 'for', 'with')) return false
+  return CITING.has(before?.text ?? '') || (isCapitalised(tokens[at - 1]) && before?.kind !== 'word')
+}
+
+/** `sections 2 or 9`: several numbers of one kind. */
+export function isSeveral(elements: number, { kind, plural, abbreviated }: Designator): boolean {
+  return kind === 'section' && plural && !abbreviated && elements > 1
+}
+
+/** `section 255 applies`: what a section does, no part of a thing does. */
+function speaks(tokens: readonly Token[], end: number): boolean {
+  return reads(tokens, end, 'applies', 'apply', 'shall', 'requires', 'provides', 'prohibits', 'states', 'governs')
+}
+
+/** `sections 168 and 179 of this title`: the text that the words come from is an act. */
+export function isOfThisAct(tokens: readonly Token[], end: number, { kind, abbreviated }: Designator): boolean {
+  if ((kind !== 'section' && kind !== 'article') || abbreviated) return false
+  return (
+    reads(tokens, end, 'of') && reads(tokens, end + 1, 'this', 'that', 'the') && reads(tokens, end + 2, ...OWN_ACTS)
+  )
+}
 
 /**
  * Whether a provision without an act is unambiguously a reference: `§ 5`, `Article 6`, `section 5(a)`.
@@ -17,13 +60,16 @@ export function isStrong(tokens: readonly Token[], at: number, designator: Desig
     case 'sign':
       return true
     case 'article':
-      return designator.named || isBracketed || isElided(tokens, at) || /^[lrd]\d/.test(main?.text ?? '')
+      return designator.named || isBracketed || isDetermined(tokens, at) || /^[lrd]\d/.test(main?.text ?? '')
     case 'section':
-      return isBracketed || (designator.named && !designator.abbreviated)
+      return (
+        isBracketed ||
+        (!designator.abbreviated && (designator.named || isCited(tokens, at) || speaks(tokens, first.to)))
+      )
     case 'rule':
       return isRuleNumber(designator, first.parts, capital)
     case 'regulation':
-      return isBracketed
+      return isBracketed || (!designator.abbreviated && (designator.named || isCited(tokens, at)))
     case 'recital':
       return capital
     case 'annex':

@@ -23,6 +23,9 @@ const GERMAN_ACT =
   /^\p{L}{3,}(?:gesetzbuch|gesetz|ordnung|verfassung|ubereinkommen|konvention|staatsvertrag)(?:e?s|en)?$/u
 const GERMAN_DIRECTIVE = /^\p{L}{3,}(?:richtlinie|verordnung)$/u
 const GERMAN_PREPOSITIONS = new Set(['uber', 'zur', 'zum', 'gegen', 'betreffend', 'fur', 'zu'])
+/** Ordinals of the books of the Sozialgesetzbuch without their endings, and the numerals of `SGB`. */
+const SOCIAL_VOLUMES = 'erst zweit dritt viert funft sechst siebt acht neunt zehnt elft zwolft'.split(' ')
+const SOCIAL_NUMERALS = 'i ii iii iv v vi vii viii ix x xi xii'.split(' ')
 const FRENCH_INSTRUMENTS = new Set(['loi', 'ordonnance', 'decret', 'arrete'])
 const FRENCH_LINKS = new Set(['de', 'du', 'des', 'd', 'la', 'l', "'", 'les'])
 const FRENCH_ADJECTIVE =
@@ -41,7 +44,9 @@ export function readWrittenName(
   aliases: ActAliases,
 ): ActMention | undefined {
   if (tokens[at]?.kind !== 'word') return undefined
-  const lowerCase = linked ? (readLowerCaseAct(tokens, at) ?? readConstitution(tokens, at)) : undefined
+  const lowerCase = linked
+    ? (readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? readConstitution(tokens, at))
+    : undefined
   return (
     readGermanName(tokens, at, linked) ?? readFrenchName(tokens, at) ?? readNamedAct(tokens, at, aliases) ?? lowerCase
   )
@@ -77,7 +82,8 @@ export function readNamedAct(tokens: readonly Token[], at: number, aliases: ActA
       if (token.text.length > 1) capitals += 1
       if (LEGAL_NOUNS.has(token.text)) [hasNoun, inTail, end] = [true, false, place + 1]
       else if (inTail) end = place + 1
-    } else if (place === at || !NAME_CONNECTORS.has(token.text) || (hasNoun && token.kind === 'sign')) break
+    } else if (isHyphenated(tokens, place)) place += 1
+    else if (place === at || !NAME_CONNECTORS.has(token.text) || (hasNoun && token.kind === 'sign')) break
     else inTail = hasNoun
   }
   if (end === undefined || capitals < 2 || reads(tokens, end + 1, '/')) return undefined
@@ -89,6 +95,12 @@ export function readNamedAct(tokens: readonly Token[], at: number, aliases: ActA
     end = numbered + 1
   for (const token of tokens.slice(at, end)) if (token.kind !== 'sign') words.push(token.text)
   return mentionOf(`name:${words.join('-')}`, end)
+}
+
+/** `Anti-terrorism`: a hyphen within a word of the name. */
+function isHyphenated(tokens: readonly Token[], at: number): boolean {
+  const next = tokens[at + 1]
+  return reads(tokens, at, '-') && tokens[at]?.glued === true && next?.glued === true && next.kind === 'word'
 }
 
 /** A listed act, or one by its number, within a longer name: `Unfair Terms Directive 93/13/EEC`. */
@@ -141,6 +153,18 @@ function readLowerCaseAct(tokens: readonly Token[], at: number): ActMention | un
   return undefined
 }
 
+/** `the state law of Michigan`, `laws of the State of New York`. */
+function readLawOf(tokens: readonly Token[], at: number): ActMention | undefined {
+  const law = reads(tokens, at, 'state', 'federal', 'national', 'general', 'civil', 'penal', 'criminal') ? at + 1 : at
+  if (!reads(tokens, law, 'law', 'laws', 'statutes', 'constitution') || !reads(tokens, law + 1, 'of')) return undefined
+  const article = skip(tokens, law + 2, 'the')
+  const place = reads(tokens, article, 'state') && reads(tokens, article + 1, 'of') ? article + 2 : article
+  let end = place
+  while (end < place + 3 && tokens[end]?.kind === 'word' && isCapitalised(tokens[end])) end += 1
+  const words = tokens.slice(place, end).map(({ text }) => text)
+  return words.length === 0 ? undefined : mentionOf(`name:law-of-${words.join('-')}`, end)
+}
+
 function readConstitution(tokens: readonly Token[], at: number): ActMention | undefined {
   const name = tokens[at]
   return name !== undefined && CONSTITUTIONS.has(name.text) ? mentionOf(`name:${name.text}`, at + 1) : undefined
@@ -151,6 +175,8 @@ function readGermanName(tokens: readonly Token[], at: number, linked: boolean): 
   const first = tokens[at]
   if (first === undefined || !isCapitalised(first) || first.glued) return undefined
   if (reads(tokens, at, 'gesetz', 'gesetzes')) return readGermanTitle(tokens, at)
+  const social = readSocialCode(tokens, at)
+  if (social !== undefined) return social
   let [name, end] = [first.text, at + 1]
   while (reads(tokens, end, '-') && tokens[end]?.glued === true && tokens[end + 1]?.glued === true && end < at + 6) {
     name += tokens[end + 1]?.text ?? ''
@@ -158,19 +184,40 @@ function readGermanName(tokens: readonly Token[], at: number, linked: boolean): 
   }
   const isAct = GERMAN_ACT.test(name) || (linked && GERMAN_DIRECTIVE.test(name))
   if (!isAct || isGenericOrder(name) || isGenericOrder(name.replace(/e?s$|en$/, ''))) return undefined
-  return mentionOf(`de:${name.replace(/(gesetz|buch|vertrag|ubereinkommen)e?s$/, '$1')}`, end)
+  return mentionOf(`name:${name.replace(/(gesetz|buch|vertrag|ubereinkommen)e?s$/, '$1')}`, end)
 }
 
 function readGermanTitle(tokens: readonly Token[], at: number): ActMention | undefined {
+  if (reads(tokens, at + 1, 'vom')) return readGermanDate(tokens, at)
   if (!GERMAN_PREPOSITIONS.has(tokens[at + 1]?.text ?? '')) return undefined
   const words = ['gesetz']
   for (let place = at + 1; place < at + NAME_TOKENS_MAX; place += 1) {
     const token = tokens[place]
     if (token?.kind !== 'word') return undefined
     words.push(token.text)
-    if (isCapitalised(token)) return mentionOf(`de:${words.join('-')}`, place + 1)
+    if (isCapitalised(token)) return mentionOf(`name:${words.join('-')}`, place + 1)
   }
   return undefined
+}
+
+/** `Gesetz vom 20. Dezember 2008`: the date names the law. */
+function readGermanDate(tokens: readonly Token[], at: number): ActMention | undefined {
+  const day = digitsAt(tokens, at + 2, 1, 2)
+  if (day === undefined) return undefined
+  const month = skip(tokens, at + 3, '.')
+  const year = digitsAt(tokens, month + 1, 4, 4)
+  if (year === undefined) return mentionOf(`name:gesetz-vom-${day}`, at + 3)
+  return mentionOf(`name:gesetz-vom-${day}-${tokens[month]?.text ?? ''}-${year}`, month + 2)
+}
+
+/** `Neuntes Buch Sozialgesetzbuch`, `des Neunten Buches Sozialgesetzbuch`: the act that is cited as `SGB IX`. */
+function readSocialCode(tokens: readonly Token[], at: number): ActMention | undefined {
+  const book = SOCIAL_VOLUMES.indexOf((tokens[at]?.text ?? '').replace(/(?:es|en|er|e)$/, ''))
+  if (book < 0 || !reads(tokens, at + 1, 'buch', 'buches', 'buchs')) return undefined
+  const numeral = SOCIAL_NUMERALS[book] ?? ''
+  return reads(tokens, at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs')
+    ? mentionOf(`de:sgb-${numeral}`, at + 3)
+    : undefined
 }
 
 /** `code de l'urbanisme`, `code forestier`, `loi Sapin II`, `loi du 1er juillet 1901`. */

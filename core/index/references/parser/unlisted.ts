@@ -22,6 +22,13 @@ const GOVERNING = new Set(
     ' ',
   ),
 )
+/** Words that make an act the one of the whole query: `Under the Theft Act`, `Was sagt das Mietgesetz`. */
+const INTRODUCING = new Set(
+  (
+    'under in per of does do did within nach gemass laut im des vom zum sagt regelt steht besagt enthalt bestimmt ' +
+    'selon dans sous du de dit prevoit'
+  ).split(' '),
+)
 const ARTICLES = new Set(['the', 'das', 'die', 'la', 'le', 'l', "'"])
 const VOLUME_MAX = 20
 
@@ -37,10 +44,11 @@ export function readUnlistedAfter(
   linked: boolean,
   aliases: ActAliases,
 ): ActMention | undefined {
-  const named = designator.kind === 'title' ? undefined : readWrittenName(tokens, at, linked, aliases)
+  const named = designator.kind === 'title' && !linked ? undefined : readWrittenName(tokens, at, linked, aliases)
   const written = withListedInBrackets(tokens, named, aliases)
   if (written !== undefined) return written
-  if (!KINDS_WITH_INITIALS.has(designator.kind) || isShouted(tokens, designator.end - 1)) return undefined
+  const takesInitials = KINDS_WITH_INITIALS.has(designator.kind) || (linked && reads(tokens, at - 1, 'the'))
+  if (!takesInitials || isShouted(tokens, designator.end - 1)) return undefined
   const isGerman = designator.kind === 'sign' || (designator.kind === 'article' && isGermanBefore(tokens, at))
   return readNumberedName(tokens, at) ?? readInitials(tokens, at, isGerman)
 }
@@ -65,7 +73,7 @@ function governs(tokens: readonly Token[], at: number, mention: ActMention): boo
   const possessive = reads(tokens, place, "'") && reads(tokens, place + 1, 's') ? place + 2 : place
   const designator = readDesignator(tokens, possessive)
   if (designator === undefined || !KINDS_WITH_INITIALS.has(designator.kind)) return false
-  if (isShouted(tokens, possessive)) return false
+  if (isShouted(tokens, possessive) || isShouted(tokens, at - 1)) return false
   if (!marked) return true
   const before = tokens[at - 1]
   const governing = ARTICLES.has(before?.text ?? '') ? tokens[at - 2] : before
@@ -95,6 +103,9 @@ function readInitials(tokens: readonly Token[], at: number, german: boolean): Ac
   const end = digit === '' ? at + 1 : at + 2
   const after = tokens[end]
   if (after?.glued === true && (after.kind !== 'sign' || after.text === '-' || after.text === '/')) return undefined
+  if (after !== undefined && FUNCTION_WORD_FORMS.has(after.text) && /^\p{Lu}{2,}$/u.test(after.raw)) return undefined
+  const year = after !== undefined && !after.glued && /^(?:1[89]|20)\d\d$/.test(after.text) ? after.text : undefined
+  if (year !== undefined) return mentionOf(`name:${token.text}${digit}-${year}`, end + 1)
   const volume = token.text === 'sgb' && after !== undefined && /^(?:[IVX]{1,4}|\d{1,2})$/.test(after.raw)
   const scheme = german && digit === '' && isGermanShape(token.raw) ? 'de' : 'name'
   if (token.raw.length < 3 && scheme !== 'de') return undefined
@@ -143,7 +154,7 @@ function isEnglishArticle(tokens: readonly Token[], at: number): boolean {
 function isShouted(tokens: readonly Token[], designatorAt: number): boolean {
   for (let place = designatorAt; place >= Math.max(0, designatorAt - 3); place -= 1) {
     const token = tokens[place]
-    if (token?.kind === 'word') return /^\p{Lu}{4,}$/u.test(token.raw)
+    if (token?.kind === 'word') return /^\p{Lu}{4,}$/u.test(token.raw) && !isRoman(token.text)
   }
   return false
 }
@@ -152,8 +163,12 @@ function isShouted(tokens: readonly Token[], designatorAt: number): boolean {
  * Whether a written name without a provision is surely that of an act, and so explains provisions elsewhere in the
  * query. Orders, rules and regulations in capitals are often documents of a firm.
  */
-export function explainsDistantly(act: string): boolean {
-  return /^(?:de|fr):|-act(?:-\d{4})?$|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)
+export function explainsDistantly(tokens: readonly Token[], at: number, act: string): boolean {
+  const before = ARTICLES.has(tokens[at - 1]?.text ?? '') ? at - 2 : at - 1
+  const isIntroduced = INTRODUCING.has(tokens[before]?.text ?? '')
+  return (
+    isIntroduced && /^(?:de|fr):|-act(?:-\d{4})?$|gesetz|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)
+  )
 }
 
 function mentionOf(act: string, end: number): ActMention {

@@ -12,7 +12,7 @@ export function readUsAct(tokens: readonly Token[], at: number, aliases: ActAlia
   return readTitle(tokens, at) ?? readLetteredRegulation(tokens, at) ?? readPart(tokens, at, aliases)
 }
 
-/** Reads a title after its section: `section 1601 of title 15, United States Code`. */
+/** Reads a title after its section: `section 1601 of title 15, United States Code`, `section 1324 of Title 31`. */
 export function readUsTitleAfter(tokens: readonly Token[], at: number): ActMention | undefined {
   if (!reads(tokens, at, 'title')) return undefined
   const title = digitsAt(tokens, at + 1, 1, 2)
@@ -22,7 +22,10 @@ export function readUsTitleAfter(tokens: readonly Token[], at: number): ActMenti
     reads(tokens, place, 'united') && reads(tokens, place + 1, 'states')
       ? place + 2
       : afterAbbreviation(tokens, place, 'us')
-  if (code === undefined || !reads(tokens, code, 'code')) return undefined
+  if (code === undefined || !reads(tokens, code, 'code'))
+    return reads(tokens, at - 1, 'of') && !reads(tokens, at + 2, 'of')
+      ? { act: `usc:${title}`, end: at + 2, standing: false, sections: undefined }
+      : undefined
   return { act: `usc:${title}`, end: code + 1, standing: false, sections: undefined }
 }
 
@@ -82,16 +85,32 @@ function readPart(tokens: readonly Token[], at: number, aliases: ActAliases): Ac
 
 export interface Comment {
   readonly parts: readonly Part[]
+  readonly from: number
   readonly end: number
 }
 
+const COMMENTS_MAX = 16
+
 /**
- * Reads `comment 1003.2(g)-1.ii`, `comment 4(a)-3`: the official interpretation of a paragraph, with its own number
- * after a hyphen.
+ * Reads `comment 1003.2(g)-1.ii`, `comments 4(a)-3 and 4(b)-1`: the official interpretations of paragraphs, each with
+ * its own number after a hyphen.
  */
-export function readComment(tokens: readonly Token[], at: number): Comment | undefined {
-  if (!reads(tokens, at, 'comment', 'comments')) return undefined
-  const provision = readDesignation(tokens, at + 1)
+export function readComments(tokens: readonly Token[], at: number): readonly Comment[] {
+  if (!reads(tokens, at, 'comment', 'comments')) return []
+  const comments: Comment[] = []
+  let place = at + 1
+  while (comments.length < COMMENTS_MAX) {
+    const comment = readComment(tokens, place)
+    if (comment === undefined) break
+    comments.push(comments.length === 0 ? { ...comment, from: at } : comment)
+    if (!reads(tokens, comment.end, ',', 'and', 'or', 'through')) break
+    place = skip(tokens, comment.end + 1, 'and', 'or')
+  }
+  return comments
+}
+
+function readComment(tokens: readonly Token[], at: number): Comment | undefined {
+  const provision = readDesignation(tokens, at)
   if (provision === undefined) return undefined
   const numbers: Part[] = []
   let { end } = provision
@@ -105,7 +124,7 @@ export function readComment(tokens: readonly Token[], at: number): Comment | und
     numbers.push({ text: numbers.length === 0 ? `-${token.text}` : token.text, kind: kindOf(token.text), keyword: '' })
     end += 2
   }
-  return numbers.length === 0 ? undefined : { parts: [...provision.parts, ...numbers], end }
+  return numbers.length === 0 ? undefined : { parts: [...provision.parts, ...numbers], from: at, end }
 }
 
 /** Moves the part's number before a section (`1026.43`) from the path to the act. */
