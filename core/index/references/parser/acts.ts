@@ -66,7 +66,7 @@ export function readActAfter(
     if (linked && isOtherWork(tokens, place, aliases)) return { kind: 'other work' }
     const link = tokens[place]
     if (link === undefined || !LINKS.has(link.text)) break
-    linked ||= link.kind === 'word'
+    linked ||= link.kind === 'word' && !(tokens[place - 1]?.text === ',' && link.text === 'the')
   }
   if (!aliases.unlisted) return readListedForm(tokens, place, designator, linked, aliases)
   if (isOtherWorkAfter(tokens, at, place)) return { kind: 'other work' }

@@ -124,7 +124,7 @@ function readNext(tokens: readonly Token[], designator: Designator, last: Elemen
   // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(designator.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
-  return qualified(tokens, designator, at, designation, designation.parts.length === 1)
+  return qualified(tokens, designator, at, designation, designation.parts.length === 1 && !isWord)
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   STANDARDS,
 } from './not-acts.ts'
 import { isRoman } from './numbers.ts'
-import { isTreaty, LEGAL_NOUNS } from './legal-nouns.ts'
+import { isLegalNoun, isTreaty } from './legal-nouns.ts'
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
 const STANDARD_TOKENS_MAX = 12
@@ -52,7 +52,7 @@ export function isOtherWork(tokens: readonly Token[], at: number, aliases: ActAl
     const token = tokens[place]
     if (token?.kind !== 'word' || (words > 0 && FUNCTION_WORD_FORMS.has(token.text))) return false
     if (isTreaty(tokens, place) || aliases.find(tokens, place) !== undefined) return false
-    if (LEGAL_NOUNS.has(token.text)) return false
+    if (isLegalNoun(token.text)) return false
     if (OTHER_WORKS.has(token.text) || isPrivateWork(token.text))
       return !isPartOfName(tokens, place) && !isCourse(tokens, place)
     place = reads(tokens, place + 1, "'") && reads(tokens, place + 2, 's') ? place + 3 : place + 1
@@ -68,7 +68,7 @@ function isCourse(tokens: readonly Token[], at: number): boolean {
 /** `Prospectus Regulation`, `Unfair Contract Terms Act`: a work's word within the name of an act. */
 function isPartOfName(tokens: readonly Token[], at: number): boolean {
   for (let place = at; place <= at + 3 && isCapitalised(tokens[place]); place += 1)
-    if (LEGAL_NOUNS.has(tokens[place]?.text ?? '')) return true
+    if (isLegalNoun(tokens[place]?.text ?? '')) return true
   return false
 }
 
@@ -125,7 +125,7 @@ function isInStandard(tokens: readonly Token[], at: number): boolean {
 function isPossessed(tokens: readonly Token[], at: number): boolean {
   if (!POSSESSIVES.has(tokens[at]?.text ?? '')) return false
   for (let place = at + 1; place <= at + POSSESSED_WORDS_MAX; place += 1)
-    if (LEGAL_NOUNS.has(tokens[place]?.text ?? '')) return false
+    if (isLegalNoun(tokens[place]?.text ?? '')) return false
   return tokens[at + 1]?.kind === 'word'
 }
 

@@ -138,7 +138,8 @@ function readSign(tokens: readonly Token[], at: number): Qualified | undefined {
 
 /** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */
 function readPlace(tokens: readonly Token[], at: number, inSchedule: boolean): Qualified | undefined {
-  if (ORDINALS.has(tokens[at]?.text ?? '') && PLACES.has(tokens[at + 1]?.text ?? '')) return { parts: [], end: at + 2 }
+  const isCounted = PLACES.has(tokens[at + 1]?.text ?? '') || reads(tokens, at + 1, 'paragraph')
+  if (ORDINALS.has(tokens[at]?.text ?? '') && isCounted) return { parts: [], end: at + 2 }
   const word = tokens[at]
   const isPlace =
     word?.kind === 'word' && (PLACES.has(word.text) || (inSchedule && (word.text === 'part' || word.text === 'pt')))

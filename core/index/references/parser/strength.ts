@@ -32,7 +32,7 @@ function isCited(tokens: readonly Token[], at: number): boolean {
 
 /** `sections 2 or 9`: several numbers of one kind. */
 export function isSeveral(elements: number, { kind, plural, abbreviated }: Designator): boolean {
-  return kind === 'section' && plural && !abbreviated && elements > 1
+  return (kind === 'section' || kind === 'regulation') && plural && !abbreviated && elements > 1
 }
 
 /** `section 255 applies`: what a section does, no part of a thing does. */

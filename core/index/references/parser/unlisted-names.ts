@@ -19,8 +19,8 @@ const GENERIC = new Set(
   ).split(' '),
 )
 const CODES = new Set('civil penal criminal commercial labour labor tax revenue bankruptcy family procedure'.split(' '))
-const GERMAN_ACT =
-  /^\p{L}{3,}(?:gesetzbuch|gesetz|ordnung|verfassung|ubereinkommen|konvention|staatsvertrag)(?:e?s|en)?$/u
+const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/
+const GERMAN_ACT = /\p{L}{3}(?:gesetz(?:buch)?|ordnung|verfassung|ubereinkommen|konvention)(?:e?s|en)?$/u
 const GERMAN_DIRECTIVE = /^\p{L}{3,}(?:richtlinie|verordnung)$/u
 const GERMAN_PREPOSITIONS = new Set(['uber', 'zur', 'zum', 'gegen', 'betreffend', 'fur', 'zu'])
 /** Ordinals of the books of the Sozialgesetzbuch without their endings, and the numerals of `SGB`. */
@@ -56,7 +56,7 @@ export function readWrittenName(
 export function readBareName(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
   const first = tokens[at]
   if (first?.kind !== 'word') return undefined
-  const local = readGermanName(tokens, at, true) ?? readFrenchName(tokens, at)
+  const local = readPublicLaw(tokens, at) ?? readGermanName(tokens, at, true) ?? readFrenchName(tokens, at)
   if (local !== undefined || !isCapitalised(first) || FUNCTION_WORD_FORMS.has(first.text)) return local
   const isNoun = LEGAL_NOUNS.has(first.text) || readDesignator(tokens, at) !== undefined
   return isNoun && !reads(tokens, at + 1, 'of', 'on', 'for', 'concerning')
@@ -78,6 +78,7 @@ export function readNamedAct(tokens: readonly Token[], at: number, aliases: ActA
       const listed = place === at ? undefined : readListed(tokens, place, aliases)
       if (listed?.numbered === true || (listed !== undefined && isOrigin(tokens, at, place))) return listed.mention
       if (listed !== undefined && !isCapitalised(tokens[place - 1])) return undefined
+      if (LEGAL_NOUNS.has(token.text) && isProvisionNumber(tokens[place + 1])) break
       if (isTreaty(tokens, place)) return mentionOf(`name:${token.text}-agreement`, place + 2)
       if (token.text.length > 1) capitals += 1
       if (LEGAL_NOUNS.has(token.text)) [hasNoun, inTail, end] = [true, false, place + 1]
@@ -95,6 +96,11 @@ export function readNamedAct(tokens: readonly Token[], at: number, aliases: ActA
     end = numbered + 1
   for (const token of tokens.slice(at, end)) if (token.kind !== 'sign') words.push(token.text)
   return mentionOf(`name:${words.join('-')}`, end)
+}
+
+/** `Subject to Rules 9.3.14`: a number that is no year makes the noun before it a designator. */
+function isProvisionNumber(token: Token | undefined): boolean {
+  return token?.kind === 'number' && !token.glued && !/^(?:1[89]|20)\d\d$/.test(token.text)
 }
 
 /** `Anti-terrorism`: a hyphen within a word of the name. */
@@ -153,6 +159,16 @@ function readLowerCaseAct(tokens: readonly Token[], at: number): ActMention | un
   return undefined
 }
 
+/** `Public Law 102-242`, `Pub. L. 111-203`: a law of the United States by its number. */
+function readPublicLaw(tokens: readonly Token[], at: number): ActMention | undefined {
+  const law = skip(tokens, at + 1, '.')
+  if (!reads(tokens, at, 'public', 'pub') || !reads(tokens, law, 'law', 'l')) return undefined
+  const congress = skip(tokens, skip(tokens, skip(tokens, law + 1, '.'), 'no'), '.')
+  const [session, number] = [digitsAt(tokens, congress, 2, 3), digitsAt(tokens, congress + 2, 1, 4)]
+  if (session === undefined || number === undefined || !reads(tokens, congress + 1, '-', '–')) return undefined
+  return mentionOf(`name:public-law-${session}-${number}`, congress + 3)
+}
+
 /** `the state law of Michigan`, `laws of the State of New York`. */
 function readLawOf(tokens: readonly Token[], at: number): ActMention | undefined {
   const law = reads(tokens, at, 'state', 'federal', 'national', 'general', 'civil', 'penal', 'criminal') ? at + 1 : at
@@ -182,7 +198,7 @@ function readGermanName(tokens: readonly Token[], at: number, linked: boolean): 
     name += tokens[end + 1]?.text ?? ''
     end += 2
   }
-  const isAct = GERMAN_ACT.test(name) || (linked && GERMAN_DIRECTIVE.test(name))
+  const isAct = GERMAN_ACT.test(name) || GERMAN_TREATY.test(name) || (linked && GERMAN_DIRECTIVE.test(name))
   if (!isAct || isGenericOrder(name) || isGenericOrder(name.replace(/e?s$|en$/, ''))) return undefined
   return mentionOf(`name:${name.replace(/(gesetz|buch|vertrag|ubereinkommen)e?s$/, '$1')}`, end)
 }

@@ -47,8 +47,9 @@ export function readUnlistedAfter(
   const named = designator.kind === 'title' && !linked ? undefined : readWrittenName(tokens, at, linked, aliases)
   const written = withListedInBrackets(tokens, named, aliases)
   if (written !== undefined) return written
-  const takesInitials = KINDS_WITH_INITIALS.has(designator.kind) || (linked && reads(tokens, at - 1, 'the'))
-  if (!takesInitials || isShouted(tokens, designator.end - 1)) return undefined
+  const takesInitials = KINDS_WITH_INITIALS.has(designator.kind) || (linked && reads(tokens, at - 1, 'the', 'of'))
+  if (isShouted(tokens, designator.end - 1)) return undefined
+  if (!takesInitials) return isDated(tokens, at) ? readInitials(tokens, at, false) : undefined
   const isGerman = designator.kind === 'sign' || (designator.kind === 'article' && isGermanBefore(tokens, at))
   return readNumberedName(tokens, at) ?? readInitials(tokens, at, isGerman)
 }
@@ -112,6 +113,11 @@ function readInitials(tokens: readonly Token[], at: number, german: boolean): Ac
   return mentionOf(`${scheme}:${token.text}${digit}${volume ? `-${after.text}` : ''}`, volume ? end + 1 : end)
 }
 
+/** `FA 2004`: initials with their year name an act beside any kind of provision. */
+function isDated(tokens: readonly Token[], at: number): boolean {
+  return /^(?:1[89]|20)\d\d$/.test(tokens[at + 1]?.text ?? '') && tokens[at + 1]?.glued !== true
+}
+
 /** Plurals of ordinary abbreviations (`SMEs`, `TOMs`) and names of firms (`McDonald`) are none. */
 function isInitials(raw: string): boolean {
   if (!/^\p{Lu}\p{L}{1,9}$/u.test(raw) || /^\p{Lu}+s$/u.test(raw)) return false
@@ -167,7 +173,8 @@ export function explainsDistantly(tokens: readonly Token[], at: number, act: str
   const before = ARTICLES.has(tokens[at - 1]?.text ?? '') ? at - 2 : at - 1
   const isIntroduced = INTRODUCING.has(tokens[before]?.text ?? '')
   return (
-    isIntroduced && /^(?:de|fr):|-act(?:-\d{4})?$|gesetz|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)
+    isIntroduced &&
+    /^(?:de|fr):|-act(?:-\d{4})?$|gesetz$|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)
   )
 }
 
