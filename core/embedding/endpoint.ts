@@ -1,5 +1,6 @@
-import OpenAI, { APIError } from 'openai'
 import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { replyText } from '#core/platform/reply-text.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 export interface EndpointAddress {
@@ -46,37 +47,48 @@ export interface Endpoint {
   embed(request: EndpointRequest, timeoutMs: number, signal: AbortSignal): Promise<EndpointReply>
 }
 
+const OPENAI_BASE_URL = 'https://api.openai.com/v1'
+
 /** Values are checked with the vector, which costs less than a schema of each. */
 const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
 const replySchema = z.object({
   data: z.array(vectorSchema),
   usage: z.object({ prompt_tokens: z.int().nonnegative() }).nullable().catch(null),
 })
+const refusalSchema = z.object({
+  error: z.object({ code: z.string().nullish().catch(null), type: z.string().nullish().catch(null) }),
+})
 
-/** An OpenAI-compatible endpoint. Retries are left to the caller, who knows how long it may wait. */
-export function createEndpoint({ baseUrl, apiKey }: EndpointAddress): Endpoint {
-  const client = new OpenAI({
-    apiKey: apiKey ?? 'none',
-    // The library demands a key; a server without keys is sent none.
-    ...(apiKey === undefined ? { defaultHeaders: { authorization: null } } : {}),
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
-    maxRetries: 0,
-    logLevel: 'off',
-  })
+/**
+ * An OpenAI-compatible endpoint. Retries are left to the caller, who knows how long it may wait. A redirection is not
+ * followed, so key and texts reach the configured address only, and a reply is read up to a bound.
+ */
+export function createEndpoint({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): Endpoint {
+  const url = `${baseUrl.replace(/\/+$/, '')}/embeddings`
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  }
   return {
     async embed(request, timeoutMs, signal) {
-      // The time-out of the library ends with the headers of the reply.
       const ending = new AbortController()
       const end = (): void => ending.abort()
       const timer = setTimeout(end, timeoutMs)
       if (signal.aborted) end()
       signal.addEventListener('abort', end, { once: true })
       try {
-        // Not `client.embeddings.create`, which asks for base64 even of an endpoint that refuses it.
-        return replyOf(await client.post('/embeddings', { body: request, signal: ending.signal }))
+        const body = JSON.stringify(request)
+        const reply = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: ending.signal })
+        if (!reply.ok) throw await refusalOf(reply, Date.now())
+        return await vectorsOf(reply, request)
       } catch (error) {
         if (signal.aborted) throw new EndpointFailure('the embedding was aborted')
-        throw failureOf(error, Date.now())
+        if (error instanceof EndpointFailure) throw error
+        const why = ending.signal.aborted
+          ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s`
+          : 'could not be reached'
+        throw new EndpointFailure(`the embedding provider ${why}`, { transient: true })
       } finally {
         clearTimeout(timer)
         signal.removeEventListener('abort', end)
@@ -85,33 +97,43 @@ export function createEndpoint({ baseUrl, apiKey }: EndpointAddress): Endpoint {
   }
 }
 
-function replyOf(body: unknown): EndpointReply {
-  const parsed = replySchema.safeParse(body)
+async function vectorsOf(reply: Response, { input }: EndpointRequest): Promise<EndpointReply> {
+  const text = await replyText(reply, (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
+  if (text === undefined) throw new EndpointFailure('the embedding provider sent a reply that is too long')
+  const json = jsonOf(text)
+  if (json === undefined) throw new EndpointFailure('the embedding provider sent a reply that is not JSON')
+  const parsed = replySchema.safeParse(json)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
-  return { data: parsed.data.data, tokens: parsed.data.usage?.prompt_tokens ?? null }
+  return { data: parsed.data.data, tokens: plausibleTokens(parsed.data.usage?.prompt_tokens, input) }
 }
 
-function failureOf(error: unknown, nowMs: number): EndpointFailure {
-  if (error instanceof EndpointFailure) return error
-  if (error instanceof SyntaxError) return new EndpointFailure('the embedding provider sent a reply that is not JSON')
-  if (!isApiError(error) || error.status === undefined)
-    return new EndpointFailure('the embedding provider could not be reached in time', { transient: true })
-  const { status } = error
-  const reason = reasonOf(error)
-  return new EndpointFailure(`the embedding provider answered with status ${status}${reason}`, {
+/** A token is at least one byte. More tokens than that, and some a text for the model's own, are as if none were. */
+function plausibleTokens(tokens: number | undefined, input: readonly string[]): number | null {
+  const tokensMax = input.reduce((sum, text) => sum + Buffer.byteLength(text) + BOUNDS.embedExtraTokensMax, 0)
+  return tokens === undefined || tokens > tokensMax ? null : tokens
+}
+
+async function refusalOf(reply: Response, nowMs: number): Promise<EndpointFailure> {
+  const text = await replyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
+  const { code, type } = refusalSchema.safeParse(jsonOf(text ?? '')).data?.error ?? {}
+  const { status, headers } = reply
+  return new EndpointFailure(`the embedding provider answered with status ${status}${reasonOf([code, type])}`, {
     status,
-    transient: (status === 429 && error.code !== 'insufficient_quota') || status === 408 || status >= 500,
-    retryAfterMs: retryAfterMs(error.headers, nowMs),
+    transient: (status === 429 && code !== 'insufficient_quota') || status === 408 || status >= 500,
+    retryAfterMs: retryAfterMs(headers, nowMs),
   })
 }
 
-/** The class by itself has fields of any type. */
-function isApiError(error: unknown): error is APIError {
-  return error instanceof APIError
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Code and type as the endpoint states them, if they are identifiers: anything else may repeat what was sent. */
-function reasonOf({ code, type }: APIError): string {
-  const named = [code, type].filter((text) => typeof text === 'string' && /^[a-z_]{1,60}$/i.test(text))
+function reasonOf(stated: readonly (string | null | undefined)[]): string {
+  const named = stated.filter((text) => /^[a-z_]{1,60}$/i.test(text ?? ''))
   return named.length === 0 ? '' : ` (${[...new Set(named)].join(', ')})`
 }

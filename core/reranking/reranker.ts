@@ -1,6 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
+import { replyText } from '#core/platform/reply-text.ts'
 
 export interface RerankSettings {
   readonly RERANK_BASE_URL: string | undefined
@@ -60,21 +61,11 @@ export function createReranker({
 }
 
 async function textOf(reply: Response): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  try {
-    for await (const read of reply.body ?? []) {
-      const piece: unknown = read
-      if (!(piece instanceof Uint8Array)) continue
-      bytes += piece.length
-      if (bytes > BOUNDS.rerankReplyBytesMax) break
-      pieces.push(piece)
-    }
-  } catch {
+  const text = await replyText(reply, BOUNDS.rerankReplyBytesMax).catch(() => {
     throw new RerankError('the re-ranker did not finish its answer in time')
-  }
-  if (bytes > BOUNDS.rerankReplyBytesMax) throw new RerankError('the re-ranker sent a reply that is too large')
-  return Buffer.concat(pieces).toString('utf8')
+  })
+  if (text === undefined) throw new RerankError('the re-ranker sent a reply that is too large')
+  return text
 }
 
 /** @throws RerankError unless there is exactly one finite score for every text. */

@@ -1,0 +1,135 @@
+import type { RequestListener } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createEndpoint } from '#core/embedding/endpoint.ts'
+import type { EndpointReply } from '#core/embedding/endpoint.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { startJsonServer } from '#test/support/json-server.ts'
+import type { JsonServer } from '#test/support/json-server.ts'
+
+const servers: JsonServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop()
+})
+
+async function serving(listener: RequestListener): Promise<JsonServer> {
+  const server = await startJsonServer(listener)
+  servers.push(server)
+  return server
+}
+
+/** Sends the text `secret` with the key `k3y`. */
+function embedAt(baseUrl: string, timeoutMs = 30_000): Promise<EndpointReply> {
+  const { signal } = new AbortController()
+  return createEndpoint({ baseUrl, apiKey: 'k3y' }).embed({ model: 'm', input: ['secret'] }, timeoutMs, signal)
+}
+
+async function answering(
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Promise<EndpointReply> {
+  const { baseUrl } = await serving((_, response) => void response.writeHead(status, headers).end(body))
+  return await embedAt(baseUrl)
+}
+
+describe('a reply', () => {
+  const vector = JSON.stringify({ data: [{ index: 0, embedding: [1, 2] }] })
+  const tooLong = ' '.repeat(2 * BOUNDS.embedReplyBytesPerTextMax + 1)
+
+  test('is read whatever its media type is', async () => {
+    await expect(answering(vector, { 'content-type': 'text/plain' })).resolves.toMatchObject({ tokens: null })
+  })
+
+  test.each([
+    ['of HTML', '<html>secret</html>', 'is not JSON'],
+    ['that is empty', '', 'is not JSON'],
+    ['that ends early', '{"data":[', 'is not JSON'],
+    ['of an error', '{"error":{"message":"secret"}}', 'has no vectors'],
+    ['that is longer than any right one', tooLong, 'is too long'],
+  ])('%s is a failure that repeats nothing of it', async (_, body, why) => {
+    const message = `the embedding provider sent a reply that ${why}`
+    await expect(answering(body)).rejects.toMatchObject({ message, transient: false })
+  })
+
+  test('is bounded after decompression', async () => {
+    await expect(answering(gzipSync(tooLong), { 'content-encoding': 'gzip' })).rejects.toThrow('is too long')
+  })
+
+  test('without an end is given up at the bound, and the connection closed', async () => {
+    const closed = Promise.withResolvers<boolean>()
+    const { baseUrl } = await serving((_, response) => {
+      const piece = Buffer.alloc(64 * 1_024, ' ')
+      const more = (): void => {
+        while (!response.closed && response.write(piece));
+      }
+      response.on('drain', more).on('close', () => closed.resolve(true))
+      more()
+    })
+    await expect(embedAt(baseUrl)).rejects.toThrow('is too long')
+    await expect(closed.promise).resolves.toBe(true)
+  })
+
+  test('that drips ends with the time of the attempt', async () => {
+    const { baseUrl } = await serving((_, response) => {
+      const drip = setInterval(() => response.write(' '), 10)
+      response.on('close', () => clearInterval(drip))
+    })
+    const message = 'the embedding provider did not answer within 1 s'
+    await expect(embedAt(baseUrl, 300)).rejects.toMatchObject({ message, transient: true })
+  })
+
+  test('whose connection breaks in the middle may be tried again', async () => {
+    const { baseUrl } = await serving((_, response) => {
+      response.writeHead(200, { 'content-length': '1000' }).write('{"data":', () => response.destroy())
+    })
+    await expect(embedAt(baseUrl)).rejects.toMatchObject({ transient: true })
+  })
+
+  test.each([-1, 0.5, 1e15, 'seven', null])('with %s as its tokens reports none', async (prompt_tokens) => {
+    const body = JSON.stringify({ ...JSON.parse(vector), usage: { prompt_tokens } })
+    await expect(answering(body)).resolves.toMatchObject({ tokens: null })
+  })
+})
+
+describe('a refusal', () => {
+  test('with a long or broken body is told by its status', async () => {
+    const message = 'the embedding provider answered with status 500'
+    const long = JSON.stringify({ error: { code: 'x', message: 'm'.repeat(BOUNDS.embedRefusalBytesMax) } })
+    await expect(answering(long, {}, 500)).rejects.toMatchObject({ message, transient: true })
+    await expect(answering('<html>', {}, 500)).rejects.toMatchObject({ message, transient: true })
+  })
+
+  test('with code or type in another form than text is told by its status', async () => {
+    const body = JSON.stringify({ error: { code: 429, type: 'too_many' } })
+    await expect(answering(body, {}, 429)).rejects.toThrow(/status 429 \(too_many\)$/)
+  })
+})
+
+test.each([301, 302, 303, 307, 308])('key and texts are not sent where status %i redirects to', async (status) => {
+  let reached = 0
+  const other = await serving((_, response) => {
+    reached++
+    response.end('{"data":[]}')
+  })
+  const { baseUrl } = await serving((_, response) => {
+    response.writeHead(status, { location: `${other.baseUrl}/embeddings` }).end()
+  })
+  const message = `the embedding provider answered with status ${status}`
+  await expect(embedAt(baseUrl)).rejects.toMatchObject({ message, transient: false })
+  expect(reached).toBe(0)
+})
+
+test('a request holds the key and nothing else of the environment', async () => {
+  for (const name of ['OPENAI_ORG_ID', 'OPENAI_PROJECT_ID', 'OPENAI_ADMIN_KEY']) vi.stubEnv(name, 'of-the-environment')
+  vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'x-other: of-the-environment')
+  let sent = ''
+  const { baseUrl } = await serving((request, response) => {
+    sent = JSON.stringify([request.url, request.headers])
+    response.end('{"data":[]}')
+  })
+  await embedAt(`${baseUrl}/`)
+  expect(sent).toContain('"/v1/embeddings"')
+  expect(sent).toContain('Bearer k3y')
+  expect(sent).not.toContain('of-the-environment')
+})
