@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Clock } from './clock.ts'
 
 const BYTES_PER_TOKEN = 4
@@ -39,7 +40,7 @@ export function createPace(tokensPerMinute: number | undefined, clock: Clock): P
       for (;;) {
         const waitMs = Math.max(turnMs, heldUntilMs) - clock.nowMs()
         if (waitMs <= 0 || signal.aborted) return
-        await clock.sleep(waitMs, signal)
+        await clock.sleep(Math.min(waitMs, BOUNDS.embedPaceSleepMaxMs), signal)
       }
     },
     correct(charged, used) {

@@ -154,6 +154,13 @@ describe('tokens a minute', () => {
     expect(sum(clock.sleeps)).toBe(2 * 30_000)
   })
 
+  test('hold also where the wait is longer than a timer can be', async () => {
+    const { embedder, clock } = await open([], 1)
+    for (let n = 0; n < 2; n++) await embedder.embed(['x'.repeat(400_000)], 'passage', signal)
+    expect(sum(clock.sleeps)).toBe(100_000 * 60_000)
+    expect(Math.max(...clock.sleeps)).toBeLessThan(2 ** 31)
+  })
+
   test('are not used by a request that the endpoint refuses', async () => {
     const { embedder, clock } = await open([{ status: 401 }], 1_000)
     await expect(embedder.embed(['x'.repeat(4_000)], 'passage', signal)).rejects.toThrow(/401/)
