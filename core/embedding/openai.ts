@@ -139,7 +139,8 @@ function vectorsOf(
 function valuesOf(embedding: RepliedVector['embedding'], about: EmbeddedTexts): ArrayLike<unknown> {
   if (typeof embedding !== 'string') return embedding
   const bytes = Buffer.from(embedding, 'base64')
-  if (bytes.length % 4 !== 0)
+  // The decoder skips what is not base64, so that any text would become some vector.
+  if (bytes.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(embedding))
     throw new EmbeddingError('the provider sent a vector that is not float32', { texts: about })
   const values = new Float32Array(bytes.length / 4)
   new Uint8Array(values.buffer).set(bytes)

@@ -109,6 +109,7 @@ describe('vectors of the wire', () => {
       base64([0, 0, 0, 0]),
       '',
       '????',
+      `[${base64([1, 2, 3, 4])}]`,
     ]
     for (const embedding of bad) await expect(embedWith(embedding), embedding).rejects.toBeInstanceOf(EmbeddingError)
   })
