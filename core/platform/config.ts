@@ -64,6 +64,21 @@ export function url(...protocols: readonly string[]): z.ZodType<string, string |
   return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol))
 }
 
+/**
+ * The base URL of an HTTP endpoint, to which paths are added. It holds no credentials, which a client refuses to send,
+ * and no query.
+ */
+export const baseUrl: z.ZodType<string, string | undefined> = url('http:', 'https:').refine((text) => {
+  const { username, password, search, hash } = URL.parse(text) ?? {}
+  return [username, password, search, hash].every((part) => part === '')
+})
+
+/** The key of an HTTP endpoint, which a header can carry. */
+export const httpKey: z.ZodType<string, string | undefined> = z
+  .string()
+  .trim()
+  .regex(/^[\x21-\x7e]+$/)
+
 /** Base64 of exactly `bytes` bytes. */
 function base64Bytes(bytes: number): z.ZodType<Buffer, string | undefined> {
   return z

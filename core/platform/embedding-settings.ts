@@ -1,23 +1,28 @@
 import { z } from 'zod'
 import { BOUNDS } from './bounds.ts'
-import { optional, url, wholeNumber, wholeNumberOf } from './config.ts'
+import { baseUrl, httpKey, optional, wholeNumber, wholeNumberOf } from './config.ts'
 import type { Variable } from './config.ts'
 
 const prefix = optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax))
+/** Control characters would reach logs and terminals. */
+const modelName = z
+  .string()
+  .regex(/^\P{Cc}+$/u)
+  .max(BOUNDS.embeddingModelCharactersMax)
 
 /** Variables of the openai embedding provider; part of `SETTINGS`. */
 export const EMBEDDING_SETTINGS = {
   OPENAI_BASE_URL: {
-    schema: optional(url('http:', 'https:')),
-    help: 'base URL of an OpenAI-compatible embeddings endpoint, e.g. http://embeddings:8080/v1',
+    schema: optional(baseUrl),
+    help: 'base URL of an OpenAI-compatible embeddings endpoint, e.g. http://embeddings:8080/v1; without credentials',
   },
   OPENAI_API_KEY: {
-    schema: optional(z.string().min(1)),
+    schema: optional(httpKey),
     help: 'key for the embeddings endpoint; optional where OPENAI_BASE_URL names a server without keys',
     secret: true,
   },
   OPENAI_MODEL: {
-    schema: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax).default('text-embedding-3-small'),
+    schema: modelName.default('text-embedding-3-small'),
     help: 'embedding model of new versions',
     fallback: 'text-embedding-3-small',
   },

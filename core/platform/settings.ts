@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { BOUNDS } from './bounds.ts'
 import { EMBEDDING_SETTINGS } from './embedding-settings.ts'
-import { addressList, ed25519Key, logLevel, optional, readableFile, url, wholeNumber } from './config.ts'
+import {
+  addressList,
+  baseUrl,
+  ed25519Key,
+  httpKey,
+  logLevel,
+  optional,
+  readableFile,
+  url,
+  wholeNumber,
+} from './config.ts'
 import type { Variable } from './config.ts'
 
 /** Variables that several services share; each service's `config.ts` picks what it needs. */
@@ -101,10 +111,10 @@ export const SETTINGS = {
   },
   ...EMBEDDING_SETTINGS,
   RERANK_BASE_URL: {
-    schema: optional(url('http:', 'https:')),
+    schema: optional(baseUrl),
     help: 'base URL of a re-ranking endpoint, asked at {base}/rerank; only profiles with a re-ranker need it',
   },
-  RERANK_API_KEY: { schema: optional(z.string().min(1)), help: 'key for the re-ranking endpoint', secret: true },
+  RERANK_API_KEY: { schema: optional(httpKey), help: 'key for the re-ranking endpoint', secret: true },
   RERANK_TIMEOUT_MS: {
     schema: wholeNumber(100, BOUNDS.rerankTimeoutMaxMs, 2_000),
     help: 'time for one re-ranking',

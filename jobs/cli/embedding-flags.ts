@@ -7,6 +7,7 @@ import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_SETTINGS } from '#core/platform/embedding-settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/config.ts'
@@ -27,13 +28,23 @@ export interface EmbeddingFlags {
   readonly vectorCache?: string | false
 }
 
-function endpointUrl(text: string): string {
-  const { protocol, username, password } = URL.parse(text) ?? {}
-  if (protocol !== 'http:' && protocol !== 'https:') throw new InvalidArgumentError('must be an http or https URL.')
-  if (username !== '' || password !== '')
-    throw new InvalidArgumentError('must hold no key: name a variable with --embedding-key-env.')
-  return text
+/** Accepts what the variable of a service accepts. */
+function asVariable(name: keyof typeof EMBEDDING_SETTINGS, otherwise: string): (text: string) => string {
+  return (text) => {
+    if (!EMBEDDING_SETTINGS[name].schema.safeParse(text).success) throw new InvalidArgumentError(otherwise)
+    return text
+  }
 }
+
+const endpointUrl = asVariable(
+  'OPENAI_BASE_URL',
+  'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env.',
+)
+const modelName = asVariable(
+  'OPENAI_MODEL',
+  `must be at most ${BOUNDS.embeddingModelCharactersMax} characters, none of them control characters.`,
+)
+const prefix = asVariable('OPENAI_QUERY_PREFIX', `must be at most ${BOUNDS.embeddingPrefixCharactersMax} characters.`)
 
 function wholeNumberOf(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -60,7 +71,7 @@ export function embeddingOptions(command: Command): Command {
       'embed with the OpenAI-compatible endpoint at this base URL (default: the built-in embedder, which needs none)',
       endpointUrl,
     )
-    .option('--embedding-model <name>', 'model of the endpoint; required with --embeddings')
+    .option('--embedding-model <name>', 'model of the endpoint; required with --embeddings', modelName)
     .option(
       '--embedding-dimensions <n>',
       'shorten vectors to so many dimensions, if the model can (default: those of the model)',
@@ -71,8 +82,8 @@ export function embeddingOptions(command: Command): Command {
       'texts of one request; fewer where the endpoint refuses so many',
       wholeNumberOf(1, BOUNDS.embedRequestTextsMax),
     )
-    .option('--embedding-query-prefix <text>', 'put before every question (default: as the model was trained)')
-    .option('--embedding-passage-prefix <text>', 'put before every passage (default: as the model was trained)')
+    .option('--embedding-query-prefix <text>', 'put before every question (default: as the model was trained)', prefix)
+    .option('--embedding-passage-prefix <text>', 'put before every passage (default: as the model was trained)', prefix)
     .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
 }
 
@@ -102,13 +113,21 @@ function embeddingSettingsOf(flags: EmbeddingFlags): EmbeddingSettings | undefin
     throw new OperatorError('--embeddings needs a model: name it with --embedding-model NAME.')
   return {
     OPENAI_BASE_URL: embeddings,
-    OPENAI_API_KEY: embeddingKeyEnv === undefined ? undefined : secretVariable(embeddingKeyEnv),
+    OPENAI_API_KEY: embeddingKeyEnv === undefined ? undefined : keyOf(embeddingKeyEnv),
     OPENAI_MODEL: embeddingModel,
     OPENAI_DIMENSIONS: flags.embeddingDimensions,
     OPENAI_QUERY_PREFIX: flags.embeddingQueryPrefix,
     OPENAI_PASSAGE_PREFIX: flags.embeddingPassagePrefix,
     OPENAI_BATCH_TEXTS: flags.embeddingBatch,
   }
+}
+
+/** @throws OperatorError unless the variable holds what a header can carry. */
+function keyOf(name: string): string {
+  const key = EMBEDDING_SETTINGS.OPENAI_API_KEY.schema.safeParse(secretVariable(name))
+  if (key.data === undefined)
+    throw new OperatorError(`The environment variable ${name} holds no key of one line: set it to the key.`)
+  return key.data
 }
 
 const OWN: ReadonlySet<string> = new Set<keyof EmbeddingFlags>([

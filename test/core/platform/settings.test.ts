@@ -53,3 +53,31 @@ describe('OPENAI_QUERY_PREFIX and OPENAI_PASSAGE_PREFIX', () => {
     ).toEqual({ OPENAI_QUERY_PREFIX: 'Instruct: find\nQuery: ', OPENAI_PASSAGE_PREFIX: '' })
   })
 })
+
+test.each(['OPENAI_BASE_URL', 'RERANK_BASE_URL'] as const)('%s holds no credentials and no query', (name) => {
+  const refusedValues = [
+    'http://user:secret@host/v1',
+    'http://secret@host/v1',
+    'http://host/v1?key=secret',
+    'ftp://host',
+  ]
+  for (const value of refusedValues)
+    expect(() => readConfig({ [name]: SETTINGS[name] }, { [name]: value })).toThrow(`${name} is not valid`)
+  expect(readConfig({ [name]: SETTINGS[name] }, { [name]: 'http://host:8080/v1/' })).toEqual({
+    [name]: 'http://host:8080/v1/',
+  })
+})
+
+test.each(['OPENAI_API_KEY', 'RERANK_API_KEY'] as const)('%s is what a header can carry, on one line', (name) => {
+  for (const value of ['sk-one\nsk-two', 'sk-\u0007', 'sk-é', 'sk one'])
+    expect(() => readConfig({ [name]: SETTINGS[name] }, { [name]: value })).toThrow(`${name} is not valid`)
+  expect(readConfig({ [name]: SETTINGS[name] }, { [name]: 'sk-one\n' })).toEqual({ [name]: 'sk-one' })
+})
+
+test('OPENAI_MODEL has no control characters', () => {
+  const { OPENAI_MODEL } = SETTINGS
+  expect(() => readConfig({ OPENAI_MODEL }, { OPENAI_MODEL: 'e5\u001b[2J' })).toThrow('OPENAI_MODEL is not valid')
+  expect(readConfig({ OPENAI_MODEL }, { OPENAI_MODEL: 'intfloat/e5 modèle' })).toEqual({
+    OPENAI_MODEL: 'intfloat/e5 modèle',
+  })
+})

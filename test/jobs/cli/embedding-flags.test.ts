@@ -79,6 +79,12 @@ test.each([
 test.each([
   [['--embeddings', 'ftp://host/v1']],
   [['--embeddings', 'http://user:secret@host/v1']],
+  [['--embeddings', 'http://host/v1?key=secret']],
+  [['--embedding-model', 'e5\u001b[2J']],
+  [['--embedding-model', '']],
+  [['--embedding-model', 'm'.repeat(201)]],
+  [['--embedding-query-prefix', 'p'.repeat(1_001)]],
+  [['--embedding-passage-prefix', 'p'.repeat(1_001)]],
   [['--embedding-dimensions', '7']],
   [['--embedding-batch', '0']],
   [['--embedding-key-env', 'sk-secret value']],
