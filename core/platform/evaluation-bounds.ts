@@ -4,6 +4,12 @@ export const EVALUATION_BOUNDS = {
   evaluationQuestionsBytesMax: 64 * 1024 * 1024,
   /** Known-item questions of a version without a question set. */
   evaluationSampleMax: 200,
+  /** Sample queries that measure the spread of a version's cosines. */
+  cosineQueries: 100,
+  /** Passages from which a build makes questions to calibrate itself, and least questions of a kind for doing so. */
+  selfCalibrationPassages: 40,
+  selfCalibrationQuestionsMin: 10,
+  selfQuestionCharactersMin: 120,
   extractCharactersMin: 40,
   extractCharactersMax: 300,
   evaluationConcurrency: 4,

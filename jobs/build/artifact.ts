@@ -7,6 +7,7 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import type { BuildContext } from './context.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
+import { embedSampleQueries } from './sample-queries.ts'
 import { projectionIdOf, versionIdOf } from './ids.ts'
 import type { Corpus } from './sort.ts'
 
@@ -38,6 +39,7 @@ export async function buildArtifact(
     passages: corpus.passages,
     acts: corpus.acts,
     rows: embeddedRows(context.workFolder, vectors),
+    sampleQueries: () => embedSampleQueries(context, corpus.passages, embedder),
     privateKeyDer: context.privateKeyDer,
     publicKeysDer: context.publicKeysDer,
     onProgress: (done, total) => context.progress.at(done, total),

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, formatOf, manifestSchema } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
@@ -185,6 +185,8 @@ export interface TestArtifactOptions {
   /** Divides even so few rows into cells. */
   readonly divided?: boolean
   readonly acts?: readonly ActEntry[]
+  /** Unit length; with any, the artifact has statistics of its cosines. */
+  readonly queries?: readonly Float32Array[]
 }
 
 /** Writes a small artifact into a store through the real writer. */
@@ -195,6 +197,7 @@ export async function buildTestArtifact({
   name = 'projection',
   divided = false,
   acts = [],
+  queries = [],
 }: TestArtifactOptions): Promise<TestArtifact> {
   const projectionId = derivedUuid('test', name)
   const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
@@ -207,6 +210,7 @@ export async function buildTestArtifact({
     passages: rows.length,
     rows,
     acts,
+    sampleQueries: () => Promise.resolve(queries),
     privateKeyDer,
     threads: 1,
     ...(divided ? { dividedFrom: 1 } : {}),
@@ -273,7 +277,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
 export function testManifest(projectionId: string): Manifest {
   const file = { bytes: 1, sha256: 'a'.repeat(64) }
   return manifestSchema.parse({
-    format: ARTIFACT_FORMAT,
+    format: formatOf(undefined),
     projection_id: projectionId,
     version_id: projectionId,
     passages: 7,

@@ -2,8 +2,11 @@ import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
+import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
 
-export const ARTIFACT_FORMAT = 3
+/** Format 3 lacks `cosines`; its cosines count as they are. An artifact without statistics is still written in it. */
+export const ARTIFACT_FORMAT = 4
+const ARTIFACT_FORMAT_WITHOUT_STATISTICS = 3
 export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 
@@ -72,8 +75,7 @@ export function storedSpace(space: EmbeddingSpace): z.input<typeof embeddingSpac
   }
 }
 
-export const manifestSchema = z.strictObject({
-  format: z.literal(ARTIFACT_FORMAT),
+const manifestFields = {
   projection_id: z.uuid(),
   version_id: z.uuid(),
   passages: z.int().positive(),
@@ -91,8 +93,33 @@ export const manifestSchema = z.strictObject({
   /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
   snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
   files: z.record(z.enum(ARTIFACT_FILES), fileSchema),
-})
+}
+
+export const manifestSchema = z
+  .discriminatedUnion('format', [
+    z.strictObject({
+      format: z.literal(ARTIFACT_FORMAT),
+      ...manifestFields,
+      /** See `cosineStatisticsSchema`. */
+      cosines: cosineStatisticsSchema,
+    }),
+    z.strictObject({
+      format: z.literal(ARTIFACT_FORMAT_WITHOUT_STATISTICS),
+      ...manifestFields,
+      cosines: z.undefined().optional(),
+    }),
+  ])
+  .refine(
+    ({ cosines, embedding }) =>
+      cosines === undefined || Buffer.from(cosines.mean, 'base64').length === embedding.dimensions * 4,
+    'the mean vector has another number of dimensions than the space',
+  )
 export type Manifest = z.infer<typeof manifestSchema>
+
+/** The format of an artifact with or without statistics of its cosines. */
+export function formatOf(cosines: Manifest['cosines']): Manifest['format'] {
+  return cosines === undefined ? ARTIFACT_FORMAT_WITHOUT_STATISTICS : ARTIFACT_FORMAT
+}
 
 /** The text of manifest.json, which is signed. */
 export function manifestText(manifest: Manifest): string {

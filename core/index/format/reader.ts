@@ -13,6 +13,7 @@ import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { readCells } from '#core/index/vectors/cells-reader.ts'
 import type { Cells } from '#core/index/vectors/cells-reader.ts'
+import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { Reach } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
@@ -28,11 +29,13 @@ export interface ArtifactRef {
   readonly head: number
   readonly cells: number
   readonly reach: Reach
+  /** Undefined for a version of a format without them. */
+  readonly cosines: CosineStatistics | undefined
 }
 
 export function artifactRef(
   folder: string,
-  { projection_id, passages, documents, embedding, index }: Manifest,
+  { projection_id, passages, documents, embedding, index, cosines }: Manifest,
 ): ArtifactRef {
   return {
     projectionId: projection_id,
@@ -43,6 +46,7 @@ export function artifactRef(
     head: index.head,
     cells: index.cells,
     reach: index.reach,
+    cosines,
   }
 }
 
@@ -51,6 +55,7 @@ export interface IndexReader {
   readonly passages: number
   readonly dimensions: number
   readonly cells: Cells
+  readonly cosines: CosineStatistics | undefined
   /** float32. */
   readonly vectors: RowFile
   /** int8, by slot. */
@@ -77,6 +82,7 @@ export function openIndex(ref: ArtifactRef): IndexReader {
   return {
     passages,
     dimensions,
+    cosines: ref.cosines,
     cells: readCells(folder, passages, dimensions, ref),
     vectors,
     heads,

@@ -15,9 +15,9 @@ import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
 import type { FileDigest, HashedFile } from '#core/platform/hashed-file.ts'
 import {
-  ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
+  formatOf,
   manifestSchema,
   manifestText,
   publicKeyOf,
@@ -38,6 +38,8 @@ import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
 import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import { quantize } from '#core/index/vectors/quantize.ts'
+import { createCosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
+import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -53,6 +55,11 @@ export interface ArtifactInput {
   readonly projectionId: string
   readonly versionId: string
   readonly embedding: EmbeddingSpace
+  /**
+   * Returns vectors of sample queries, from which the statistics of cosines are measured; without any there are none.
+   * Not called for an artifact that is in place.
+   */
+  readonly sampleQueries?: () => Promise<readonly Float32Array[]>
   readonly snapshotsDigest: string
   /** Number of rows that follow. */
   readonly passages: number
@@ -135,11 +142,8 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
-    const { quantized, passages, facets, documents, table, lexical, forward, references } = await writeRows(input, {
-      vectors,
-      lines,
-      tokens,
-    })
+    const rows = await writeRows(input, { vectors, lines, tokens })
+    const { quantized, passages, facets, documents, table, lexical, forward, references } = rows
     const cells = await buildCells(quantized, input.dividedFrom)
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
@@ -170,6 +174,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     return await writeManifest(input, folder, {
       documents: documents.count,
       index: { metric: 'cos', scalar: 'i8', head: cells.head, cells: cells.cells, reach: cells.reach },
+      cosines: rows.cosines,
       files,
     })
   } finally {
@@ -190,16 +195,18 @@ async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<F
 interface Measured {
   readonly documents: number
   readonly index: Manifest['index']
+  readonly cosines: CosineStatistics | undefined
   readonly files: Manifest['files']
 }
 
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { documents, index, files }: Measured,
+  { documents, index, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
-    format: ARTIFACT_FORMAT,
+    format: formatOf(cosines),
+    ...(cosines === undefined ? {} : { cosines }),
     projection_id: input.projectionId,
     version_id: input.versionId,
     passages: input.passages,
@@ -223,6 +230,7 @@ interface RowFiles {
 
 interface WrittenRows {
   readonly quantized: QuantizedVectors
+  readonly cosines: CosineStatistics | undefined
   readonly passages: PassagesWriter
   readonly facets: FacetsWriter
   readonly documents: DocumentsWriter
@@ -244,6 +252,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   const lexical = createLexicalWriter(input.passages)
   const forward = createForwardWriter(input.passages)
   const references = createReferencesWriter(input.passages)
+  const cosines = createCosineStatistics(input.passages, dimensions)
   const batch = new Float32Array(BATCH_ROWS * dimensions)
   let done = 0
   let batched = 0
@@ -263,6 +272,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   for await (const { record, vector } of input.rows) {
     check(record, done)
     copyUnit(vector, batch, batched * dimensions, dimensions)
+    cosines.add(batch.subarray(batched * dimensions, (batched + 1) * dimensions))
     await files.lines.write(passages.add(done, record))
     facets.add(done, record)
     documents.add(done, record.document.id)
@@ -279,6 +289,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
   return {
     quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause },
+    cosines: cosines.finish((await input.sampleQueries?.()) ?? []),
     passages,
     facets,
     documents,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { ARTIFACT_FILES } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/stages.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
@@ -58,12 +58,14 @@ async function visible(
 }
 
 /**
- * What a build makes: every file of the artifact, the version's row, and the profile with all that was fitted; but for
- * the version's id and how long its searches took.
+ * What a build makes: every file of the artifact, the statistics of its cosines, the version's row, and the profile
+ * with all that was fitted; but for the version's id and how long its searches took.
  */
 async function contentOf(buildId: string): Promise<unknown> {
   const folder = harness.store.artifactFolder(projectionIdOf(buildId))
   const files = await Promise.all(ARTIFACT_FILES.map((name) => digestFile(join(folder, name))))
+  const { cosines } = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
+  expect(cosines).toBeDefined()
   const { rows } = await harness.owner.query(
     `select v.state, v.passages, v.documents, v.facets,
        v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed,
@@ -73,7 +75,7 @@ async function contentOf(buildId: string): Promise<unknown> {
     [versionIdOf(buildId)],
   )
   expect(rows).toHaveLength(1)
-  return { files, rows }
+  return { files, cosines, rows }
 }
 
 describe('a build', () => {

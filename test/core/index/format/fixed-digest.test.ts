@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 
 /**
  * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a
@@ -49,4 +49,16 @@ test.each([
   })
   expect(manifest.index.cells > 1).toBe(divided)
   expect(manifestDigest.toString('hex')).toBe(digest)
+})
+
+test('sample queries add statistics to the manifest and change no file', async () => {
+  const build = (name: string, queries?: readonly Float32Array[]): ReturnType<typeof buildTestArtifact> =>
+    buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer, name, ...(queries ? { queries } : {}) })
+  const random = seededRandom(21)
+  const queries = Array.from({ length: 10 }, (_, n) => queryNear(rows, n * 100, random))
+  const [without, first, again] = [await build('bare'), await build('measured', queries), await build('again', queries)]
+  expect([without.manifest.format, first.manifest.format]).toEqual([3, 4])
+  expect(first.manifest.files).toEqual(without.manifest.files)
+  expect(again.manifest.cosines).toEqual(first.manifest.cosines)
+  expect(first.manifestDigest.toString('hex')).toBe('7f70c116a22c1486bbd083542db3f00805a4f0054a8c0fa99404191543a3c415')
 })

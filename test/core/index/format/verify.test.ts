@@ -140,7 +140,7 @@ test('a signed manifest of another form is refused', async () => {
   const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
   signAgain(canonicalJson(manifest))
   await expect(verify()).resolves.not.toThrow()
-  for (const format of [ARTIFACT_FORMAT - 1, ARTIFACT_FORMAT + 1]) {
+  for (const format of [manifest.format - 1, ARTIFACT_FORMAT, ARTIFACT_FORMAT + 1]) {
     signAgain(canonicalJson({ ...manifest, format }))
     await expect(verify()).rejects.toThrow(/form/)
   }
@@ -151,6 +151,26 @@ test('a signed manifest of another form is refused', async () => {
   await expect(verify()).rejects.toThrow(/form/)
   signAgain(canonicalJson(parsed))
   await expect(verify()).rejects.toThrow(/form/)
+})
+
+test('statistics of cosines that do not fit the vectors are refused', async () => {
+  const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  const manifest = { ...parsed, embedding: storedSpace(parsed.embedding), format: ARTIFACT_FORMAT }
+  const mean = (values: readonly number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64')
+  const fitting = { mean: mean(Array.from({ length: 8 }, () => 0.1)), deviation: 0.02 }
+  signAgain(canonicalJson({ ...manifest, cosines: fitting }))
+  expect((await verify()).cosines).toEqual(fitting)
+  for (const cosines of [
+    { ...fitting, mean: mean([0.1, 0.1]) },
+    { ...fitting, mean: mean(Array.from({ length: 9 }, () => 0.1)) },
+    { ...fitting, mean: mean([Number.NaN, 0, 0, 0, 0, 0, 0, 0]) },
+    { ...fitting, mean: 'x' },
+    { ...fitting, deviation: 0 },
+    { ...fitting, more: 1 },
+  ]) {
+    signAgain(canonicalJson({ ...manifest, cosines }))
+    await expect(verify()).rejects.toThrow(/form/)
+  }
 })
 
 test('offsets that do not increase or do not span the passages are refused', async () => {

@@ -5,13 +5,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
+import { ARTIFACT_FORMAT } from '#core/index/format/manifest.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { signingKeys, testPassage, testRows } from '#test/support/artifact.ts'
+import { signingKeys, testPassage, testRows, unit } from '#test/support/artifact.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 const keys = signingKeys()
@@ -258,4 +259,23 @@ test('rows are ordered by language, jurisdiction, first subject, document, revis
     expect(rowOrder(higher, lower)).toBeGreaterThan(0)
     expect(rowOrder(lower, lower)).toBe(0)
   }
+})
+
+test('sample queries are embedded once for an artifact, and not for one that is in place', async () => {
+  const rows = corpus(50)
+  let calls = 0
+  const sampleQueries = async (): Promise<readonly Float32Array[]> => {
+    calls += 1
+    return [unit(new Float32Array(8).fill(1))]
+  }
+  const written = await writeArtifact(input(rows, { sampleQueries }))
+  const kept = await writeArtifact(input(rows, { sampleQueries }))
+  expect([calls, written.manifest.format]).toEqual([1, ARTIFACT_FORMAT])
+  expect(kept.manifestDigest).toEqual(written.manifestDigest)
+})
+
+test('sample queries that cannot be embedded leave no artifact', async () => {
+  const sampleQueries = (): Promise<never> => Promise.reject(new Error('the endpoint is down'))
+  await expect(writeArtifact(input(corpus(50), { sampleQueries }))).rejects.toThrow(/endpoint is down/)
+  expect(readdirSync(join(folder, 'artifacts'))).toEqual([])
 })

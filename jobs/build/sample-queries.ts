@@ -1,0 +1,40 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
+import type { BuildContext } from './context.ts'
+import { passagesFile } from './sort.ts'
+
+/** Openings are about as long as questions. */
+const OPENING_CHARACTERS = 80
+
+/**
+ * Embeds the openings of evenly spaced passages as queries. Their cosines with the passages spread as those of natural
+ * questions do: for multilingual-e5-small 0.0142 and 0.0131 on two corpora, against 0.0145 and 0.0124.
+ * @returns vectors of unit length; at least one.
+ */
+export async function embedSampleQueries(
+  { workFolder, signal }: Pick<BuildContext, 'workFolder' | 'signal'>,
+  rows: number,
+  embedder: Embedder,
+): Promise<readonly Float32Array[]> {
+  const step = Math.max(1, rows / BOUNDS.cosineQueries)
+  const openings: string[] = []
+  let row = 0
+  for await (const { text } of passagesIn(passagesFile(workFolder))) {
+    if (row >= openings.length * step) openings.push(openingOf(text))
+    row += 1
+  }
+  const vectors: Float32Array[] = []
+  for (let from = 0; from < openings.length; from += BOUNDS.embedBatchTexts) {
+    const batch = openings.slice(from, from + BOUNDS.embedBatchTexts)
+    vectors.push(...(await embedder.embed(batch, 'query', signal)).vectors)
+  }
+  return vectors
+}
+
+function openingOf(text: string): string {
+  const plain = text.replaceAll(/\s+/gu, ' ').trim()
+  if (plain.length <= OPENING_CHARACTERS) return plain
+  const space = plain.lastIndexOf(' ', OPENING_CHARACTERS)
+  return plain.slice(0, space < OPENING_CHARACTERS / 2 ? OPENING_CHARACTERS : space).toWellFormed()
+}
