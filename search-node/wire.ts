@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { FIRST_PREDICTORS } from '#core/domain/predictors.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import type { SearchReply } from '#core/rpc/messages.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
@@ -81,7 +82,8 @@ export function encodeSearchReply({ passages, predictors, ...result }: SearchRes
   const reply: SearchReply = {
     ...result,
     passages: passages.map(({ cited, ...passage }) => ({ ...passage, named: cited })),
-    evidence: predictors,
+    evidence: predictors.slice(0, FIRST_PREDICTORS),
+    furtherEvidence: predictors.slice(FIRST_PREDICTORS),
   }
   // A copy: the encoder's buffer is part of a larger one, which would be sent to the event loop as a whole.
   return new Uint8Array(method.responseSerialize(reply))

@@ -15,6 +15,29 @@ export interface LogisticModel {
   readonly intercept: number
 }
 
+const modelFields = {
+  /** Names, in the order of the feature vector. */
+  features: z.array(z.string().min(1).max(100)).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
+  means: perFeature,
+  scales: z.array(z.number().positive()).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
+  coefficients: perFeature,
+  intercept: z.number(),
+}
+
+interface NamedFeatures extends LogisticModel {
+  readonly features: readonly string[]
+}
+
+function listsAgree({ features, means, scales, coefficients }: NamedFeatures): boolean {
+  return [means, scales, coefficients].every((list) => list.length === features.length)
+}
+
+const LISTS_DIFFER = 'features, means, scales and coefficients must have the same length'
+
+function featuresDiffer({ features }: NamedFeatures): boolean {
+  return new Set(features).size === features.length
+}
+
 /**
  * The model that turns the features of a ranked list into the probability of sufficient evidence, and the threshold for
  * an answer. It is stored with the immutable profile, so every decision can be recomputed. The figures are
@@ -23,12 +46,14 @@ export interface LogisticModel {
  */
 export const calibrationSchema = z
   .strictObject({
-    /** Names, in the order of the feature vector. */
-    features: z.array(z.string().min(1).max(100)).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
-    means: perFeature,
-    scales: z.array(z.number().positive()).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
-    coefficients: perFeature,
-    intercept: z.number(),
+    ...modelFields,
+    /** The model for a list with passages of a provision that the question names; null: there is one model. */
+    named: z
+      .strictObject(modelFields)
+      .refine(listsAgree, LISTS_DIFFER)
+      .refine(featuresDiffer, 'a feature is named twice')
+      .nullable()
+      .default(null),
     /** The decision is to answer iff the probability is not less than this. */
     threshold: share,
     /** At most this share of the answers may be without sufficient evidence. */
@@ -44,16 +69,12 @@ export const calibrationSchema = z
     ece: share.nullable(),
     /** Share of all questions that are answered at the threshold. */
     coverage_at_target: share.nullable(),
-    /** Questions that it was fitted on. */
+    /** Questions that threshold and figures come from; those of named provisions have no part in the coefficients. */
     questions: z.int().nonnegative(),
     answerable: z.int().nonnegative(),
   })
-  .refine(
-    ({ features, means, scales, coefficients }) =>
-      [means, scales, coefficients].every((list) => list.length === features.length),
-    'features, means, scales and coefficients must have the same length',
-  )
-  .refine(({ features }) => new Set(features).size === features.length, 'a feature is named twice')
+  .refine(listsAgree, LISTS_DIFFER)
+  .refine(featuresDiffer, 'a feature is named twice')
 export type Calibration = z.infer<typeof calibrationSchema>
 
 /** 1 / (1 + e^-x), in [0, 1] for every finite x. */
@@ -62,16 +83,16 @@ export function logistic(x: number): number {
 }
 
 /**
- * Returns the probability that a calibration assigns to named features.
+ * Returns the probability that a calibration assigns to features. Its model for named provisions applies where the
+ * feature `named` is 1.
  * @param names of `values`, in their order; names that the calibration does not use are ignored.
  * @returns in [0, 1].
  * @throws RangeError when a feature of the calibration was not measured or is not finite.
  */
 export function probability(calibration: Calibration, names: readonly string[], values: readonly number[]): number {
-  return modelProbability(
-    calibration,
-    calibration.features.map((feature) => values[names.indexOf(feature)] ?? Number.NaN),
-  )
+  const valueOf = (feature: string): number => values[names.indexOf(feature)] ?? Number.NaN
+  const model = calibration.named !== null && valueOf('named') === 1 ? calibration.named : calibration
+  return modelProbability(model, model.features.map(valueOf))
 }
 
 /**

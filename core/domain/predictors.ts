@@ -1,7 +1,8 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All but `mean_idf`,
  * `first_length` and `fused_top` are in [0, 1]. `search-node/search/predictors.ts` computes them. Their number and
- * order are part of the wire format; a gateway refuses a list of another length.
+ * order are part of the wire format: new ones are added at the end. A gateway refuses a list in which a predictor is
+ * missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
   /** Share of the greatest possible score that the passages of the first passage's document reach together. */
@@ -33,5 +34,18 @@ export const PREDICTORS = [
   'rank_overlap',
   /** Mean share of the first five passages that remain when one word of the question is omitted. */
   'word_stability',
+  /** 1 if a provision that the question names is held, allowed and in the list; else 0. */
+  'named',
+  /** Share of what the question asks about the named provision that its passages contain; 0 without one. */
+  'named_coverage',
+  /** Score of the nearest passage by vector; see `standardise` in the search node. */
+  'nearest_vector',
 ] as const
+/** Number of predictors in release 0.2.0; the wire format carries the others apart. */
+export const FIRST_PREDICTORS = 15
 export type Predictor = (typeof PREDICTORS)[number]
+
+/** Returns one of the predictors of a list; undefined where the node sent none of this name. */
+export function predictorOf(predictors: readonly number[], name: Predictor): number | undefined {
+  return predictors[PREDICTORS.indexOf(name)]
+}

@@ -8,13 +8,13 @@ export interface Reordered {
 
 /**
  * Returns passages in the order of a re-ranker's scores; those without a score follow. Passages that a reference of the
- * query names stay first, and ties keep their order. Scores of a re-ranker have no common scale, so a passage's score
- * becomes the reciprocal of its rank. It orders the reply strictly and has no other meaning.
+ * query names stay first, in their order. Ties keep their order. Scores of a re-ranker have no common scale, so a
+ * passage's score becomes the reciprocal of its rank. It orders the reply strictly and has no other meaning.
  * @param scores of the first passages, in their order.
  */
 export function reordered(passages: readonly FoundPassage[], scores: readonly number[]): Reordered {
   const ranked = passages
-    .map((passage, at) => ({ passage, at, score: scores[at] ?? Number.NEGATIVE_INFINITY }))
+    .map((passage, at) => ({ passage, at, score: passage.cited ? 0 : (scores[at] ?? Number.NEGATIVE_INFINITY) }))
     .sort((a, b) => Number(b.passage.cited) - Number(a.passage.cited) || (a.score === b.score ? 0 : b.score - a.score))
   return {
     passages: ranked.map(({ passage }, rank) => ({ ...passage, score: 1 / (rank + 1) })),

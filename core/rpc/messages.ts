@@ -30,6 +30,7 @@ export interface SearchReply {
   readonly plan: string
   readonly allowed: number
   readonly evidence: readonly number[]
+  readonly furtherEvidence: readonly number[]
   readonly unsupported: readonly UnsupportedReference[]
 }
 export interface ReleaseVersionReply {

@@ -31,7 +31,7 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
   return {
     address,
     search: async (query, timeoutMs, signal) =>
-      resultOf(await call<SearchReply>(client, 'Search', searchRequestOf(query), timeoutMs, signal)),
+      searchResultOf(await call<SearchReply>(client, 'Search', searchRequestOf(query), timeoutMs, signal)),
     prepareVersion: (version, timeoutMs, signal) => call(client, 'PrepareVersion', version, timeoutMs, signal),
     releaseVersion: async (projectionId, timeoutMs) =>
       (await call<ReleaseVersionReply>(client, 'ReleaseVersion', { projectionId }, timeoutMs)).wasLoaded,
@@ -91,11 +91,11 @@ export function searchRequestOf({
   }
 }
 
-function resultOf({ passages, evidence, ...reply }: SearchReply): SearchResult {
+export function searchResultOf({ passages, evidence, furtherEvidence, ...reply }: SearchReply): SearchResult {
   return {
     ...reply,
     passages: passages.map(({ named, ...passage }) => ({ ...passage, cited: named })),
-    predictors: evidence,
+    predictors: [...evidence, ...furtherEvidence],
   }
 }
 

@@ -13,7 +13,9 @@ import type { Evidence } from './search.ts'
 export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {
   const { predictors, unsupported } = evidence
   const { threshold, signal, parameters } = pinned.profile
-  if (predictors.length !== PREDICTORS.length || !predictors.every(Number.isFinite))
+  const { features, named } = parameters.calibration
+  const needed = [...features, ...(named === null ? [] : ['named', ...named.features])]
+  if (!needed.every((feature) => Number.isFinite(predictors[PREDICTORS.findIndex((name) => name === feature)])))
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
       cause: new Error('the search node sent other predictors than this gateway expects'),
     })

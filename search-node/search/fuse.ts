@@ -5,25 +5,43 @@ export interface Candidates {
   readonly rows: Uint32Array
   /** In [0, 1]; 0: shares no word with the query. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
-  /** Cosine. Undefined: no dense ranking. */
+  /** Cosines, or their standardised scores, which have no bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
+  readonly standardised: boolean
 }
 
 export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
 
+/** The words' score at which words and vectors count alike: the best of a question that shares few words. */
+const ALIKE = 0.2
+const VECTORS_SHARE = Math.sqrt(ALIKE)
+
+/**
+ * The words' score to the power of 1.5, so that few shared words count little beside vectors and many decide; see
+ * decision 0026. A square root is rounded alike on every machine.
+ */
+function powered(score: number): number {
+  return score * Math.sqrt(score)
+}
+
 /**
  * Returns one score of at most 1 per candidate, from weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
  * (Cormack, Clarke & Büttcher 2009; scaled so that first in both rankings gives 1). If only one ranking ran, returns
- * its scores.
+ * its scores. Sums of standardised scores are mapped into (0, 1).
  */
 export function fuse(
-  { rows, lexical, dense }: Candidates,
+  { rows, lexical, dense, standardised }: Candidates,
   { fusion, denseWeight: weight, rrfK: k }: Fusion,
 ): Float64Array {
-  if (lexical === undefined || dense === undefined) return (lexical ?? dense ?? new Float64Array(rows.length)).slice()
+  if (lexical === undefined && dense !== undefined) return standardised ? dense.map(intoUnit) : dense.slice()
+  if (lexical === undefined || dense === undefined) return (lexical ?? new Float64Array(rows.length)).slice()
   switch (fusion) {
     case 'weighted':
-      return lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
+      return standardised
+        ? lexical
+            .map((score, at) => (1 - weight) * powered(score) + weight * VECTORS_SHARE * (dense[at] ?? 0))
+            .map(intoUnit)
+        : lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
     case 'rrf': {
       const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]
       const share = (rank: number): number => (rank === 0 ? 0 : (k + 1) / (k + rank))
@@ -34,6 +52,19 @@ export function fuse(
     default:
       return fusion satisfies never
   }
+}
+
+/** Scores from here to 1 less this stay as they are. */
+const UNIT_EDGE = 0.05
+
+/**
+ * Maps any number into (0, 1). The map is strictly increasing, so passages far below the mean keep their order.
+ * Hyperbolas replace the line outside the edges. They use no function whose rounding depends on the machine.
+ */
+function intoUnit(score: number): number {
+  if (score < UNIT_EDGE) return UNIT_EDGE ** 2 / (2 * UNIT_EDGE - score)
+  if (score > 1 - UNIT_EDGE) return 1 - UNIT_EDGE ** 2 / (score - 1 + 2 * UNIT_EDGE)
+  return score
 }
 
 /** Ranks from 1; equal scores share the best of their ranks, a score of 0 has none (0). */

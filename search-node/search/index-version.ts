@@ -4,6 +4,8 @@ import { dayNumber } from '#core/index/facets/layout.ts'
 import { hasRow } from '#core/index/facets/bitset.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
+import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
+import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type { CandidateSource } from './candidates/source.ts'
@@ -12,6 +14,8 @@ import { prepareLexical } from './candidates/words/query.ts'
 import type { LexicalQuery } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
 import type { VersionStatistics } from './statistics.ts'
+import { createVectorScores } from './vector-scores.ts'
+import type { CosineSpread } from './vector-scores.ts'
 
 /** A version that can be searched: its source of candidates and the statistics that rank them. */
 export interface SearchableVersion {
@@ -52,7 +56,12 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
         return (row) => isInForce(index.facets, row, number)
       },
       cosines: (rows, vector) => cosines(index.vectors, rows, vector),
+      vectorScores: createVectorScores(index.cosines && spreadOf(index.cosines)),
       passage: (row) => index.passage(row),
     },
   }
+}
+
+function spreadOf(statistics: CosineStatistics): CosineSpread {
+  return { deviation: statistics.deviation, mean: meanCosineOf(statistics) }
 }

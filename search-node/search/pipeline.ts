@@ -12,6 +12,7 @@ import type {
 } from './candidates/source.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
+import { namedCoverageOf } from './named-provision.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
 import type { Question } from './question.ts'
@@ -46,6 +47,7 @@ export async function search(
   limits: CallLimits,
 ): Promise<SearchResult> {
   const { columns } = statistics
+  const { standardised } = statistics.vectorScores
   const rules = rulesOf(statistics, input)
   const query = queryOf(statistics, input)
   const visible = statistics.rowsWithin(query.scope)
@@ -55,16 +57,16 @@ export async function search(
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
     const found = await findCandidates(candidates, query, cited, depth, limits)
     const rescored = rescore(statistics, query, visible, found)
-    const dense = cosinesOf(statistics, query, found)
-    const fused = fuse({ rows: found.rows, lexical: rescored?.scores, dense }, input.ranking)
-    const boosted = boostCited(found.rows, fused, cited.ids)
+    const dense = vectorScoresOf(statistics, query, found)
+    const fused = fuse({ rows: found.rows, lexical: rescored?.scores, dense, standardised }, input.ranking)
+    const boosted = boostCited(found.rows, fused, cited.ids, input.limit)
     const selected = selectRows(bestFirst(found.rows, boosted, columns), columns, rules)
     if (selected.length < wanted && depth < depthMax) continue
     return {
       passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
       plan: found.byVector?.plan ?? 'none',
       allowed: visible.count,
-      predictors: predict(statistics, query, found, rescored),
+      predictors: predict(statistics, query, found, rescored, namedCoverage(statistics, query, cited, selected)),
       unsupported: cited.unsupported,
     }
   }
@@ -103,7 +105,7 @@ async function findCited(
   limits: CallLimits,
 ): Promise<CitedCandidates> {
   return question === undefined
-    ? { ids: new Map(), unsupported: [] }
+    ? { ids: new Map(), unsupported: [], remainder: '' }
     : candidates.byReference({ text, scope, entitled }, limits)
 }
 
@@ -148,14 +150,22 @@ function rescore(
   return rescoreRows(question, tokens, contextWindow, rows)
 }
 
-/** Cosines of all candidates; those of the dense candidates are known. */
-function cosinesOf(
+function vectorScoresOf(
   statistics: VersionStatistics,
   { vector }: Query,
   { rows, byVector }: Found,
 ): Float64Array | undefined {
   if (vector === undefined || byVector === undefined) return undefined
-  const { ids, scores } = byVector
+  return statistics.vectorScores.of(cosinesOf(statistics, vector, rows, byVector), vector)
+}
+
+/** Cosines of all candidates; those of the dense candidates are known. */
+function cosinesOf(
+  statistics: VersionStatistics,
+  vector: Float32Array,
+  rows: Uint32Array,
+  { ids, scores }: VectorCandidates,
+): Float64Array {
   let next = 0
   const others = rows.filter((row) => {
     while ((ids[next] ?? Infinity) < row) next += 1
@@ -175,18 +185,30 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
   return { limit, perDocumentMax, inForce: day === '' ? undefined : statistics.inForceOn(day) }
 }
 
+function namedCoverage(
+  statistics: VersionStatistics,
+  { input }: Query,
+  cited: CitedCandidates,
+  selected: readonly Scored[],
+): number | undefined {
+  const listed = selected.map(({ row }) => row)
+  return namedCoverageOf(statistics, cited, listed, input.filters.languages)
+}
+
 /**
  * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
  * nearest dense candidates. Up to ten wanted passages give equal values. Hundreds, as in an evaluation, may differ
  * within the rounding error of heads (decision 0009).
  */
 function predict(
-  { passages, columns, tokens, passage }: VersionStatistics,
-  { input: { text }, question }: Query,
+  statistics: VersionStatistics,
+  { input: { text }, question, vector }: Query,
   { rows, byWords, byVector }: Found,
   rescored: Rescored | undefined,
+  named: number | undefined,
 ): readonly number[] {
   if (question === undefined || byWords === undefined || rescored === undefined) return []
+  const { passages, columns, tokens, passage, vectorScores } = statistics
   const { scores, contributions } = rescored
   const looked = new Set(byWords.ids.subarray(0, PREDICTOR_DEPTH))
   const order = Uint32Array.from(rows.keys())
@@ -209,8 +231,13 @@ function predict(
     forward: tokens,
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
     contributions: ofOrder,
-    dense: byVector === undefined ? NO_ROWS : nearest(byVector, PREDICTOR_DEPTH),
+    dense:
+      byVector === undefined || vector === undefined
+        ? NO_ROWS
+        : nearest({ ...byVector, scores: vectorScores.of(byVector.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
+    standardised: vectorScores.standardised,
+    namedCoverage: named,
     first:
       first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })

@@ -99,6 +99,21 @@ export function firstFocus(question: Question, row: RowWords): number {
  * @param row the passage's words.
  */
 export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
+  let [said, total] = [0, 0]
+  for (const [place, held] of resemblancesIn(question, passage, row)) {
+    const { idf = 0 } = question.words[place] ?? {}
+    said += idf * held
+    total += idf
+  }
+  return total === 0 ? 0 : said / total
+}
+
+/**
+ * Returns how well a passage holds each word of the question that has a term in its language: 1 if the word occurs,
+ * else its similarity to the most similar word with the same first letter.
+ * @param row the passage's words. @returns by the word's place in the question.
+ */
+export function resemblancesIn(question: Question, passage: PassageText, row: RowWords): ReadonlyMap<number, number> {
   const language = primaryLanguage(passage.language)
   const there = new Set(row)
   const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
@@ -109,13 +124,12 @@ export function softCoverage(question: Question, passage: PassageText, row: RowW
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)
   const spellings = spellingsIn(passage, question.asked.revision, new Set(missing.map(({ term }) => firstLetter(term))))
-  let [said, total] = [0, 0]
-  for (const [place, { term, isThere }] of asked) {
-    const { idf = 0 } = question.words[place] ?? {}
-    said += idf * (isThere ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []))
-    total += idf
-  }
-  return total === 0 ? 0 : said / total
+  return new Map(
+    [...asked].map(([place, { term, isThere }]) => [
+      place,
+      isThere ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []),
+    ]),
+  )
 }
 
 export interface PassageText {

@@ -24,9 +24,13 @@ export interface PredictorInput {
    * What each word of the question adds to each lexical candidate's score; all words of the first candidate come first.
    */
   readonly contributions: Float64Array
-  /** Cosines; empty without a dense ranking. */
+  /** Standardised; empty without a dense ranking. */
   readonly dense: RankedRows
   readonly documents: Uint32Array
+  /** Whether scores of vectors are standardised. */
+  readonly standardised: boolean
+  /** Share of what the question asks about the provision that it names; undefined: it names none. */
+  readonly namedCoverage: number | undefined
   /** Language and text of the first lexical candidate. */
   readonly first: { readonly language: string; readonly heading: string; readonly text: string } | undefined
 }
@@ -40,26 +44,46 @@ const NEITHER = 0.5
  * weighs a factor e less.
  */
 const LEXICAL_TEMPERATURE = 1 / 30
-const DENSE_TEMPERATURE = 0.03
+const COSINE_TEMPERATURE = 0.03
+const STANDARDISED_TEMPERATURE = 0.027
 const OVERLAP_DEPTH = 20
 const OVERLAP_PERSISTENCE = 0.9
 const TOP = 5
 
 /**
- * The query performance predictors of a list, in the order of `PREDICTORS`; all 0 if no passage shares a word with the
- * question.
+ * The query performance predictors of a list, in the order of `PREDICTORS`. Those of words are 0 if no passage shares a
+ * word with the question. Without standardised scores of vectors, those of vectors are then 0 too, as in the releases
+ * that fitted such profiles.
  */
 export function predictorsOf(input: PredictorInput): number[] {
-  const { question, passages, forward, lexical, first } = input
-  if (lexical.rows.length === 0 || first === undefined) return PREDICTORS.map(() => 0)
+  const { namedCoverage, dense, standardised, lexical, first } = input
+  const ofVectors: PredictorFigures = {
+    document_agreement: documentFigures(input).document_agreement,
+    fused_top: fusedTop(input),
+  }
+  const sharesWords = lexical.rows.length > 0 && first !== undefined
+  const figures: PredictorFigures = {
+    ...(standardised || sharesWords ? ofVectors : {}),
+    ...(sharesWords ? wordFigures(input, first) : {}),
+    named: namedCoverage === undefined ? 0 : 1,
+    named_coverage: namedCoverage ?? 0,
+    nearest_vector: dense.scores[0] ?? 0,
+  }
+  return PREDICTORS.map((name) => figures[name] ?? 0)
+}
+
+type PredictorFigures = Readonly<Partial<Record<Predictor, number>>>
+
+function wordFigures(input: PredictorInput, first: NonNullable<PredictorInput['first']>): PredictorFigures {
+  const { question, passages, forward, lexical } = input
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
   const mean = meanOf(idfs)
   const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
   const [words = new Uint32Array(0)] = best
-  const figures: Readonly<Record<Predictor, number>> = {
+  return {
     document_coverage: documentCoverage(input),
-    ...documentFigures(input),
+    document_share: documentFigures(input).document_share,
     adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
     near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEITHER,
     content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
@@ -67,13 +91,11 @@ export function predictorsOf(input: PredictorInput): number[] {
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
     first_length: Math.log(1 + words.length),
     first_coverage: softCoverage(question, first, words),
-    fused_top: fusedTop(input),
     first_focus: firstFocus(question, words),
     window_coverage: windowCoverage(question, best),
     rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
     word_stability: wordStability(input),
   }
-  return PREDICTORS.map((name) => figures[name])
 }
 
 function meanOf(values: readonly number[]): number {
@@ -98,13 +120,14 @@ function documentFigures({
   lexical,
   dense,
   documents,
+  standardised,
 }: PredictorInput): Pick<Record<Predictor, number>, 'document_share' | 'document_agreement'> {
   const ofRow = (row: number): number => documents[row] ?? 0
   const first = ofRow(lexical.rows[0] ?? 0)
   if ([...lexical.rows, ...dense.rows].every((row) => ofRow(row) === first))
     return { document_share: NEITHER, document_agreement: NEITHER }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
-  const byVectors = documentWeights(dense, ofRow, DENSE_TEMPERATURE)
+  const byVectors = documentWeights(dense, ofRow, standardised ? STANDARDISED_TEMPERATURE : COSINE_TEMPERATURE)
   const agreement = [...new Set([...byWords.keys(), ...byVectors.keys()])].map(
     (document) => ((byWords.get(document) ?? 0) + (byVectors.get(document) ?? 0)) / 2,
   )

@@ -5,6 +5,8 @@ import type { TokenStatistics } from './token-statistics.ts'
 
 /** A word of a question with the hashes of its terms in the forward index, one per language. */
 export interface QuestionWord {
+  /** Folded. */
+  readonly word: string
   readonly idf: number
   /** Rows of the version that hold it. */
   readonly frequency: number
@@ -56,6 +58,7 @@ export function questionOf(
       ? []
       : [
           {
+            word,
             idf: group.idf,
             frequency: group.frequency,
             hashes: terms.map(({ language, term }) => tokenHash(language, term)),

@@ -2,6 +2,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { SearchScope } from './candidates/source.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
+import type { VectorScores } from './vector-scores.ts'
 
 /** Rows that one request may see. */
 export interface RowSet {
@@ -38,5 +39,6 @@ export interface VersionStatistics {
   inForceOn(day: string): (row: number) => boolean
   /** Cosines of rows, bit-identical on every machine. @param rows ascending. @param vector unit length. */
   cosines(rows: Uint32Array, vector: Float32Array): Float64Array
+  readonly vectorScores: VectorScores
   passage(row: number): PassageRecord
 }

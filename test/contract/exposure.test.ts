@@ -4,6 +4,7 @@ import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
 import { age, loseCounters } from '#test/support/contract/counters.ts'
+import { showingProfile } from '#test/support/contract/profiles.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
 import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
 import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
@@ -148,8 +149,9 @@ describe('Extraction exposure: one document', () => {
     ['a run of neighbouring passages', { run: 3 }],
   ])('past %s serving stops', async (_, marks) => {
     const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
-    expect((await caller.ask({ query: LONG_TOPIC })).retrieved().results.length).toBe(5)
-    expect(outcomeOf(await caller.ask({ query: LONG_TOPIC }))).toEqual(RATE_LIMITED)
+    const asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
+    expect((await caller.ask(asked)).retrieved().results.length).toBe(5)
+    expect(outcomeOf(await caller.ask(asked))).toEqual(RATE_LIMITED)
     expect(outcomeOf(await caller.ask({ query: 'ravens in the customs tower' }))).toEqual(RATE_LIMITED)
   })
 
@@ -158,6 +160,7 @@ describe('Extraction exposure: one document', () => {
     ['run', { run: 6 }],
   ])('below the %s it goes on', async (_, marks) => {
     const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
-    for (let n = 0; n < 3; n++) expect((await caller.ask({ query: LONG_TOPIC })).status).toBe(200)
+    const asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
+    for (let n = 0; n < 3; n++) expect((await caller.ask(asked)).retrieved().results.length).toBe(5)
   })
 })

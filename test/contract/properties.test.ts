@@ -4,6 +4,7 @@ import { retrievalRequestSchema } from '#gateway/retrieve/schema.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { showingProfile } from '#test/support/contract/profiles.ts'
 import { createCaller } from '#test/support/contract/service.ts'
 
 // A failure prints its seed and path; FC_SEED=<seed> repeats the run.
@@ -12,6 +13,7 @@ const BODY_BYTES_MAX = 16_384
 
 let caller: Caller
 let ofMixed: Caller
+let showing: string
 beforeAll(async () => {
   caller = await createCaller({ limits: { max_top_k: 100, max_response_bytes: 2_000_000 } })
   ofMixed = await createCaller({
@@ -20,6 +22,7 @@ beforeAll(async () => {
     jurisdictions: ['XA'],
     limits: { max_top_k: 100, max_response_bytes: 42_000 },
   })
+  showing = await showingProfile(ofMixed)
 })
 
 /** Text of one to four bytes a character, never blank. */
@@ -160,7 +163,7 @@ describe('Byte bounds, over HTTP', () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 1, max: 100 }), words, async (topK, text) => {
-          const answer = await ofMixed.ask({ query: `${LONG_TOPIC} ${text}`, top_k: topK })
+          const answer = await ofMixed.ask({ query: `${LONG_TOPIC} ${text}`, top_k: topK, profile: showing })
           expect(answer.bytes.length).toBeLessThanOrEqual(42_000)
           const { usage, results } = answer.retrieved()
           expect([usage.response_bytes, usage.result_count]).toEqual([answer.bytes.length, results.length])

@@ -34,10 +34,21 @@ describe('A provision that the query names and the rulebook holds', () => {
   })
 
   test('comes first however much better another answers the words', async () => {
+    const asking = await createCaller()
+    const profile = await showingProfile(asking)
     const first = async (query: string): Promise<string | undefined> =>
-      (await caller.ask({ query })).retrieved().results[0]?.citation.label
+      (await asking.ask({ query, profile })).retrieved().results[0]?.citation.label
     expect(await first(ANSWERED_QUERY)).toBe(HELD)
     expect(await first(`${ANSWERED_QUERY} See DPR-F 2.1.`)).toBe('DPR-F 2.1')
+  })
+
+  test('is no answer to a question about something else', async () => {
+    for (const query of [`${ANSWERED_QUERY} See DPR-F 2.1.`, `Does ${HELD} mention pizza and helicopters?`])
+      expect(await abstentionOf(caller, query), query).toMatchObject({
+        decision: 'abstain',
+        unsupported_explicit_references: [],
+      })
+    expect(await abstentionOf(caller, `What does ${HELD} say?`)).toMatchObject({ decision: 'answer' })
   })
 
   test('is supported under filters that leave it', async () => {

@@ -3,6 +3,7 @@ import { ABSTAINED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from '#test/support/contract/corpus.ts'
+import { showingProfile } from '#test/support/contract/profiles.ts'
 import { createCaller, service } from '#test/support/contract/service.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -148,13 +149,13 @@ describe('Retrieval response: result.citation', () => {
 
   test("the fragment is the publisher's own where it has one, else a text fragment", async () => {
     const ofMixed = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
-    const { results } = (await ofMixed.ask({ query: NO_SUBJECT_QUERY })).retrieved()
+    const profile = await showingProfile(ofMixed)
+    const { results } = (await ofMixed.ask({ query: NO_SUBJECT_QUERY, profile })).retrieved()
     expect(results[0]?.citation.source_anchor).toBe(
       'https://mixed.example/ravens#:~:text=Seven%20ravens%20live%20in%20the%20keep%20of%20the%20customs%20tower%2C',
     )
-    expect((await ofMixed.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved().results[0]?.citation.source_anchor).toMatch(
-      /^https:\/\/mixed\.example\/dredging#dredging-\d$/,
-    )
+    const [long] = (await ofMixed.ask({ query: LONG_TOPIC, top_k: 1, profile })).retrieved().results
+    expect(long?.citation.source_anchor).toMatch(/^https:\/\/mixed\.example\/dredging#dredging-\d$/)
   })
 
   test('source_snapshot_id is the UUID of a captured source, whose checksum is kept', async () => {

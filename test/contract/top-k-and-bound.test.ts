@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
+import { showingProfile } from '#test/support/contract/profiles.ts'
 import { createCaller } from '#test/support/contract/service.ts'
 
 const RESPONSE_BYTES_MAX = 50_000
@@ -42,8 +43,10 @@ describe('Limits: top_k', () => {
 
 describe('Limits: response size', () => {
   let caller: Caller
+  let asked: { readonly query: string; readonly profile: string }
   beforeAll(async () => {
     caller = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
+    asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
   })
 
   test('whole passages are dropped from the end until the reply has at most 50,000 bytes', async () => {
@@ -52,7 +55,8 @@ describe('Limits: response size', () => {
       jurisdictions: ['XA'],
       limits: { max_response_bytes: 2_000_000 },
     })
-    const [bounded, whole] = [await caller.ask({ query: LONG_TOPIC }), await roomy.ask({ query: LONG_TOPIC })]
+    const profile = await showingProfile(roomy)
+    const [bounded, whole] = [await caller.ask(asked), await roomy.ask({ ...asked, profile })]
     expect(whole.bytes.length).toBeGreaterThan(RESPONSE_BYTES_MAX)
     expect(bounded.bytes.length).toBeLessThanOrEqual(RESPONSE_BYTES_MAX)
     const [kept, all] = [bounded.retrieved().results, whole.retrieved().results]
@@ -63,7 +67,7 @@ describe('Limits: response size', () => {
   })
 
   test('a passage of 4,000 characters of three bytes is served whole', async () => {
-    const { results } = (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved()
+    const { results } = (await caller.ask({ ...asked, top_k: 1 })).retrieved()
     expect([...(results[0]?.text ?? '')]).toHaveLength(4_000)
     expect(Buffer.byteLength(results[0]?.text ?? '')).toBeGreaterThan(11_000)
   })
@@ -74,15 +78,15 @@ describe('Limits: response size', () => {
       jurisdictions: ['XA'],
       limits: { max_response_bytes: 42_000 },
     })
-    const reply = await narrow.ask({ query: LONG_TOPIC })
+    const reply = await narrow.ask({ ...asked, profile: await showingProfile(narrow) })
     expect(reply.bytes.length).toBeLessThanOrEqual(42_000)
     expect(reply.retrieved().usage.result_count).toBeGreaterThan(0)
   })
 
   test('dropping passages changes neither the decision nor its value', async () => {
     const [dropped, single] = [
-      (await caller.ask({ query: LONG_TOPIC })).retrieved(),
-      (await caller.ask({ query: LONG_TOPIC, top_k: 1 })).retrieved(),
+      (await caller.ask(asked)).retrieved(),
+      (await caller.ask({ ...asked, top_k: 1 })).retrieved(),
     ]
     expect(dropped.abstention).toEqual(single.abstention)
   })

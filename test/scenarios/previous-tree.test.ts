@@ -5,16 +5,41 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MIGRATIONS, shippedMigrations } from '#core/db/migration-files.ts'
 import { startGateway } from '#jobs/cli/local/stack.ts'
 import type { LocalGateway } from '#jobs/cli/local/stack.ts'
+import { withoutGuards } from '#test/support/database.ts'
 import { extractPreviousTree } from '#test/support/scenarios/previous-tree.ts'
 import type { PreviousTree } from '#test/support/scenarios/previous-tree.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
+
+/**
+ * Of a version that release 0.2.0 built. A gateway refuses a calibration whose features it does not know, so gateways
+ * are upgraded before a new release builds versions.
+ */
+const FORMER_CALIBRATION = {
+  features: ['window_coverage', 'first_coverage'],
+  means: [0, 0],
+  scales: [1, 1],
+  coefficients: [2, 2],
+  intercept: -2,
+  threshold: 0.5,
+  target_risk: 0.05,
+  folds: 0,
+  curve: [],
+  auroc: null,
+  aurc: null,
+  ece: null,
+  coverage_at_target: null,
+  questions: 0,
+  answerable: 0,
+}
 
 let previous: PreviousTree
 let service: TestService
 beforeAll(async () => {
   previous = extractPreviousTree()
   service = await startTestService({ gateways: 0 })
+  const calibrated = "update retrieval_profiles set parameters = jsonb_set(parameters, '{calibration}', $1)"
+  await withoutGuards(service.owner, calibrated, [JSON.stringify(FORMER_CALIBRATION)])
 })
 afterAll(async () => {
   await service?.stop()

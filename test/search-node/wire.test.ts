@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
-import { searchRequestOf } from '#core/rpc/search-client.ts'
-import type { SearchRequest } from '#core/rpc/messages.ts'
-import { parseSearch } from '#search-node/wire.ts'
+import { searchRequestOf, searchResultOf } from '#core/rpc/search-client.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
+import type { SearchReply, SearchRequest } from '#core/rpc/messages.ts'
+import { encodeSearchReply, parseSearch } from '#search-node/wire.ts'
 import { EVERYTHING, RANKING, requestOf } from '#test/support/search-node/asked.ts'
 
 /** A request as the proto's decoder gives it: every field is there. */
@@ -82,4 +84,31 @@ test('a query vector that ends within a number is refused by name', () => {
   expect(() => parsed({ queryVector: Buffer.alloc(127, 1) })).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('query_vector ') }),
   )
+})
+
+describe('the predictors of a reply', () => {
+  const predictors = PREDICTORS.map((_, at) => at / 10)
+  const reply = (sent: readonly number[]): SearchReply => {
+    const method = searchNodeService['Search']
+    if (method === undefined) throw new Error('the proto names no method Search')
+    const bytes = encodeSearchReply({ passages: [], plan: 'none', allowed: 0, predictors: sent, unsupported: [] })
+    const decoded: SearchReply = method.responseDeserialize(Buffer.from(bytes))
+    return decoded
+  }
+
+  test('are fifteen in the field that release 0.2.0 reads, which refuses another number, and later ones apart', () => {
+    expect(reply(predictors).evidence).toEqual(predictors.slice(0, 15))
+    expect(reply(predictors).furtherEvidence).toEqual(predictors.slice(15))
+    expect(PREDICTORS.length).toBeGreaterThan(15)
+  })
+
+  test('reach a gateway in their order', () => {
+    expect(searchResultOf(reply(predictors)).predictors).toEqual(predictors)
+    expect(searchResultOf(reply([])).predictors).toEqual([])
+  })
+
+  test('of a node of release 0.2.0 are fifteen', () => {
+    const { furtherEvidence: _, ...former } = reply(predictors)
+    expect(searchResultOf({ ...former, furtherEvidence: [] }).predictors).toEqual(predictors.slice(0, 15))
+  })
 })

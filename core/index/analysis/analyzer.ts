@@ -38,6 +38,11 @@ const functionWords = new Map(
   ['en', 'de', 'fr'].map((language, place) => [language, new Set(words(functionWordLists[place] ?? ''))]),
 )
 
+/** Whether a folded word is a function word of any language that has a list. */
+export function isFunctionWord(word: string): boolean {
+  return [...functionWords.values()].some((list) => list.has(word))
+}
+
 /** Primary subtag of a BCP 47 language tag, lower case: `de` of `de-AT`. Texts are indexed by it. */
 export function primaryLanguage(tag: string): string {
   const [primary = ''] = fold(tag).split('-')

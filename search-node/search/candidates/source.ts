@@ -55,9 +55,17 @@ export interface VectorCandidates extends ScoredCandidates {
 export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
+/** How a passage is named: by which reference of the question, counted from 0, and how nearly. */
+export interface Cited {
+  readonly reference: number
+  readonly nearness: Nearness
+}
+
 export interface CitedCandidates {
   /** Ids of passages that explicit references name, each with its best nearness. */
-  readonly ids: ReadonlyMap<number, Nearness>
+  readonly ids: ReadonlyMap<number, Cited>
+  /** The question without its references: what it asks about them. */
+  readonly remainder: string
   /** References that cannot be served, in the order of the question, each provision once. */
   readonly unsupported: readonly UnsupportedReference[]
 }

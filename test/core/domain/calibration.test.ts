@@ -9,6 +9,7 @@ const calibration: Calibration = {
   scales: [4, 0.25],
   coefficients: [2, -1],
   intercept: 0.5,
+  named: null,
   threshold: 0.6,
   target_risk: 0.05,
   folds: 5,
@@ -23,6 +24,8 @@ const calibration: Calibration = {
   questions: 100,
   answerable: 60,
 }
+
+const model = { features: ['top'], means: [0], scales: [1], coefficients: [3], intercept: -1 }
 
 describe('the probability of sufficient evidence', () => {
   test('is the logistic of the standardised features, summed with their coefficients', () => {
@@ -60,7 +63,30 @@ describe('the probability of sufficient evidence', () => {
   })
 })
 
+describe('the model for lists with passages of a named provision', () => {
+  const names = ['top', 'covered', 'named']
+  const both: Calibration = { ...calibration, named: model }
+
+  test('applies iff the feature "named" is 1', () => {
+    expect(probability(both, names, [1, 0.5, 1])).toBe(logistic(3 - 1))
+    expect(probability(both, names, [1, 0.5, 0])).toBe(probability(calibration, names, [1, 0.5, 0]))
+  })
+
+  test('is not missed where a calibration has none, nor where "named" was not measured', () => {
+    expect(probability(calibration, names, [1, 0.5, 1])).toBe(probability(calibration, names, [1, 0.5, 0]))
+    expect(probability(calibration, names.slice(0, 2), [1, 0.5])).toBe(probability(calibration, names, [1, 0.5, 0]))
+  })
+})
+
 describe('a stored calibration', () => {
+  test('of release 0.2.0, which had one model, decides as it did', () => {
+    const { named: _, ...stored } = calibration
+    const parsed = calibrationSchema.parse(JSON.parse(JSON.stringify(stored)))
+    expect(parsed).toEqual(calibration)
+    for (const named of [0, 1])
+      expect(probability(parsed, ['top', 'covered', 'named'], [12, 1, named])).toBeCloseTo(0.3775406687981454, 15)
+  })
+
   test('comes back from JSON as it went in', () => {
     expect(calibrationSchema.parse(JSON.parse(JSON.stringify(calibration)))).toEqual(calibration)
   })
@@ -73,6 +99,8 @@ describe('a stored calibration', () => {
     ['a coefficient that is not finite', { coefficients: [2, Number.POSITIVE_INFINITY] }],
     ['a curve of more than fifty points', { curve: Array.from({ length: 51 }, () => [1, 0]) }],
     ['an unknown field', { note: '' }],
+    ['a model for named provisions with lists of different length', { named: { ...model, means: [] } }],
+    ['a model for named provisions with a feature named twice', { named: { ...model, features: ['top', 'top'] } }],
   ])('is refused with %s', (_, change) => {
     expect(calibrationSchema.safeParse({ ...calibration, ...change }).success).toBe(false)
   })

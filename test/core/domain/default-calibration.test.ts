@@ -1,21 +1,31 @@
 import { describe, expect, test } from 'vitest'
 import { calibrationSchema, probability } from '#core/domain/calibration.ts'
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 
-const observed = (features: Partial<Record<Predictor, number>>): number =>
+type Features = Partial<Record<Predictor, number>>
+
+const observedBy = (calibration: Calibration, features: Features): number =>
   probability(
-    DEFAULT_CALIBRATION,
+    calibration,
     PREDICTORS,
     PREDICTORS.map((name) => features[name] ?? 0),
   )
-const EVERYTHING = { document_coverage: 1, window_coverage: 1, first_coverage: 1, near_pairs: 1, document_agreement: 1 }
+const NOTHING: Features = {}
+/** The first passages hold every word of the question, and lie ten deviations above the mean. */
+const EVERYTHING: Features = { fused_top: 1, first_coverage: 1, nearest_vector: 0.4 }
 
-describe('the decision of a version without a question set', () => {
+describe.each([
+  ['words alone', DEFAULT_CALIBRATION],
+  ['a model', DEFAULT_MODEL_CALIBRATION],
+])('the decision of a version of %s without a question set', (_name, calibration) => {
+  const observed = (features: Features): number => observedBy(calibration, features)
+
   test('can be stored with a profile, and says that it was fitted elsewhere', () => {
-    expect(calibrationSchema.parse(DEFAULT_CALIBRATION)).toEqual(DEFAULT_CALIBRATION)
-    expect(DEFAULT_CALIBRATION).toMatchObject({
+    expect(calibrationSchema.parse(calibration)).toEqual(calibration)
+    expect(calibration).toMatchObject({
       folds: 0,
       questions: 0,
       auroc: null,
@@ -25,22 +35,28 @@ describe('the decision of a version without a question set', () => {
   })
 
   test('uses features that a search node measures', () => {
-    expect(PREDICTORS).toEqual(expect.arrayContaining([...DEFAULT_CALIBRATION.features]))
+    expect(PREDICTORS).toEqual(expect.arrayContaining([...calibration.features]))
   })
 
   test('abstains where nothing speaks for the list and answers where everything does', () => {
-    expect(observed({})).toBeLessThan(0.05)
-    expect(observed(EVERYTHING)).toBeGreaterThan(0.99)
-    expect(DEFAULT_CALIBRATION.threshold).toBeGreaterThan(observed({}))
+    expect(observed(NOTHING)).toBeLessThan(0.05)
+    expect(observed(EVERYTHING)).toBeGreaterThan(0.95)
+    expect(calibration.threshold).toBeGreaterThan(observed(NOTHING))
+    expect(calibration.threshold).toBeLessThan(observed(EVERYTHING))
   })
 
   test('holds every one of its features for a point in favour', () => {
-    for (const name of Object.keys(EVERYTHING)) expect(observed({ [name]: 1 })).toBeGreaterThan(observed({}))
+    for (const name of calibration.features) expect(observed({ [name]: 0.5 })).toBeGreaterThan(observed(NOTHING))
   })
 
-  test('never answers on account of one feature alone', () => {
-    for (const name of Object.keys(EVERYTHING))
-      expect(observed({ [name]: 1 })).toBeLessThan(DEFAULT_CALIBRATION.threshold)
+  test('does not answer because the first passage holds every word of the question', () => {
+    expect(observed({ first_coverage: 1 })).toBeLessThan(calibration.threshold)
+  })
+
+  test('answers a question that asks for a provision alone, and not one that asks only what it lacks', () => {
+    expect(observed({ named: 1, named_coverage: 1 })).toBeGreaterThan(0.95)
+    expect(observed({ ...EVERYTHING, named: 1, named_coverage: 0 })).toBeLessThan(0.2)
+    expect(observed({ ...EVERYTHING, named: 1, named_coverage: 0 })).toBeLessThan(calibration.threshold)
   })
 })
 
@@ -63,6 +79,9 @@ describe('the features of a list', () => {
       'window_coverage',
       'rank_overlap',
       'word_stability',
+      'named',
+      'named_coverage',
+      'nearest_vector',
     ])
   })
 })

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { modelProbability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { PREDICTORS } from '#core/domain/predictors.ts'
+import { DEFAULT_CALIBRATION, NAMED_MODEL } from '#core/domain/default-calibration.ts'
+import { FIRST_PREDICTORS, PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
@@ -17,6 +18,7 @@ const calibration: Calibration = {
   scales: [0.5],
   coefficients: [2],
   intercept: 0,
+  named: null,
 }
 const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> =>
   pinnedRequest({ threshold, parameters: { calibration } })
@@ -81,15 +83,62 @@ describe('the decision', () => {
 describe('what a node measured', () => {
   test.each([
     ['nothing', []],
-    ['a feature too few', measured({}).slice(1)],
-    ['a feature too many', [...measured({}), 0]],
-    ['a number that is none', measured({ first_length: Number.NaN })],
-    ['an infinite number', measured({ mean_idf: Number.POSITIVE_INFINITY })],
+    ['a feature too few', measured({}).slice(0, PREDICTORS.indexOf('rank_overlap'))],
+    ['a number that is none', measured({ rank_overlap: Number.NaN })],
+    ['an infinite number', measured({ rank_overlap: Number.POSITIVE_INFINITY })],
   ])('fails the retrieval when it is %s, with and without passages', (_, features) => {
     for (const passages of [[], [foundPassage(0)]]) {
       expect(() => decide(pinnedAt(0), evidence({ passages, predictors: features }))).toThrow(
         expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
       )
     }
+  })
+
+  test('by a node of release 0.2.0 decides unless the calibration uses a later predictor, and is refused then', () => {
+    const former = measured({ rank_overlap: 0.5 }).slice(0, FIRST_PREDICTORS)
+    expect(decide(pinnedAt(0.5), evidence({ predictors: former }))).toMatchObject({
+      decision: 'answer',
+      observed_value: 0.5,
+    })
+    const later: readonly Calibration[] = [
+      { ...calibration, named: NAMED_MODEL },
+      { ...calibration, features: ['nearest_vector'] },
+    ]
+    for (const used of later) {
+      const pinned = pinnedRequest({ threshold: 0.5, parameters: { calibration: used } })
+      expect(decide(pinned, evidence()).decision).toMatch(/answer|abstain/)
+      expect(() => decide(pinned, evidence({ predictors: former }))).toThrow(
+        expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
+      )
+    }
+  })
+
+  test('by a node of a later release, which adds predictors at the end, decides as before', () => {
+    const predictors = [...measured({ rank_overlap: 0.5 }), 0.7]
+    expect(decide(pinnedAt(0.5), evidence({ predictors }))).toEqual(decide(pinnedAt(0.5), evidence()))
+  })
+})
+
+describe('a list with passages of a named provision', () => {
+  const withNamed: Calibration = { ...calibration, named: NAMED_MODEL }
+  const observed = (features: Partial<Record<Predictor, number>>): number =>
+    decide(
+      pinnedRequest({ threshold: 0.5, parameters: { calibration: withNamed } }),
+      evidence({ predictors: measured(features) }),
+    ).observed_value
+
+  test('is decided by the model for named provisions, and every other list by the usual one', () => {
+    fc.assert(
+      fc.property(unit, unit, (overlap, coverage) => {
+        const list = { rank_overlap: overlap, named_coverage: coverage }
+        expect(observed({ ...list, named: 1 })).toBe(modelProbability(NAMED_MODEL, [coverage]))
+        expect(observed({ ...list, named: 0 })).toBeCloseTo(1 / (1 + Math.exp(-4 * (overlap - 0.5))), 12)
+      }),
+    )
+  })
+
+  test('is answered if the question asks for the provision alone, and not if the provision says nothing of it', () => {
+    expect(observed({ named: 1, named_coverage: 1 })).toBeGreaterThan(0.99)
+    expect(observed({ named: 1, named_coverage: 0, rank_overlap: 1 })).toBeLessThan(0.2)
   })
 })

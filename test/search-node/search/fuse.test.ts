@@ -7,7 +7,7 @@ function candidates(lexical: readonly number[] | undefined, dense: readonly numb
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)
   const column = (scores: readonly number[] | undefined): Float64Array | undefined =>
     scores === undefined ? undefined : Float64Array.from(scores)
-  return { rows, lexical: column(lexical), dense: column(dense) }
+  return { rows, lexical: column(lexical), dense: column(dense), standardised: false }
 }
 
 const weighted = (weight: number): Fusion => ({ fusion: 'weighted', denseWeight: weight, rrfK: 60 })
@@ -40,6 +40,52 @@ describe('weighted scores', () => {
   test('are those of the words alone at a weight of 0, and the cosines at 1', () => {
     const both = candidates([0.8, 0], [0.2, 0.9])
     expect([...fuse(both, weighted(0)), ...fuse(both, weighted(1))]).toEqual([0.8, 0, 0.2, 0.9])
+  })
+})
+
+describe('standardised scores of vectors', () => {
+  const sumOf = (lexical: number, dense: number, weight: number): number =>
+    (1 - weight) * lexical ** 1.5 + weight * Math.sqrt(0.2) * dense
+  const standardised = (given: Candidates): Candidates => ({ ...given, standardised: true })
+  const anyStandardised = fc.record({
+    lexical: fc.oneof(fc.constant(0), share),
+    // An exact match lies 1/0.001 deviations above the mean of a model whose cosines hardly differ.
+    dense: fc.integer({ min: -4_000, max: 4_000 }).map((hundredth) => hundredth / 100),
+  })
+
+  test('keep the order of their weighted sums, in (0, 1), however far they lie from the mean', () => {
+    fc.assert(
+      fc.property(fc.array(anyStandardised), share, (rows, weight) => {
+        const sums = rows.map(({ lexical, dense }) => sumOf(lexical, dense, weight))
+        const fused = fuse(standardised(columns(rows)), weighted(weight))
+        expect(fused.every((score) => score > 0 && score < 1)).toBe(true)
+        const swapped = [...fused].filter((score, a) =>
+          fused.some((other, b) => (sums[a] ?? 0) - (sums[b] ?? 0) > 1e-6 && score <= other),
+        )
+        expect(swapped).toEqual([])
+      }),
+    )
+  })
+
+  test('between the edges are the weighted sums, and alone the scores themselves', () => {
+    const [first, second] = fuse(standardised(candidates([0.8, 0.4], [0.2, 0.9])), weighted(0.25))
+    expect(first).toBeCloseTo(sumOf(0.8, 0.2, 0.25), 12)
+    expect(second).toBeCloseTo(sumOf(0.4, 0.9, 0.25), 12)
+    expect([...fuse(standardised(candidates(undefined, [0.05, 0.5, 0.95])), weighted(0.25))]).toEqual([0.05, 0.5, 0.95])
+  })
+
+  test('count like the words at a score of 0.2, less than more words and more than fewer', () => {
+    const alone = (lexical: number, dense: number): number =>
+      fuse(standardised(candidates([lexical], [dense])), weighted(0.5))[0] ?? Number.NaN
+    expect(alone(0.2, 0)).toBeCloseTo(alone(0, 0.2), 12)
+    expect(alone(0.4, 0)).toBeGreaterThan(alone(0, 0.4))
+    expect(alone(0.1, 0)).toBeLessThan(alone(0, 0.1))
+  })
+
+  test('do not change the scores of words alone, and reciprocal ranks', () => {
+    expect([...fuse(standardised(candidates([1, 0], undefined)), weighted(0.5))]).toEqual([1, 0])
+    const both = candidates([0.8, 0.4], [2, -3])
+    expect(fuse(standardised(both), rrf(0.5, 60))).toEqual(fuse(both, rrf(0.5, 60)))
   })
 })
 
@@ -89,9 +135,8 @@ describe('fusing', () => {
 
   test('of nothing is nothing, and rows that nothing ranked have a score of 0', () => {
     expect(fuse(candidates([], []), rrf(0.5, 60))).toHaveLength(0)
-    expect([...fuse({ rows: Uint32Array.of(4, 7), lexical: undefined, dense: undefined }, weighted(0.5))]).toEqual([
-      0, 0,
-    ])
+    const unranked = { ...candidates(undefined, undefined), rows: Uint32Array.of(4, 7) }
+    expect([...fuse(unranked, weighted(0.5))]).toEqual([0, 0])
   })
 
   test('does not depend on the order of the candidates', () => {

@@ -1,26 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
-import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from '#search-node/search/predictors.ts'
-import type { PredictorInput, RankedRows } from '#search-node/search/predictors.ts'
-import { rescoreRows } from '#search-node/search/rescore.ts'
+import type { PredictorInput } from '#search-node/search/predictors.ts'
+import { NOTHING, featuresOf, measured, ranked } from '#test/support/search-node/features.ts'
+import type { Features } from '#test/support/search-node/features.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
-import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
-
-type Features = Readonly<Record<Predictor, number>>
-
-const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
-
-function ranked(rows: readonly number[], scores: readonly number[] = rows.map((_, at) => 0.9 - at / 100)): RankedRows {
-  return { rows: Uint32Array.from(rows), scores: Float64Array.from(scores) }
-}
-
-function featuresOf(list: readonly number[]): Features {
-  expect(list).toHaveLength(PREDICTORS.length)
-  return Object.fromEntries(PREDICTORS.map((name, at) => [name, list[at] ?? Number.NaN])) as Features
-}
 
 /** Features of a list over passages that all say "anchor ballast", two a document; given fields override it. */
 function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast'): Features {
@@ -38,53 +23,12 @@ function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast')
         contributions: new Float64Array(lexical.rows.length * question.words.length),
         dense: NOTHING,
         documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
+        standardised: false,
+        namedCoverage: undefined,
         first: said('anchor ballast'),
         ...change,
       }),
     )
-  })
-}
-
-/** As the pipeline measures it: candidates by words, best first, and any list by vectors. */
-function measured(
-  corpus: readonly ForwardPassage[],
-  text: string,
-  dense: RankedRows,
-  documents: Uint32Array,
-): number[] {
-  return withForward(corpus, ({ forward, ask }) => {
-    const question = ask(text)
-    const width = question.words.length
-    const rows = Uint32Array.from(corpus.keys())
-    const { scores, contributions } = rescoreRows(
-      question,
-      forward,
-      {
-        rows: corpus.length,
-        sameRevisionAsPrevious: (row) => corpus[row]?.sameRevisionAsPrevious === true,
-        allowed: () => true,
-      },
-      rows,
-    )
-    const order = [...rows]
-      .filter((row) => (scores[row] ?? 0) > 0)
-      .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
-    return predictorsOf({
-      question,
-      questionWords: new Set(wordsOf(text)).size,
-      passages: corpus.length,
-      forward,
-      lexical: ranked(
-        order,
-        order.map((row) => scores[row] ?? 0),
-      ),
-      contributions: Float64Array.from(
-        order.flatMap((row) => [...contributions.subarray(row * width, (row + 1) * width)]),
-      ),
-      dense,
-      documents,
-      first: corpus[order[0] ?? -1],
-    })
   })
 }
 
@@ -93,7 +37,8 @@ describe('the features of a list', () => {
   const greatestIdf = (rows: number): number => Math.log(2 + 2 * rows) / Math.log(1 + rows)
 
   function expectWithinRanges(features: Features, rows: number): void {
-    const { first_length: length, fused_top: fused, mean_idf: idf, ...shares } = features
+    const { first_length: length, fused_top: fused, mean_idf: idf, nearest_vector: nearest, ...shares } = features
+    expect(Math.abs(nearest)).toBeLessThanOrEqual(1)
     for (const [name, share] of Object.entries(shares)) {
       expect(share, name).toBeGreaterThanOrEqual(-1e-9)
       expect(share, name).toBeLessThanOrEqual(1 + 1e-9)
@@ -143,7 +88,13 @@ describe('the features of a list', () => {
   test('are all 0 when no passage shares a word with the question', () => {
     const corpus = [said('anchor'), said('ballast')]
     for (const text of ['cargo', '?', ''])
-      expect(measured(corpus, text, ranked([1, 0]), Uint32Array.of(0, 1))).toEqual(PREDICTORS.map(() => 0))
+      expect(measured(corpus, text, NOTHING, Uint32Array.of(0, 1))).toEqual(PREDICTORS.map(() => 0))
+  })
+
+  test('say whether the list holds a named provision, and how much of the question it covers', () => {
+    expect(featuresWith({})).toMatchObject({ named: 0, named_coverage: 0 })
+    for (const namedCoverage of [0, 0.25, 1])
+      expect(featuresWith({ namedCoverage })).toMatchObject({ named: 1, named_coverage: namedCoverage })
   })
 
   test('come in the order of the wire format', () => {
@@ -249,6 +200,8 @@ describe('words and vectors', () => {
         contributions: new Float64Array(PREDICTOR_DEPTH),
         dense,
         documents: new Uint32Array(corpus.length),
+        standardised: false,
+        namedCoverage: undefined,
         first: said('anchor'),
       }),
     )

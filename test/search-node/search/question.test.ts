@@ -10,9 +10,9 @@ describe('the words of a question', () => {
   test('are listed once, by first appearance, with their row counts; words that no row holds are the rarest', () => {
     withForward([said('anchor ballast'), said('anchor'), said('cargo')], ({ ask }) => {
       expect(ask('Anchor, embargo: ballast anchor').words).toEqual([
-        { idf: idf(2, 3), frequency: 2, hashes: [hash('anchor')] },
-        { idf: idf(0, 3), frequency: 0, hashes: [hash('embargo')] },
-        { idf: idf(1, 3), frequency: 1, hashes: [hash('ballast')] },
+        { word: 'anchor', idf: idf(2, 3), frequency: 2, hashes: [hash('anchor')] },
+        { word: 'embargo', idf: idf(0, 3), frequency: 0, hashes: [hash('embargo')] },
+        { word: 'ballast', idf: idf(1, 3), frequency: 1, hashes: [hash('ballast')] },
       ])
     })
   })

@@ -14,6 +14,7 @@ const artifact: ArtifactRef = {
   head: 1,
   cells: 1,
   reach: { near: 1, far: 1 },
+  cosines: undefined,
 }
 
 function task(limit: number): SearchTask {

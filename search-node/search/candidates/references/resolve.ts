@@ -3,7 +3,7 @@ import type { UnsupportedReference } from '#core/domain/search.ts'
 import { ancestorsOf, canonicalReference, explicitReferences } from '#core/index/references/parser/parser.ts'
 import type { ExplicitReference, Reference } from '#core/index/references/parser/parser.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
-import type { CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
+import type { Cited, CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
 import { textsMarking } from './part-marks.ts'
 
 /** Maximum of references per query that are looked up; later ones are ignored. */
@@ -29,13 +29,14 @@ export interface Visibility {
  * it names no particular passage.
  */
 export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): CitedCandidates {
-  const rows = new Map<number, Nearness>()
+  const rows = new Map<number, Cited>()
   const unsupported: UnsupportedReference[] = []
-  for (const { text, reference } of distinct(explicitReferences(query, index.aliases))) {
+  const named = explicitReferences(query, index.aliases)
+  for (const [at, { text, reference }] of distinct(named).entries()) {
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
     const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
     if (allowed.some(({ rows: found }) => found.length > 0)) {
-      if (provision) for (const { rows: found, nearness } of allowed) addCited(rows, found, nearness)
+      if (provision) for (const { rows: found, nearness } of allowed) addCited(rows, found, { reference: at, nearness })
       continue
     }
     unsupported.push({
@@ -44,7 +45,16 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
       reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
     })
   }
-  return { ids: nearestRows(rows), unsupported }
+  return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, named) }
+}
+
+function withoutReferences(query: string, named: readonly ExplicitReference[]): string {
+  let [rest, from] = ['', 0]
+  for (const { start, end } of named) {
+    rest += `${query.slice(from, Math.max(from, start))} `
+    from = Math.max(from, end)
+  }
+  return rest + query.slice(from)
 }
 
 function distinct(named: readonly ExplicitReference[]): readonly ExplicitReference[] {
@@ -124,15 +134,17 @@ function aroundRows(reference: Reference, index: ReferencesReader, { entitled, t
   return new Uint32Array(0)
 }
 
-function addCited(cited: Map<number, Nearness>, rows: Uint32Array, nearness: Nearness): void {
+function addCited(cited: Map<number, Cited>, rows: Uint32Array, as: Cited): void {
   for (const row of rows.subarray(0, CITED_ROWS_MAX)) {
     const known = cited.get(row)
-    if (known === undefined || nearness < known) cited.set(row, nearness)
+    if (known === undefined || as.nearness < known.nearness) cited.set(row, as)
   }
 }
 
 /** At most `CITED_ROWS_MAX` rows. Ties in nearness are broken by row, so every replica keeps the same rows. */
-function nearestRows(rows: ReadonlyMap<number, Nearness>): ReadonlyMap<number, Nearness> {
+function nearestRows(rows: ReadonlyMap<number, Cited>): ReadonlyMap<number, Cited> {
   if (rows.size <= CITED_ROWS_MAX) return rows
-  return new Map([...rows].sort(([rowA, a], [rowB, b]) => a - b || rowA - rowB).slice(0, CITED_ROWS_MAX))
+  return new Map(
+    [...rows].sort(([rowA, a], [rowB, b]) => a.nearness - b.nearness || rowA - rowB).slice(0, CITED_ROWS_MAX),
+  )
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
@@ -11,7 +12,8 @@ import {
   CITED_ROWS_MAX,
   resolveReferences,
 } from '#search-node/search/candidates/references/resolve.ts'
-import type { CitedCandidates } from '#search-node/search/candidates/source.ts'
+import { NEARNESS } from '#search-node/search/candidates/source.ts'
+import type { Cited, CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
 
 interface Passage {
   readonly references: readonly string[]
@@ -54,6 +56,7 @@ function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
 }
 
 const own = (...references: readonly string[]): Passage => ({ references })
+const cited = (nearness: Nearness, reference = 0): Cited => ({ reference, nearness })
 const ART_6 = 'celex:32016R0679#6'
 
 describe('a provision that the query names', () => {
@@ -66,8 +69,8 @@ describe('a provision that the query names', () => {
     ])
     expect(ids).toEqual(
       new Map([
-        [0, 1],
-        [1, 0],
+        [0, cited(NEARNESS.within)],
+        [1, cited(NEARNESS.itself)],
       ]),
     )
     expect(unsupported).toEqual([])
@@ -102,12 +105,13 @@ describe('a provision that the query names', () => {
 
   test('of a standard or a contract is no reference: nothing is raised and nothing is reported', () => {
     for (const query of ['ISO 27001 article 6', '§ 6 AGB', 'section 6(1) above', 'Article 6 of our terms'])
-      expect(resolve(query, [own(`${ART_6}/1`)]), query).toEqual({ ids: new Map(), unsupported: [] })
+      expect(resolve(query, [own(`${ART_6}/1`)]), query).toEqual({ ids: new Map(), unsupported: [], remainder: query })
   })
 
   test('that the corpus does not hold is reported with its canonical form, and raises nothing', () => {
     expect(resolve('Is Article 99 GDPR met?', [own(`${ART_6}/1`)])).toEqual({
       ids: new Map(),
+      remainder: 'Is   met?',
       unsupported: [{ text: 'Article 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }],
     })
   })
@@ -125,15 +129,15 @@ describe('a provision that the query names', () => {
     expect(resolve(query, [{ references: [`${ART_6}/1`], entitled: false }]).unsupported).toMatchObject([
       { reason: 'not_in_corpus' },
     ])
-    expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }, own(`${ART_6}/2`)])).toEqual({
-      ids: new Map([[1, 1]]),
+    expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }, own(`${ART_6}/2`)])).toMatchObject({
+      ids: new Map([[1, cited(NEARNESS.within)]]),
       unsupported: [],
     })
   })
 
   test('never raises a passage that the filters exclude', () => {
     expect(resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).ids).toEqual(
-      new Map([[1, 1]]),
+      new Map([[1, cited(NEARNESS.within)]]),
     )
   })
 
@@ -147,8 +151,8 @@ describe('a provision that the query names', () => {
       own('rulebook:bee#1/2'),
     ])
     expect([...ids]).toEqual([
-      [0, 0],
-      [1, 0],
+      [0, cited(NEARNESS.itself)],
+      [1, cited(NEARNESS.itself, 2)],
     ])
     expect(unsupported.map(({ normalized }) => normalized)).toEqual(['celex:32016R0679#99'])
   })
@@ -161,7 +165,10 @@ describe('a provision finer than the corpus is cut', () => {
   }
 
   test('is supported by the passage around it that marks it', () => {
-    expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toEqual({ ids: new Map([[0, 2]]), unsupported: [] })
+    expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toMatchObject({
+      ids: new Map([[0, cited(NEARNESS.around)]]),
+      unsupported: [],
+    })
   })
 
   test('is not in the corpus where the passage around it does not mark it', () => {
@@ -181,7 +188,7 @@ describe('a provision finer than the corpus is cut', () => {
 
   test('may leave a level out, as people do', () => {
     expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).ids).toEqual(
-      new Map([[0, 2]]),
+      new Map([[0, cited(NEARNESS.around)]]),
     )
     expect(resolve('Article 6(3) GDPR?', [{ ...paragraph, text: '(3)\n(f)' }]).unsupported).toMatchObject([
       { reason: 'not_in_corpus' },
@@ -196,6 +203,41 @@ describe('a provision finer than the corpus is cut', () => {
   })
 })
 
+describe('what the query asks about the provisions', () => {
+  const asked = (query: string): string =>
+    resolve(query, [own(ART_6)])
+      .remainder.replaceAll(/\s+/g, ' ')
+      .trim()
+
+  test('is the query without its references, held or not, in its own order', () => {
+    expect(asked('Does Article 6 GDPR mention pizza?')).toBe('Does mention pizza?')
+    expect(asked('Does Article 6 GDPR, unlike Article 99 GDPR, mention pizza?')).toBe('Does , unlike , mention pizza?')
+    expect(asked('Article 6 GDPR')).toBe('')
+  })
+
+  test('keeps all else of any query, however its references follow each other', () => {
+    const parts = fc.constantFrom(
+      'Article 6 GDPR',
+      'Art. 6(1) GDPR',
+      'GDPR',
+      '§ 6',
+      ' pizza ',
+      ' and ',
+      ', ',
+      '6',
+      '(1)',
+    )
+    fc.assert(
+      fc.property(fc.array(parts, { maxLength: 12 }), (chosen) => {
+        const remainder = asked(chosen.join(''))
+        const pizzas = (text: string): number => text.split('pizza').length
+        expect(pizzas(remainder)).toBe(pizzas(chosen.join('')))
+        expect(remainder.length).toBeLessThanOrEqual(chosen.join('').length + chosen.length)
+      }),
+    )
+  })
+})
+
 describe('what is more than a provision', () => {
   test('a chapter of a rulebook is the rules that its number begins', () => {
     const { ids, unsupported } = resolve('What does Chapter 9 of the BEE Rulebook ask for?', [
@@ -207,23 +249,27 @@ describe('what is more than a provision', () => {
   })
 
   test('an appendix of a rulebook is found by the number of its rules alone', () => {
-    expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).ids).toEqual(new Map([[0, 0]]))
+    expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).ids).toEqual(
+      new Map([[0, cited(NEARNESS.itself)]]),
+    )
   })
 
   test('a chapter counts as its act where no passage says in which chapter it stands', () => {
     const query = 'What does Chapter III GDPR grant?'
-    expect(resolve(query, [own(`${ART_6}/1`)])).toEqual({ ids: new Map(), unsupported: [] })
+    expect(resolve(query, [own(`${ART_6}/1`)])).toMatchObject({ ids: new Map(), unsupported: [] })
     expect(resolve(query, [own(`${ART_6}/1`, 'celex:32016R0679#chapter-2')]).unsupported).toMatchObject([
       { reason: 'not_in_corpus' },
     ])
-    expect(resolve(query, [own('celex:32016R0679#12/1', 'celex:32016R0679#chapter-3')]).ids).toEqual(new Map([[0, 0]]))
+    expect(resolve(query, [own('celex:32016R0679#12/1', 'celex:32016R0679#chapter-3')]).ids).toEqual(
+      new Map([[0, cited(NEARNESS.itself)]]),
+    )
     expect(resolve('What does Annex III GDPR say?', [own(ART_6)]).unsupported).toMatchObject([
       { normalized: 'celex:32016R0679#annex-3' },
     ])
   })
 
   test('an act is supported by any passage of it, and raises none', () => {
-    expect(resolve('What is the General Data Protection Regulation about?', [own(`${ART_6}/1`)])).toEqual({
+    expect(resolve('What is the General Data Protection Regulation about?', [own(`${ART_6}/1`)])).toMatchObject({
       ids: new Map(),
       unsupported: [],
     })
@@ -233,7 +279,8 @@ describe('what is more than a provision', () => {
   })
 
   test('a query without references changes nothing', () => {
-    expect(resolve('When must a keeper register a hive?', [own(ART_6)])).toEqual({ ids: new Map(), unsupported: [] })
+    const query = 'When must a keeper register a hive?'
+    expect(resolve(query, [own(ART_6)])).toEqual({ ids: new Map(), unsupported: [], remainder: query })
   })
 })
 
@@ -247,7 +294,7 @@ describe('bounds', () => {
     const many = Array.from({ length: CITED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
     const { ids } = resolve('Article 6 GDPR?', [...many, own(ART_6)])
     expect(ids.size).toBe(CITED_ROWS_MAX)
-    expect(ids.get(many.length)).toBe(0)
+    expect(ids.get(many.length)).toEqual(cited(NEARNESS.itself))
     expect(ids.has(0)).toBe(true)
     expect(ids.has(many.length - 1)).toBe(false)
   })

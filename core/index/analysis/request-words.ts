@@ -1,0 +1,64 @@
+import { words } from './words.ts'
+
+/**
+ * Words that ask about a provision without naming a topic, folded, in English, German and French: "what does it say",
+ * "Inhalt von", "que dit". A question that holds nothing else asks for the provision as a whole.
+ */
+const REQUEST_WORDS = new Set(
+  words(`
+    about according allow allowed allows anything applies apply article contain contains content contents count counts
+    cover covered covers define defined defines definition describe described describes details exact exactly explain
+    explained explains explanation full give gives know list lists mean meaning means mention mentioned mentions need
+    outline overview paragraph please provide provided provides provision provisions quote read reads regulate
+    regulates regulation require required requirement requirements requires rule rules say saying says section see
+    show something stand stands state stated states summarise summarize summary tell text under wants wording work
+    works
+
+    absatz artikel bedeuten bedeutet besagen besagt beschreibt bestimmung bitte definiert definition enthalt enthalten
+    erfasst erklare erklaren erklarung erlaubt erlautere erlautern erlauterung etwas gem gemass geregelt gilt inhalt
+    laut meint mich mir nennt norm paragraf paragraph regeln regelt regelung sagen sagt satz sinn steht text uberblick
+    umfang umfassen umfasst voraussetzung voraussetzungen vorschrift was wortlaut zeige zitat zitiere zusammenfassung
+
+    alinea concerne contenu contient decrit definit definition dire disent dispose disposition dit exactement exige
+    explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit prevu quoi regle regles
+    resume selon sens signification signifie sujet teneur texte vous
+  `),
+)
+
+export function isRequestWord(word: string): boolean {
+  return REQUEST_WORDS.has(word)
+}
+
+/** Words of one line measure the same; a passage that holds one of them, or a sign, states a measure of that kind. */
+const MEASURES = [
+  {
+    sign: undefined,
+    words: `minute minutes hour hours day days week weeks month months year years deadline
+      stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren frist fristen binnen
+      heure heures jour jours semaine semaines mois ans annee annees delai delais`,
+  },
+  { sign: /[€]/u, words: 'euro euros eur' },
+  { sign: /[$]/u, words: 'dollar dollars usd cents' },
+  { sign: /[%‰]/u, words: 'percent percentage prozent prozentsatz pourcentage' },
+  { sign: undefined, words: 'age aged old alter lebensjahr' },
+  ...`fee fees gebuhr gebuhren/fine fines fined bussgeld geldbusse geldstrafe amende amendes/penalty penalties/
+      price prices preis prix/cost costs kosten kostet cout frais/tax taxes taxed vat steuer steuern impot impots/
+      salary wage wages lohn salaire/rate rates zinssatz taux/montant`
+    .split('/')
+    .map((line) => ({ sign: undefined, words: line })),
+].map(({ sign, words: line }) => ({ sign, words: new Set(words(line)) }))
+
+/** A kind of measure that a question asks for: time, an amount of money, a share, an age. */
+export type Measure = (typeof MEASURES)[number]
+
+/** Returns the kind of measure that a folded word asks for. */
+export function measureOf(word: string): Measure | undefined {
+  return MEASURES.find((measure) => measure.words.has(word))
+}
+
+/** Returns whether a text states a measure of the kind. @param held its folded words. */
+export function statesMeasure({ sign, words: ofKind }: Measure, text: string, held: ReadonlySet<string>): boolean {
+  if (sign?.test(text) === true) return true
+  for (const word of ofKind) if (held.has(word)) return true
+  return false
+}

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
+import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { reordered } from '#core/reranking/order.ts'
+import { createIndexVersion } from '#search-node/search/index-version.ts'
+import { search } from '#search-node/search/pipeline.ts'
+import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
+import { searchable } from '#test/support/search-node/searchable.ts'
+import type { Searchable } from '#test/support/search-node/searchable.ts'
+import { testRows } from '#test/support/artifact.ts'
+import type { PassageTraits } from '#test/support/artifact.ts'
+
+const GDPR = 'celex:32016R0679'
+/** Three articles of ten passages; each opens with a passage of its own, and nine paragraphs follow. */
+const ARTICLES = [5, 6, 7]
+const PROHIBITED = 'fines of 500 euros for pizza'
+
+/** Passage `n`: an article's opening or a paragraph. Article 7 has two revisions, one after the other. */
+function traitsOf(n: number): PassageTraits {
+  const article = ARTICLES[Math.floor(n / 10)]
+  if (article === undefined)
+    return { text: `Pizza and pasta are food of the kind ${n}.`, provision: `other ${n}`, references: [] }
+  const paragraph = n % 10
+  const isRevised = article === 7
+  const text = `Article ${article} paragraph ${paragraph}: processing of kind ${n}`
+  return {
+    references: [paragraph === 0 ? `${GDPR}#${article}` : `${GDPR}#${article}/${paragraph}`],
+    text: article === 6 && paragraph === 9 ? `${text}, ${PROHIBITED}.` : `${text}.`,
+    provision: isRevised ? `article 7, ${paragraph % 5}` : `article ${article}, ${paragraph}`,
+    revision: isRevised && paragraph >= 5 ? 'new' : 'old',
+    inForceFrom: isRevised && paragraph >= 5 ? '2025-01-01' : '2024-01-01',
+    inForceTo: isRevised && paragraph < 5 ? '2025-01-01' : null,
+  }
+}
+
+let corpus: Searchable
+let rows: readonly ArtifactRow[]
+beforeAll(async () => {
+  rows = testRows({ rows: 60, dimensions: 16, seed: 31, traits: traitsOf })
+  const queries = rows.slice(0, 20).map(({ vector }) => vector)
+  corpus = await searchable({ rows, queries, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
+})
+afterAll(() => corpus.close())
+
+const numberOf = ({ sourceId }: FoundPassage): number => Number(sourceId.split('#r')[1])
+const numbers = ({ passages }: SearchResult): number[] => passages.map(numberOf)
+const predictor = ({ predictors }: SearchResult, name: Predictor): number =>
+  predictors[PREDICTORS.indexOf(name)] ?? Number.NaN
+const article = (number: number): string => `Article ${number} GDPR`
+
+describe('the passages of a named provision', () => {
+  test('come first, its opening before its paragraphs, in the order of the document, whatever they say', async () => {
+    for (const text of [article(6), `Does ${article(6)} set ${PROHIBITED}?`]) {
+      for (const limit of [1, 5, 10, 30]) {
+        const reply = await corpus.ask({ text, limit })
+        const expected = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19].slice(0, limit)
+        expect(numbers(reply).slice(0, expected.length)).toEqual(expected)
+        expect(reply.passages.map(({ cited }) => cited)).toEqual(reply.passages.map((_, at) => at < 10))
+      }
+    }
+  })
+
+  test('keep that order with any vector and weight, and their scores decrease within (0.5, 1]', async () => {
+    for (const { vector } of rows.slice(0, 10)) {
+      for (const denseWeight of [0, 0.4, 1]) {
+        const reply = await corpus.ask({ text: article(6), vector, limit: 30, ranking: { ...RANKING, denseWeight } })
+        expect(numbers(reply).slice(0, 10)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+        const scores = reply.passages.map(({ score }) => score)
+        expect(scores[0]).toBe(1)
+        for (const [at, score] of scores.slice(1).entries()) expect(scores[at]).toBeGreaterThanOrEqual(score)
+        expect(scores.slice(0, 10).every((score, at) => score > 0.5 && scores.indexOf(score) === at)).toBe(true)
+        expect(scores.slice(10).every((score) => score >= 0 && score < 0.5)).toBe(true)
+      }
+    }
+  })
+
+  test('of several provisions share the list, in the order of the question', async () => {
+    const text = `How do ${article(6)} and ${article(5)} differ?`
+    expect(numbers(await corpus.ask({ text, limit: 5 }))).toEqual([10, 11, 0, 1, 12])
+    expect(numbers(await corpus.ask({ text, limit: 2 }))).toEqual([10, 0])
+    expect(numbers(await corpus.ask({ text, limit: 50 })).slice(0, 4)).toEqual([10, 11, 0, 1])
+  })
+
+  test('show each provision once, in the revision in force', async () => {
+    for (const [day, expected] of [
+      ['2024-06-01', [20, 21, 22, 23, 24]],
+      ['2025-06-01', [25, 26, 27, 28, 29]],
+    ] as const) {
+      const reply = await corpus.ask({
+        text: article(7),
+        limit: 10,
+        ranking: { ...RANKING, collapseRevisionsOn: day },
+      })
+      expect(numbers(reply).filter((n) => n >= 20 && n < 30)).toEqual(expected)
+      expect(reply.passages.slice(0, 5).every(({ cited }) => cited)).toBe(true)
+    }
+  })
+
+  test('keep their order and their place in front when a re-ranker prefers others', async () => {
+    const { passages } = await corpus.ask({ text: article(6), vector: rows[40]?.vector, limit: 30 })
+    const { passages: after } = reordered(
+      passages,
+      passages.map((_, at) => at * (at % 2 === 0 ? 1 : -1)),
+    )
+    expect(after.slice(0, 10).map(numberOf)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+    expect(after.slice(10).map(numberOf)).not.toEqual(passages.slice(10).map(numberOf))
+  })
+})
+
+describe('the predictors of a named provision', () => {
+  test('say that it is in the list and how much of the question it covers', async () => {
+    const bare = await corpus.ask({ text: article(6) })
+    const covered = await corpus.ask({ text: `Does ${article(6)} set ${PROHIBITED}?` })
+    const absurd = await corpus.ask({ text: `Does ${article(5)} mention helicopters?` })
+    const measured = [bare, covered, absurd].map((reply) => [
+      predictor(reply, 'named'),
+      predictor(reply, 'named_coverage'),
+    ])
+    expect(measured.map(([named]) => named)).toEqual([1, 1, 1])
+    const [ofBare = 0, ofCovered = 0, ofAbsurd = 1] = measured.map(([, coverage]) => coverage)
+    expect(ofBare).toBe(1)
+    expect(ofCovered).toBeGreaterThan(0.6)
+    expect(ofAbsurd).toBeLessThan(0.3)
+  })
+
+  test('are 0 where the question names none, names one that is not held, or the filters exclude it', async () => {
+    const others = { ...EVERYTHING, documents: [rows[0]?.record.document.id ?? ''] }
+    const held = rows[0]?.record.references[0] ?? ''
+    expect(held).not.toMatch(/#99$/)
+    for (const reply of [
+      await corpus.ask({ text: 'Which pizza is food?' }),
+      await corpus.ask({ text: `${article(99)} and pizza` }),
+      await corpus.ask({ text: article(ARTICLES.find((each) => !held.includes(`#${each}`)) ?? 0), filters: others }),
+    ])
+      expect([predictor(reply, 'named'), predictor(reply, 'named_coverage')]).toEqual([0, 0])
+  })
+
+  test('do not depend on how many passages are wanted', async () => {
+    const text = `What do ${article(6)} and ${article(5)} say about ${PROHIBITED}?`
+    const [few, many] = [await corpus.ask({ text, limit: 1 }), await corpus.ask({ text, limit: 10 })]
+    expect(few.predictors).toEqual(many.predictors)
+  })
+
+  test('read a bounded number of passages of each provision, however many it holds', async () => {
+    const many = testRows({
+      rows: 400,
+      dimensions: 8,
+      seed: 32,
+      traits: (n) => ({
+        references: [`${GDPR}#${n < 200 ? 5 : 6}/${n}`],
+        text: `Paragraph ${n} on ${n >= 200 ? 'zebras' : 'hives'}.`,
+      }),
+    })
+    const { mapping, close } = await searchable({ rows: many, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
+    try {
+      const { statistics, candidates } = createIndexVersion(mapping)
+      const read = new Set<number>()
+      const passage = (row: number): ReturnType<typeof statistics.passage> => {
+        read.add(row)
+        return statistics.passage(row)
+      }
+      const text = `${article(5)}, ${article(6)}: ${Array.from({ length: 400 }, (_, n) => `h${n}ives`).join(' ')}`
+      expect(text.length).toBeLessThanOrEqual(BOUNDS.queryCharactersMax)
+      const input = inputOf({ text, limit: 5 })
+      const reply = await search({ candidates, statistics: { ...statistics, passage } }, input, UNLIMITED)
+      expect(predictor(reply, 'named')).toBe(1)
+      expect(read.size).toBeLessThan(50)
+      // Of the second provision, which follows two hundred passages of the first.
+      const ofSecond = inputOf({ text: `Do ${article(5)} and ${article(6)} mention zebras?` })
+      const covered = predictor(await search({ candidates, statistics }, ofSecond, UNLIMITED), 'named_coverage')
+      expect(covered).toBeGreaterThan(0.6)
+    } finally {
+      close()
+    }
+  })
+})

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { NOTHING, featuresOf, measured, ranked } from '#test/support/search-node/features.ts'
+import { said } from '#test/support/search-node/forward-corpus.ts'
+
+test('predictors of vectors are 0 without a shared word where cosines count as they are, as in release 0.2.0', () => {
+  const corpus = [said('anchor'), said('ballast')]
+  const { nearest_vector: nearest, ...others } = featuresOf(
+    measured(corpus, 'cargo', ranked([1, 0], [0.75, 0.5]), Uint32Array.of(0, 1)),
+  )
+  expect(nearest).toBe(0.75)
+  expect(Object.values(others)).toEqual(Object.values(others).map(() => 0))
+})
+
+test('predictors of vectors count without a shared word where scores are standardised', () => {
+  const corpus = [said('anchor'), said('ballast')]
+  const features = featuresOf(
+    measured(corpus, 'cargo', ranked([1, 0], [0.5, 0.1]), Uint32Array.of(0, 1), { standardised: true }),
+  )
+  expect(features).toMatchObject({ nearest_vector: 0.5, document_coverage: 0, window_coverage: 0, first_coverage: 0 })
+  expect(features.fused_top).toBeCloseTo(0.3, 12)
+  expect(features.document_agreement).toBeGreaterThan(0.49)
+  expect(features.document_agreement).toBeLessThanOrEqual(0.5)
+  expect(Object.values(features).every(Number.isFinite)).toBe(true)
+})
+
+test('predictors of vectors are finite without any allowed row', () => {
+  const features = featuresOf(measured([said('anchor')], 'cargo', NOTHING, Uint32Array.of(0), { standardised: true }))
+  expect(features).toMatchObject({ nearest_vector: 0, fused_top: 0 })
+  expect(Object.values(features).every(Number.isFinite)).toBe(true)
+})

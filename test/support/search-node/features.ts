@@ -1,0 +1,71 @@
+import { expect } from 'vitest'
+import { PREDICTORS } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import { words as wordsOf } from '#core/index/analysis/words.ts'
+import { predictorsOf } from '#search-node/search/predictors.ts'
+import type { PredictorInput, RankedRows } from '#search-node/search/predictors.ts'
+import { rescoreRows } from '#search-node/search/rescore.ts'
+import { withForward } from './forward-corpus.ts'
+import type { ForwardPassage } from './forward-corpus.ts'
+
+export type Features = Readonly<Record<Predictor, number>>
+
+export const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
+
+export function ranked(
+  rows: readonly number[],
+  scores: readonly number[] = rows.map((_, at) => 0.9 - at / 100),
+): RankedRows {
+  return { rows: Uint32Array.from(rows), scores: Float64Array.from(scores) }
+}
+
+export function featuresOf(list: readonly number[]): Features {
+  expect(list).toHaveLength(PREDICTORS.length)
+  return Object.fromEntries(PREDICTORS.map((name, at) => [name, list[at] ?? Number.NaN])) as Features
+}
+
+/** As the pipeline measures it: candidates by words, best first, and any list by vectors. */
+export function measured(
+  corpus: readonly ForwardPassage[],
+  text: string,
+  dense: RankedRows,
+  documents: Uint32Array,
+  { standardised = false, namedCoverage }: Partial<PredictorInput> = {},
+): number[] {
+  return withForward(corpus, ({ forward, ask }) => {
+    const question = ask(text)
+    const width = question.words.length
+    const rows = Uint32Array.from(corpus.keys())
+    const { scores, contributions } = rescoreRows(
+      question,
+      forward,
+      {
+        rows: corpus.length,
+        sameRevisionAsPrevious: (row) => corpus[row]?.sameRevisionAsPrevious === true,
+        allowed: () => true,
+      },
+      rows,
+    )
+    const order = [...rows]
+      .filter((row) => (scores[row] ?? 0) > 0)
+      .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
+    return predictorsOf({
+      question,
+      questionWords: new Set(wordsOf(text)).size,
+      passages: corpus.length,
+      forward,
+      lexical: ranked(
+        order,
+        order.map((row) => scores[row] ?? 0),
+      ),
+      contributions: Float64Array.from(
+        order.flatMap((row) => [...contributions.subarray(row * width, (row + 1) * width)]),
+      ),
+      dense,
+      documents,
+      standardised,
+      namedCoverage,
+      first: corpus[order[0] ?? -1],
+    })
+  })
+}
