@@ -14,7 +14,10 @@ export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
 export type System = (typeof SYSTEMS)[number]
 
 /** The part of a question that a search node gets; qrels stay with the evaluation. */
-export type AskedFor = Pick<Question, 'text' | 'filters'>
+export interface AskedFor extends Pick<Question, 'text' | 'filters'> {
+  /** A bitset that narrows the filters further; undefined: every row. */
+  readonly onlyRows?: Uint8Array | undefined
+}
 const UNFILTERED: AskedFor = { text: '', filters: undefined }
 
 export interface AskContext {
@@ -86,6 +89,7 @@ export async function askOne(
     entitled: filtersOf(UNFILTERED, context),
     ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
     withoutText: context.withoutText ?? false,
+    onlyRows: question.onlyRows,
   }
   return system === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
 }

@@ -1,5 +1,8 @@
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { PREDICTORS } from '#core/domain/predictors.ts'
+import { probability } from '#core/domain/calibration.ts'
+import { FIRST_PREDICTORS, PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import type { System } from './ask.ts'
@@ -8,6 +11,7 @@ import type { Fitted } from './calibration/fit.ts'
 import { systemFigures } from './metrics/ranking.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 import type { Outcome, Outcomes } from './outcomes.ts'
+import type { SelfCalibration } from './self-calibration/calibrate.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
@@ -18,21 +22,47 @@ export function rankingsOf(outcomes: Outcomes): Readonly<Record<System, SystemFi
 }
 
 /**
- * Fits the decision on the labelled questions, with cross-validation.
+ * The predictors of lists without a named provision. The score of hashed words repeats what the others say, so it is
+ * left out where there is no model.
+ */
+const FITTED_OF_WORDS: readonly Predictor[] = PREDICTORS.slice(0, FIRST_PREDICTORS)
+const FITTED: Readonly<Record<EmbeddingSpace['provider'], readonly Predictor[]>> = {
+  local: FITTED_OF_WORDS,
+  openai: [...FITTED_OF_WORDS, 'nearest_vector'],
+}
+
+export interface DecisionOptions {
+  /** Maximum share of the answers without evidence. */
+  readonly targetRisk: number
+  readonly provider: EmbeddingSpace['provider']
+}
+
+/**
+ * The probability of a list with passages of a named provision; undefined for any other. Every calibration has the same
+ * model for such lists.
+ */
+function namedProbability(predictors: readonly number[]): number | undefined {
+  return predictorOf(predictors, 'named') === 1 ? probability(DEFAULT_CALIBRATION, PREDICTORS, predictors) : undefined
+}
+
+/**
+ * Fits the decision on the labelled questions, with cross-validation. Lists of a named provision keep its model.
  * @returns undefined where there are too few labels, or labels of one kind only.
+ * @throws RangeError when a node sent too few predictors.
  */
 export function fitDecision(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
-  targetRisk: number,
+  { targetRisk, provider }: DecisionOptions,
 ): Fitted | undefined {
+  const names = FITTED[provider]
   const samples = questions.flatMap(({ id, answerable, group }, at) => {
     const predictors = outcomes[at]?.predictors
-    return answerable === undefined || predictors === undefined
-      ? []
-      : [{ id, sufficient: answerable, group, features: predictors }]
+    if (answerable === undefined || predictors === undefined) return []
+    const features = names.map((name) => predictorOf(predictors, name) ?? Number.NaN)
+    return [{ id, sufficient: answerable, group, features, given: namedProbability(predictors) }]
   })
-  return fitCalibration(samples, { features: PREDICTORS, targetRisk })
+  return fitCalibration(samples, { features: names, targetRisk })
 }
 
 /**
@@ -42,17 +72,26 @@ export function fitDecision(
 export interface Decision {
   readonly calibration: Calibration
   readonly scored: Fitted['outOfFold']
+  /** Undefined where the decision was fitted on the questions. */
+  readonly selfCalibration: SelfCalibration | undefined
 }
 
-/** Returns the fitted decision, or the default where there are too few labels to fit one. */
-export function decisionOf(
+/**
+ * Returns the decision that is fitted on the questions, or `unfitted` where they have too few labels.
+ * @param unfitted is called only then.
+ */
+export async function decisionOf(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
-  targetRisk: number,
-): Decision {
-  const fitted = fitDecision(questions, outcomes, targetRisk)
-  if (fitted !== undefined) return { calibration: fitted.calibration, scored: fitted.outOfFold }
-  return { calibration: DEFAULT_CALIBRATION, scored: scoredBy(DEFAULT_CALIBRATION, questions, outcomes) }
+  options: DecisionOptions,
+  unfitted: () => Promise<SelfCalibration>,
+): Promise<Decision> {
+  const fitted = fitDecision(questions, outcomes, options)
+  if (fitted !== undefined)
+    return { calibration: fitted.calibration, scored: fitted.outOfFold, selfCalibration: undefined }
+  const selfCalibration = await unfitted()
+  const { calibration } = selfCalibration
+  return { calibration, scored: scoredBy(calibration, questions, outcomes), selfCalibration }
 }
 
 /** Scores the labelled questions under a decision that was not fitted on them. */

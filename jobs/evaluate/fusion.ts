@@ -1,32 +1,70 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { AskContext } from './ask.ts'
+import { dealFolds } from './calibration/folds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { compareRankings } from './metrics/comparison.ts'
+import type { RankingFigures } from './metrics/ranking.ts'
 import { rankingUnder, sampleWithQrels } from './ranking-under.ts'
 
-const WEIGHTS = [0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7] as const
+/** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */
+export const FUSION_WEIGHTS = [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8] as const
+const [WORDS_ALONE] = FUSION_WEIGHTS
+const FOLDS = 5
 /** Passages of each list, the depth of nDCG@10. */
 const LIMIT = 10
 
+type FiguresById = ReadonlyMap<string, RankingFigures>
+
 /**
- * Returns the profile with the share of the vectors that ranks a question set best. The share changes only if the whole
- * interval of the difference in nDCG@10 lies above zero. Weights that fit one corpus degrade another (decision 0008),
- * so a change needs strong evidence.
+ * Returns the profile with the weight of the vectors that ranks a question set best, if it beats words alone. Each
+ * question is ranked by the weight that is best on the other folds, so that no question chooses its own weight. The
+ * difference in nDCG@10 between these rankings and those of words alone must lie above zero with its whole interval;
+ * else words rank alone. Fewer than `comparedQuestionsMin` questions with qrels leave the profile as it is.
  */
 export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleWithQrels(questions)
   if (sample.length < BOUNDS.comparedQuestionsMin) return profile
-  const own = await rankingUnder(profile, sample, LIMIT, context)
-  let best = { profile, mean: -1, better: false }
-  for (const weight of WEIGHTS) {
-    const tried = { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
-    const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, context), own)?.metrics['ndcg@10']
-    if (difference !== undefined && difference.candidate > best.mean)
-      best = { profile: tried, mean: difference.candidate, better: difference.ci[0] > 0 }
+  const byWeight = new Map<number, FiguresById>()
+  for (const weight of FUSION_WEIGHTS)
+    byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, context))
+  const wordsAlone = byWeight.get(WORDS_ALONE) ?? new Map<string, RankingFigures>()
+  const difference = compareRankings(crossFit(sample, byWeight), wordsAlone)?.metrics['ndcg@10']
+  const isBetter = difference !== undefined && difference.ci[0] > 0
+  return withWeight(profile, isBetter ? bestWeight(sample, byWeight) : WORDS_ALONE)
+}
+
+function withWeight(profile: ProfileParameters, weight: number): ProfileParameters {
+  return { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
+}
+
+/** Returns the figures of each question under the weight that is best on the other folds. */
+function crossFit(sample: readonly QueryWithQrels[], byWeight: ReadonlyMap<number, FiguresById>): FiguresById {
+  const folds = dealFolds(
+    sample.map(({ id, group }) => group ?? id),
+    FOLDS,
+  )
+  const figures = new Map<string, RankingFigures>()
+  for (const fold of new Set(folds)) {
+    const others = sample.filter((_, at) => folds[at] !== fold)
+    const ranked = byWeight.get(bestWeight(others, byWeight))
+    for (const { id } of sample.filter((_, at) => folds[at] === fold)) {
+      const own = ranked?.get(id)
+      if (own !== undefined) figures.set(id, own)
+    }
   }
-  return best.better ? best.profile : profile
+  return figures
+}
+
+/** Returns the weight with the highest mean nDCG@10; of equal ones the lowest. */
+function bestWeight(questions: readonly QueryWithQrels[], byWeight: ReadonlyMap<number, FiguresById>): number {
+  let best: { readonly weight: number; readonly sum: number } = { weight: WORDS_ALONE, sum: -1 }
+  for (const [weight, figures] of byWeight) {
+    const sum = questions.reduce((total, { id }) => total + (figures.get(id)?.['ndcg@10'] ?? 0), 0)
+    if (sum > best.sum) best = { weight, sum }
+  }
+  return best.weight
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
+import { createSmallestIds } from './smallest-ids.ts'
 
 /**
  * Makes known-item questions for a version without a question set: at most 200 passages in force, each asked for by its
@@ -13,21 +14,14 @@ export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
   day: string,
 ): Promise<readonly QueryWithQrels[]> {
-  const chosen: KnownItem[] = []
+  const sample = createSmallestIds<KnownItem>(BOUNDS.evaluationSampleMax)
   for await (const passage of passages()) {
     const { chunk_id: id, heading, text } = passage
-    const last = chosen.at(-1)
-    if (
-      !isServed(passage, day) ||
-      (chosen.length === BOUNDS.evaluationSampleMax && last !== undefined && id >= last.id)
-    )
-      continue
+    if (!sample.takes(id) || !isServed(passage, day)) continue
     const extract = extractOf(text)
-    if (extract === undefined) continue
-    const at = chosen.findIndex((other) => id < other.id)
-    chosen.splice(at === -1 ? chosen.length : at, 0, { id, question: questionOf(heading, extract), text })
-    if (chosen.length > BOUNDS.evaluationSampleMax) chosen.pop()
+    if (extract !== undefined) sample.add({ id, question: questionOf(heading, extract), text })
   }
+  const chosen = sample.items
   const sources = await sourcesByText(new Set(chosen.map(({ text }) => text)), passages())
   return chosen.flatMap(({ id, question, text }) => {
     const [source, ...others] = sources.get(text) ?? []
@@ -66,7 +60,8 @@ async function sourcesByText(
   return sources
 }
 
-function isServed(passage: PassageRecord, day: string): boolean {
+/** Whether a request of the day can be served the passage: it is verified and in force. */
+export function isServed(passage: PassageRecord, day: string): boolean {
   return (
     passage.metadata.verification_status === 'verified' &&
     passage.in_force_from <= day &&

@@ -18,7 +18,7 @@ export interface Misses {
 export function missesOf(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
-  { calibration, scored }: Decision,
+  { calibration, scored }: Pick<Decision, 'calibration' | 'scored'>,
 ): Misses {
   const probabilities = new Map(scored.map(({ id, score }) => [id, score]))
   const byProblem: Record<Miss['problem'], Miss[]> = {

@@ -27,6 +27,7 @@ import type { Outcomes } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { readQuestionSet } from './question-set.ts'
+import { selfCalibrate } from './self-calibration/calibrate.ts'
 import { reportOf } from './report.ts'
 
 export interface EvaluationInput {
@@ -73,13 +74,16 @@ const DEPTH = BOUNDS.searchLimitMax
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const prepared = await prepareOnLiveNodes(input.nodes, input.projection, input.signal)
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
-  const { questions, missing } = await questionsOf(input)
+  const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
   const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
   const profile =
     input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, DEPTH, context)
-  const decision = decisionOf(questions, outcomes.hybrid, input.targetRisk)
+  const { provider } = input.embedder.space
+  const decision = await decisionOf(questions, outcomes.hybrid, { targetRisk: input.targetRisk, provider }, () =>
+    unlessDamaged(input, () => selfCalibrate(passagesOf(input.artifact), context)),
+  )
   const measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
@@ -143,18 +147,21 @@ interface AskedQuestions {
   readonly missing: readonly string[]
 }
 
-async function questionsOf(input: EvaluationInput): Promise<AskedQuestions> {
+/** Reads the artifact's passages. A file that was changed after its verification fails the build with a sentence. */
+async function unlessDamaged<T>({ projection }: EvaluationInput, read: () => Promise<T>): Promise<T> {
   try {
-    return await chooseQuestions(input)
+    return await read()
   } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact('after', input.projection.projectionId, error) : error
+    throw error instanceof ArtifactError ? damagedArtifact('after', projection.projectionId, error) : error
   }
 }
 
+function passagesOf({ folder, files }: EvaluationInput['artifact']): ReturnType<typeof verifiedPassagesIn> {
+  return verifiedPassagesIn(join(folder, 'passages.jsonl'), files['passages.jsonl'])
+}
+
 async function chooseQuestions({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {
-  const path = join(artifact.folder, 'passages.jsonl')
-  const passages = (): ReturnType<typeof verifiedPassagesIn> =>
-    verifiedPassagesIn(path, artifact.files['passages.jsonl'])
+  const passages = (): ReturnType<typeof verifiedPassagesIn> => passagesOf(artifact)
   if (questionsSha256 === undefined) {
     const questions = await sampleKnownItems(passages, day)
     if (questions.length === 0)

@@ -7,11 +7,11 @@ import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
 /**
- * Returns questions with qrels, an evenly spaced sample of at most `comparedQuestionsMax`: enough to distinguish two
- * rankings.
+ * Returns questions with qrels in the order of their ids, an evenly spaced sample of at most `comparedQuestionsMax`:
+ * enough to distinguish two rankings. The same questions in any order give the same sample.
  */
 export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
-  const withQrels = questions.filter(({ qrels }) => qrels.size > 0)
+  const withQrels = questions.filter(({ qrels }) => qrels.size > 0).sort((a, b) => (a.id < b.id ? -1 : 1))
   const count = Math.min(withQrels.length, BOUNDS.comparedQuestionsMax)
   return Array.from({ length: count }, (_, at) => withQrels[Math.floor((at * withQrels.length) / count)]).filter(
     (question) => question !== undefined,

@@ -55,6 +55,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     unanswerable,
     systems,
     abstention: abstention ?? null,
+    calibrated_on: calibratedOn(decision),
     filtered_recall: leastRecall(filteredRecall),
     filtered_recall_by_kind: filteredRecall,
     latency_ms: latency.hybrid,
@@ -66,6 +67,12 @@ export function reportOf(input: ReportInput): EvaluationReport {
     unknown_relevant: missing.slice(0, REPORT_UNKNOWN_RELEVANT_MAX),
     unknown_relevant_total: missing.length,
   })
+}
+
+function calibratedOn({ calibration, selfCalibration: own }: Decision): EvaluationReport['calibrated_on'] {
+  if (own === undefined) return { source: 'question set', questions: calibration.questions }
+  const { questions, shift, answered, masked } = own
+  return { source: 'own passages', questions, shift, answered, masked }
 }
 
 /**

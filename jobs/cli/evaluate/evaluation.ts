@@ -1,4 +1,4 @@
-import { basename, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
@@ -10,6 +10,8 @@ import { askQuestions, timeSystems } from '#jobs/evaluate/outcomes.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluate/report.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/cli/embedding-flags.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
+import { selfCalibrate } from '#jobs/evaluate/self-calibration/calibrate.ts'
 import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
@@ -142,6 +144,7 @@ async function askBuilt(
     signal: AbortSignal.any([signal, node.ended]),
     onProgress: telling('ask'),
   }
+  const { provider } = embedder.space
   const outcomes = await askQuestions(
     asked.questions,
     imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax,
@@ -155,7 +158,12 @@ async function askBuilt(
     passages: artifact.manifest.passages,
     questions: asked.questions,
     outcomes,
-    decision: decisionOf(asked.questions, outcomes.hybrid, flags.targetRisk),
+    decision: await decisionOf(asked.questions, outcomes.hybrid, { targetRisk: flags.targetRisk, provider }, () =>
+      selfCalibrate(
+        verifiedPassagesIn(join(artifact.folder, 'passages.jsonl'), artifact.manifest.files['passages.jsonl']),
+        context,
+      ),
+    ),
     latency: await timeSystems(asked.questions, { ...context, onProgress: telling('time') }),
     filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
       ...context,

@@ -1,6 +1,7 @@
 import { SYSTEMS } from '#jobs/evaluate/ask.ts'
 import type { System } from '#jobs/evaluate/ask.ts'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
+import { calibratedOnWords } from '#jobs/evaluate/page/calibrated-on.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { metricName } from '#jobs/evaluate/page/verdict.ts'
 
@@ -34,6 +35,7 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
     ),
     '',
     ...abstentionLines(report),
+    `  calibrated on ${calibratedOnWords(report.calibrated_on)}`,
     ...filteredLines(report),
     '',
   ].join('\n')

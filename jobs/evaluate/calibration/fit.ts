@@ -1,3 +1,4 @@
+import { NAMED_MODEL } from '#core/domain/default-calibration.ts'
 import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluate/metrics/abstention.ts'
@@ -9,7 +10,7 @@ import { thresholdForTarget } from './target-threshold.ts'
 
 const CALIBRATION_FOLDS = 5
 const CALIBRATION_PENALTY = 1
-/** Minimum for each kind of question; fewer cannot measure a risk of one in twenty. */
+/** Minimum of fitted questions of each kind; fewer cannot measure a risk of one in twenty. */
 export const CALIBRATION_QUESTIONS_MIN = 20
 
 export interface CalibrationQuestion extends LabelledSample {
@@ -19,6 +20,8 @@ export interface CalibrationQuestion extends LabelledSample {
    * question is its own group.
    */
   readonly group?: string | undefined
+  /** The probability of another model. It counts, and the question is not fitted. */
+  readonly given?: number | undefined
 }
 
 export interface CalibrationOptions {
@@ -39,11 +42,11 @@ export interface Fitted {
 }
 
 /**
- * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions. The threshold
- * and every figure come from cross-validation, so that no question is scored by a model fitted on it. The same
- * questions in any order give the same numbers.
- * @returns undefined when there are fewer than CALIBRATION_QUESTIONS_MIN questions with or without evidence, or only
- * one group.
+ * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions without a given
+ * probability. The threshold and every figure come from the given probabilities and from cross-validation, so that no
+ * question is scored by a model fitted on it. The same questions in any order give the same numbers.
+ * @returns undefined when fewer than CALIBRATION_QUESTIONS_MIN questions of a kind, with or without evidence, have no
+ * given probability, or all of these are of one group.
  */
 export function fitCalibration(
   questions: readonly CalibrationQuestion[],
@@ -51,20 +54,27 @@ export function fitCalibration(
 ): Fitted | undefined {
   const { features, targetRisk, folds: foldsMax = CALIBRATION_FOLDS, penalty = CALIBRATION_PENALTY } = options
   const ordered = questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const answerable = ordered.filter((question) => question.sufficient).length
-  if (Math.min(answerable, ordered.length - answerable) < CALIBRATION_QUESTIONS_MIN) return undefined
+  const fitted = ordered.filter(({ given }) => given === undefined)
+  const withEvidence = fitted.filter((question) => question.sufficient).length
+  if (Math.min(withEvidence, fitted.length - withEvidence) < CALIBRATION_QUESTIONS_MIN) return undefined
   const folds = dealFolds(
-    ordered.map((question) => question.group ?? question.id),
+    fitted.map((question) => question.group ?? question.id),
     foldsMax,
   )
   const foldCount = new Set(folds).size
   if (foldCount < 2) return undefined
-  const probabilities = outOfFoldProbabilities(ordered, folds, penalty)
-  const outOfFold = ordered.map(({ id, sufficient }, at) => ({ id, sufficient, score: probabilities[at] ?? 0 }))
+  const probabilities = outOfFoldProbabilities(fitted, folds, penalty)
+  const scores = new Map(fitted.map(({ id }, at) => [id, probabilities[at] ?? 0]))
+  const outOfFold = ordered.map(({ id, sufficient, given }) => ({
+    id,
+    sufficient,
+    score: given ?? scores.get(id) ?? 0,
+  }))
   const target = thresholdForTarget(outOfFold, targetRisk)
   const calibration: Calibration = {
     features,
-    ...fitLogisticRegression(ordered, penalty),
+    ...fitLogisticRegression(fitted, penalty),
+    named: NAMED_MODEL,
     threshold: target.threshold,
     target_risk: targetRisk,
     folds: foldCount,
@@ -74,7 +84,7 @@ export function fitCalibration(
     ece: expectedCalibrationError(outOfFold) ?? null,
     coverage_at_target: target.coverage,
     questions: ordered.length,
-    answerable,
+    answerable: ordered.filter((question) => question.sufficient).length,
   }
   return { calibration, targetReached: target.reached, outOfFold }
 }

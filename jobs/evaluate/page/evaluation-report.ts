@@ -83,6 +83,21 @@ const abstentionSchema = z.strictObject({
   distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
 })
 
+/** What the decision was calibrated on. */
+const calibratedOnSchema = z.discriminatedUnion('source', [
+  z.strictObject({ source: z.literal('question set'), questions: count }),
+  z.strictObject({
+    /** Questions made from the version's own passages move the default. */
+    source: z.literal('own passages'),
+    questions: count,
+    /** Change of the default's intercept, in log odds. */
+    shift: z.number(),
+    /** Shares answered by form, and of those whose documents were masked. */
+    answered: z.record(z.string().min(1), share),
+    masked: z.record(z.string().min(1), share),
+  }),
+])
+
 const comparisonSchema = z.strictObject({
   version_id: z.uuid(),
   questions: count,
@@ -129,6 +144,8 @@ export const evaluationReportSchema = z.strictObject({
   unanswerable: count,
   systems: z.partialRecord(system, systemSchema),
   abstention: abstentionSchema.nullable(),
+  /** Absent in reports of releases before 0.3.0. */
+  calibrated_on: calibratedOnSchema.optional(),
   /** Lowest recall over the kinds of filter below. */
   filtered_recall: bySelectivity,
   /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */

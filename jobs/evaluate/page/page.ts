@@ -1,4 +1,5 @@
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { calibratedOn } from './calibrated-on.ts'
 import { changesSection } from './changes.ts'
 import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
 import { renderDocument } from './document.ts'
@@ -59,9 +60,10 @@ function decision(report: EvaluationReport): Markup {
   const { abstention } = report
   if (abstention === null)
     return html`<h2>The decision</h2>
-      <p>Not measured: the questions do not say which of them cannot be answered.</p>`
+      <p>Not measured: the questions do not say which of them cannot be answered.</p>
+      ${calibratedOn(report)}`
   return html`<h2>The decision</h2>
-    ${decisionTable(report)}
+    ${calibratedOn(report)} ${decisionTable(report)}
     <div class="plots">
       ${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}
     </div>`

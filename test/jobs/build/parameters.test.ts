@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { FUSION_WEIGHTS } from '#jobs/evaluate/fusion.ts'
 import { buildParametersSchema, defaultProfile } from '#jobs/build/parameters.ts'
 
 describe('what a build is asked to do', () => {
@@ -21,11 +22,18 @@ describe('what a build is asked to do', () => {
 })
 
 describe('the profile before anything is fitted', () => {
-  test('gives the vectors of a trained model more to say than hashed words, and the words most in either case', () => {
+  test('gives the vectors of a model more to say than hashed words, which order only what words leave alike', () => {
     const weightOf = (embedding: 'local' | 'openai'): number => defaultProfile({ embedding }).fusion.dense_weight
-    expect(weightOf('local')).toBeGreaterThan(0)
+    expect(weightOf('local')).toBe(FUSION_WEIGHTS[0])
     expect(weightOf('local')).toBeLessThan(weightOf('openai'))
-    expect(weightOf('openai')).toBeLessThan(0.5)
+    expect(FUSION_WEIGHTS).toContain(weightOf('openai'))
+  })
+
+  test('has a calibration for words alone and one for a model, which uses its vectors', () => {
+    const featuresOf = (embedding: 'local' | 'openai'): readonly string[] =>
+      defaultProfile({ embedding }).calibration.features
+    expect(featuresOf('local')).not.toContain('nearest_vector')
+    expect(featuresOf('openai')).toContain('nearest_vector')
   })
 
   test('has the expansion that was asked for, or the default', () => {
@@ -33,10 +41,10 @@ describe('the profile before anything is fitted', () => {
     expect(defaultProfile({ embedding: 'local' }).expansion).toBe(BOUNDS.rowsScoredMinDefault)
   })
 
-  test('is otherwise what a profile is by default', () => {
-    const { fusion, ...others } = defaultProfile({ embedding: 'openai' })
-    expect({ ...others, fusion: { ...fusion, dense_weight: 0 } }).toEqual(
-      profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0 } }),
+  test.each(['local', 'openai'] as const)('is otherwise what a profile is by default: %s', (embedding) => {
+    const { fusion, calibration, ...others } = defaultProfile({ embedding })
+    expect({ ...others, calibration, fusion: { ...fusion, dense_weight: 0 } }).toEqual(
+      profileParametersSchema.parse({ calibration, fusion: { method: 'weighted', dense_weight: 0 } }),
     )
   })
 })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluate/figures.ts'
+import { FIRST_PREDICTORS, PREDICTORS } from '#core/domain/predictors.ts'
+import type { DecisionOptions } from '#jobs/evaluate/figures.ts'
+import { decisionOf, fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluate/figures.ts'
 import { outcomeOf } from '#jobs/evaluate/outcomes.ts'
 import type { Outcome } from '#jobs/evaluate/outcomes.ts'
 import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
@@ -15,6 +17,8 @@ const calibration: Calibration = {
   coefficients: [1],
   intercept: 0,
 }
+
+const OPTIONS: DecisionOptions = { targetRisk: 0.05, provider: 'openai' }
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
   outcomeOf(
@@ -45,28 +49,89 @@ describe('the decision', () => {
   )
 
   test('is fitted on the labelled questions alone, by the features under their names', () => {
-    const fitted = fitDecision(questions, outcomes, 0.05)
+    const fitted = fitDecision(questions, outcomes, OPTIONS)
     expect(fitted?.calibration).toMatchObject({ questions: 80, answerable: 40, target_risk: 0.05, auroc: 1 })
     const { features = [], coefficients = [] } = fitted?.calibration ?? {}
     expect(Math.max(...coefficients)).toBe(coefficients[features.indexOf('window_coverage')])
     expect(fitted?.outOfFold.map(({ id }) => id)).not.toContain('unlabelled')
   })
 
+  test('of words alone leaves the score of hashed vectors out, and that of a model has it', () => {
+    const featuresOf = (provider: DecisionOptions['provider']): readonly string[] | undefined =>
+      fitDecision(questions, outcomes, { ...OPTIONS, provider })?.calibration.features
+    expect(featuresOf('local')).toEqual(PREDICTORS.slice(0, FIRST_PREDICTORS))
+    expect(featuresOf('openai')).toEqual([...PREDICTORS.slice(0, FIRST_PREDICTORS), 'nearest_vector'])
+  })
+
   test('keeps the questions of a group in one fold', () => {
     const grouped = questions.map((each, at) => ({ ...each, group: `g${at % 3}` }))
-    expect(fitDecision(grouped, outcomes, 0.05)?.calibration.folds).toBe(3)
+    expect(fitDecision(grouped, outcomes, OPTIONS)?.calibration.folds).toBe(3)
     expect(
       fitDecision(
         questions.map((each) => ({ ...each, group: 'one' })),
         outcomes,
-        0.05,
+        OPTIONS,
       ),
     ).toBeUndefined()
   })
 
   test('is not fitted without enough questions of both kinds', () => {
-    expect(fitDecision(questions.slice(0, 40), outcomes, 0.05)).toBeUndefined()
-    expect(fitDecision(questions.slice(0, 59), outcomes, 0.05)).toBeUndefined()
+    expect(fitDecision(questions.slice(0, 40), outcomes, OPTIONS)).toBeUndefined()
+    expect(fitDecision(questions.slice(0, 59), outcomes, OPTIONS)).toBeUndefined()
+  })
+
+  describe('on lists with passages of a named provision', () => {
+    const named = [0, 0.2, 0.5, 1].map((coverage, at) => ({
+      question: queryWithQrels(`n${at}`, { answerable: coverage > 0.4 }),
+      list: outcomeOf(
+        queryWithQrels(`n${at}`),
+        replyWith(['x'], measured({ named: 1, named_coverage: coverage, window_coverage: 1e6 })),
+      ),
+    }))
+    const fitted = fitDecision(
+      [...questions, ...named.map(({ question }) => question)],
+      [...outcomes, ...named.map(({ list }) => list)],
+      OPTIONS,
+    )
+
+    test('is not fitted: they leave the coefficients as they are', () => {
+      const others = fitDecision(questions, outcomes, OPTIONS)?.calibration
+      const { features, means, scales, coefficients, intercept } = others ?? {}
+      expect(fitted?.calibration).toMatchObject({ features, means, scales, coefficients, intercept })
+      expect(features).not.toContain('named')
+      expect(features).not.toContain('named_coverage')
+    })
+
+    test('scores them as the gateway does under the fitted profile, by the share of the question that they contain', () => {
+      if (fitted === undefined) throw new Error('nothing was fitted')
+      const scoreOf = (id: string): number | undefined => fitted.outOfFold.find((each) => each.id === id)?.score
+      const scores = named.map(({ question }) => scoreOf(question.id))
+      expect(scores).toEqual(named.map(({ list }) => observedValue(fitted.calibration, list)))
+      expect(scores[0]).toBeLessThan(0.1)
+      expect(scores[3]).toBeGreaterThan(0.99)
+    })
+  })
+
+  test('is refused where a node sends fewer predictors than are fitted', () => {
+    const old = outcomes.map((each) => ({ ...each, predictors: each.predictors.slice(0, 15) }))
+    expect(() => fitDecision(questions, old, OPTIONS)).toThrow(RangeError)
+  })
+
+  test('of questions with too few labels is made otherwise, and is made so only then', async () => {
+    const own = { calibration, questions: 7, shift: 0, answered: {}, masked: {} }
+    const unfitted = async (): Promise<typeof own> => await Promise.resolve(own)
+    const [few, unlabelled] = [questions.slice(0, 59), questions.map((each) => ({ ...each, answerable: undefined }))]
+    expect(await decisionOf(few, outcomes, OPTIONS, unfitted)).toMatchObject({ calibration, selfCalibration: own })
+    expect(await decisionOf(few, outcomes, OPTIONS, unfitted)).toMatchObject({ scored: { length: 59 } })
+    expect(await decisionOf(unlabelled, outcomes, OPTIONS, unfitted)).toMatchObject({
+      scored: [],
+      selfCalibration: own,
+    })
+    const never = async (): Promise<typeof own> => await Promise.reject(new Error('the questions have labels'))
+    expect(await decisionOf(questions, outcomes, OPTIONS, never)).toMatchObject({
+      calibration: { questions: 80 },
+      selfCalibration: undefined,
+    })
   })
 
   test('that was fitted elsewhere scores the labelled questions as the gateway would observe them', () => {

@@ -11,6 +11,7 @@ import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evalu
 import { figuresOf, reportOf } from '#jobs/evaluate/report.ts'
 import type { ReportInput } from '#jobs/evaluate/report.ts'
 import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
+import type { SelfCalibration } from '#jobs/evaluate/self-calibration/calibrate.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
@@ -33,9 +34,9 @@ const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
 })
 
 function fitted(): Decision {
-  const fit = fitDecision(QUESTIONS, OUTCOMES, 0.05)
+  const fit = fitDecision(QUESTIONS, OUTCOMES, { targetRisk: 0.05, provider: 'local' })
   if (fit === undefined) throw new Error('nothing was fitted')
-  return { calibration: fit.calibration, scored: fit.outOfFold }
+  return { calibration: fit.calibration, scored: fit.outOfFold, selfCalibration: undefined }
 }
 
 /** The logistic of ten times what the window's coverage exceeds 0.555 by: it answers from there on. */
@@ -48,7 +49,18 @@ const given: Calibration = {
   intercept: 0,
   threshold: 0.5,
 }
-const GIVEN: Decision = { calibration: given, scored: scoredBy(given, QUESTIONS, OUTCOMES) }
+const OWN: SelfCalibration = {
+  calibration: given,
+  questions: 280,
+  shift: -0.25,
+  answered: { middle: 0.9, named: 1 },
+  masked: { middle: 0.1 },
+}
+const GIVEN: Decision = {
+  calibration: given,
+  scored: scoredBy(given, QUESTIONS, OUTCOMES),
+  selfCalibration: OWN,
+}
 
 function input(change: Partial<ReportInput> = {}): ReportInput {
   return {
@@ -83,8 +95,17 @@ describe('what --json writes', () => {
     })
   })
 
+  test('names in the table what the decision was calibrated on', () => {
+    expect(renderTable(reportOf(input({ decision: fitted() })), 3, 40)).toContain(
+      'calibrated on 70 labelled questions of the question set\n',
+    )
+    expect(renderTable(reportOf(input()), 3, 40)).toContain(
+      'calibrated on 280 questions made from its own passages (intercept −0.250)\n',
+    )
+  })
+
   test('says nothing of abstention without labels to take it from', () => {
-    const report = reportOf(input({ decision: { calibration: given, scored: [] } }))
+    const report = reportOf(input({ decision: { ...GIVEN, scored: [] } }))
     expect(figuresOf(report)).toMatchObject({ abstention: null })
     expect(renderTable(report, 3, 40)).toContain('abstention: not measured')
   })
@@ -121,6 +142,13 @@ describe('a report', () => {
     })
   })
 
+  test('says what the decision was calibrated on: the question set, or the version’s own passages', () => {
+    const { calibrated_on: fittedOn } = reportOf(input({ decision: fitted() }))
+    expect(fittedOn).toEqual({ source: 'question set', questions: 70 })
+    const { calibration: _, ...measures } = OWN
+    expect(reportOf(input()).calibrated_on).toEqual({ source: 'own passages', ...measures })
+  })
+
   test('of a version holds its gates, and passes only when each does', () => {
     const failing = reportOf(input())
     expect(failing.gates.filter(({ passed }) => !passed).map(({ group }) => group)).toEqual(['ranking', 'decision'])
@@ -128,7 +156,7 @@ describe('a report', () => {
     const asked = {
       questions: QUESTIONS.slice(1, 4),
       outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
-      decision: { calibration: given, scored: [] },
+      decision: { ...GIVEN, scored: [] },
     }
     expect(reportOf(input(asked))).toMatchObject({
       passed: true,
@@ -143,7 +171,7 @@ describe('a report', () => {
     const asked = {
       questions: QUESTIONS.slice(1, 4),
       outcomes: { ...input().outcomes, hybrid: OUTCOMES.slice(1, 4) },
-      decision: { calibration: given, scored: [] },
+      decision: { ...GIVEN, scored: [] },
     }
     const report = reportOf(input({ ...asked, changeGates }))
     expect(report.passed).toBe(true)

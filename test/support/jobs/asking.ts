@@ -68,7 +68,10 @@ export interface Asking {
 }
 
 /** One search node that answers as the test says; texts become vectors of their first two code units. */
-export function asking(answer: (request: SearchQuery) => SearchResult, change: Partial<AskContext> = {}): Asking {
+export function asking(
+  answer: (request: SearchQuery) => SearchResult | Promise<SearchResult>,
+  change: Partial<AskContext> = {},
+): Asking {
   const asked: SearchQuery[] = []
   const node: SearchNodeClient = {
     address: 'node',

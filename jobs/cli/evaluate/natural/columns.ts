@@ -1,3 +1,4 @@
+import { calibratedOnWords } from '#jobs/evaluate/page/calibrated-on.ts'
 import type { KindCounts, NaturalFigures } from './figures.ts'
 
 export interface Column {
@@ -24,9 +25,9 @@ export function columnsOf({ n, answered, ...right }: KindCounts, kind: string, {
 /** One line for each corpus: what was asked, and what its decision was calibrated on. */
 export function corpusLines({ corpora }: NaturalFigures): readonly string[] {
   return corpora.map(
-    ({ corpus, passages, questions, calibration: { threshold, questions: fitted } }) =>
-      `${corpus}: ${passages} passages, ${questions} questions; threshold ${threshold.toFixed(3)}, calibrated on ` +
-      (fitted === 0 ? 'no question' : `${fitted} questions`),
+    ({ corpus, passages, questions, calibration: { threshold, calibrated_on: on } }) =>
+      `${corpus}: ${passages} passages, ${questions} questions; threshold ${threshold.toFixed(3)}, ` +
+      `calibrated on ${calibratedOnWords(on)}`,
   )
 }
 

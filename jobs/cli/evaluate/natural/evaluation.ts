@@ -16,7 +16,9 @@ import type { TemporaryVersion } from '#jobs/cli/evaluate/temporary-version.ts'
 import { firstReadable } from '#jobs/cli/evaluate/text-lines.ts'
 import { SYSTEMS, askSystems } from '#jobs/evaluate/ask.ts'
 import type { System } from '#jobs/evaluate/ask.ts'
+import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { evaluate } from '#jobs/evaluate/pipeline.ts'
+import type { Evaluation } from '#jobs/evaluate/pipeline.ts'
 import { readMapping } from '#jobs/import/mapping-file.ts'
 import type { NaturalFlags, NaturalSet } from './flags.ts'
 import { judge } from './judge.ts'
@@ -41,7 +43,7 @@ export interface AskedCorpus {
   /** Relevant ids that the version does not hold. */
   readonly missing: number
   /** The decision of the version's profile. */
-  readonly calibration: { readonly threshold: number; readonly questions: number; readonly folds: number }
+  readonly calibration: { readonly threshold: number } & Pick<EvaluationReport, 'calibrated_on'>
 }
 
 interface Tools {
@@ -114,15 +116,14 @@ async function askCorpus(
       note: (sentence) => output.note(`${corpus}: ${sentence}`),
     })
     const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
-    const profile = await profileOf(version, corpus, tools)
-    const { threshold, questions: fitted, folds } = profile.calibration
+    const { profile, report } = await evaluated(version, corpus, tools)
     return {
       corpus: {
         corpus,
         passages: version.artifact.manifest.passages,
         questions: questions.length,
         missing: version.missing.length,
-        calibration: { threshold, questions: fitted, folds },
+        calibration: { threshold: profile.calibration.threshold, calibrated_on: report.calibrated_on },
       },
       outcomes: await askQuestions(version, corpus, questions, profile, tools),
     }
@@ -135,10 +136,10 @@ interface Asking {
   readonly onProgress: (stage: string, done: number, total: number) => void
 }
 
-/** Evaluates the version as a build does that has no question set and no predecessor, and returns its profile. */
-async function profileOf(version: TemporaryVersion, corpus: string, tools: Asking): Promise<ProfileParameters> {
+/** Evaluates the version as a build does that has no question set and no predecessor. */
+async function evaluated(version: TemporaryVersion, corpus: string, tools: Asking): Promise<Evaluation> {
   const { artifact, parameters, store, facets, node } = version
-  const { profile } = await evaluate({
+  return await evaluate({
     versionId: artifact.projectionId,
     knowledgeBase: corpus,
     projection: artifact,
@@ -162,7 +163,6 @@ async function profileOf(version: TemporaryVersion, corpus: string, tools: Askin
     signal: tools.signal,
     onProgress: (done, total) => tools.onProgress('calibrate', done, total),
   })
-  return profile
 }
 
 /** Asks each question as a caller does who may read the whole knowledge base and names no number of passages. */

@@ -162,3 +162,40 @@ describe('a fitted calibration', () => {
     ).toBeUndefined()
   })
 })
+
+describe('questions with a given probability', () => {
+  const given = (count: number, sufficient: boolean, score: number): readonly CalibrationQuestion[] =>
+    Array.from({ length: count }, (_, at) => ({
+      id: `${sufficient ? 'g' : 'h'}${score}-${at}`,
+      // Values that no fitted question has.
+      features: [-1_000, 1_000],
+      sufficient,
+      given: score,
+    }))
+
+  test('have no part in the coefficients, and keep their probability', () => {
+    const fitted = fitCalibration(questionSet(200), options)
+    const both = fitCalibration([...questionSet(200), ...given(30, true, 0.97), ...given(30, false, 0.02)], options)
+    const { means, scales, coefficients, intercept } = fitted?.calibration ?? {}
+    expect(both?.calibration).toMatchObject({ means, scales, coefficients, intercept, questions: 260, answerable: 150 })
+    const scores = new Map(both?.outOfFold.map(({ id, score }) => [id, score]))
+    for (const { id, score } of fitted?.outOfFold ?? []) expect(scores.get(id)).toBe(score)
+    for (const { id, given: own } of [...given(30, true, 0.97), ...given(30, false, 0.02)])
+      expect(scores.get(id)).toBe(own)
+  })
+
+  test('count for threshold and figures', () => {
+    // Unanswerable questions that another model is sure of.
+    const sure = given(60, false, 0.999)
+    const fitted = fitCalibration(questionSet(200), options)
+    const both = fitCalibration([...questionSet(200), ...sure], options)
+    expect(both?.calibration.threshold).toBeGreaterThan(fitted?.calibration.threshold ?? 1)
+    expect(both?.calibration.auroc).toBeLessThan(fitted?.calibration.auroc ?? 0)
+  })
+
+  test('do not make up for too few others', () => {
+    const few = questionSet(200).filter(({ sufficient }, at) => sufficient || at < 40)
+    expect(few.filter(({ sufficient }) => !sufficient).length).toBeLessThan(CALIBRATION_QUESTIONS_MIN)
+    expect(fitCalibration([...few, ...given(30, false, 0.1)], options)).toBeUndefined()
+  })
+})

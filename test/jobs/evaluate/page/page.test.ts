@@ -42,6 +42,7 @@ function hostile(report: EvaluationReport): EvaluationReport {
       relevant: miss.relevant.map(() => HOSTILE),
       passages: miss.passages.map((passage) => ({ ...passage, label: HOSTILE })),
     })),
+    calibrated_on: { source: 'own passages', questions: 1, shift: 0.5, answered: { [HOSTILE]: 1 }, masked: {} },
     unknown_relevant: report.unknown_relevant.map(() => HOSTILE),
   }
 }
@@ -101,12 +102,16 @@ describe('a report', () => {
   })
 })
 
-test('a report of release 0.2.0, whose comparison names neither questions nor changes, can still be read', () => {
+test('a report of release 0.2.0, which does not say what was calibrated or changed, can still be read', () => {
   const { comparison } = CHANGED_REPORT
   if (comparison === null) throw new Error('nothing was compared')
   const { questions_from: _from, changes: _changes, ...earlier } = comparison
-  const report = evaluationReportSchema.parse(JSON.parse(JSON.stringify({ ...FULL_REPORT, comparison: earlier })))
-  expect(renderPage(report)).not.toContain('What changes')
+  const { calibrated_on: _on, ...stored } = { ...FULL_REPORT, comparison: earlier }
+  const report = evaluationReportSchema.parse(JSON.parse(JSON.stringify(stored)))
+  const page = renderPage(report)
+  expect(page).not.toContain('What changes')
+  expect(page).toContain('>The decision<')
+  expect(page).not.toContain('Calibrated on')
 })
 
 describe('the page of a report', () => {
@@ -129,8 +134,9 @@ describe('the page of a report', () => {
   })
 
   test('escapes every text, so that a hostile report has the very tags of a harmless one', () => {
+    const harmless = { source: 'own passages', questions: 1, shift: 0.5, answered: { new: 1 }, masked: {} } as const
     const page = renderPage(hostile(FULL_REPORT))
-    expect(tagsOf(page)).toEqual(tagsOf(renderPage(FULL_REPORT)))
+    expect(tagsOf(page)).toEqual(tagsOf(renderPage({ ...FULL_REPORT, calibrated_on: harmless })))
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect(page).not.toContain('<script')
   })
@@ -200,6 +206,25 @@ describe('the page of a report', () => {
     const { hybrid } = FULL_REPORT.systems
     expect(page).toContain(hybrid?.['ndcg@10'].toFixed(3) ?? 'missing')
     expect(page).toContain(hybrid?.ci['ndcg@10'].map((end) => end.toFixed(3)).join(' – ') ?? 'missing')
+  })
+
+  test('says under the decision what it was calibrated on, and that natural questions were not asked', () => {
+    const decisionOf = (report: EvaluationReport): string =>
+      (renderPage(report).split('>The decision<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
+    expect(decisionOf(FULL_REPORT)).toContain('Calibrated on the question set: threshold and figures come from 600')
+    expect(decisionOf(FULL_REPORT)).not.toContain('Natural questions')
+    const bare = decisionOf(BARE_REPORT)
+    expect(bare).toContain("280 questions were made from them, and they move the default's intercept by −0.213.")
+    expect(bare).toContain('Natural questions were not asked.')
+    expect(bare).toMatch(/a few content words of a passage<\/th> <td class="n">60\.0 %<\/td> <td class="n">10\.0 %</)
+    expect(bare).toMatch(/an off-topic question<\/th> <td class="n">0\.0 %<\/td> <td class="n">–</)
+    const labelled = decisionOf({ ...BARE_REPORT, kind: 'question set' })
+    expect(labelled).toContain('The question set has too few labels of both kinds')
+  })
+
+  test('says that the default applies unchanged where the own passages are too few', () => {
+    const on = { source: 'own passages', questions: 7, shift: 0, answered: {}, masked: {} } as const
+    expect(renderPage({ ...BARE_REPORT, calibrated_on: on })).toContain('the default applies unchanged')
   })
 
   test('shows no words of a question that is not the operator’s own', () => {
