@@ -1,7 +1,7 @@
 /**
  * Works on items, at most so many at once, and begins them in order. After the first failure it begins no other and
  * aborts the signal that all of them got.
- * @throws the first failure, once everything that began has ended.
+ * @throws the first failure, or the reason of the signal of the caller, once everything that began has ended.
  */
 export async function concurrently<T>(
   items: readonly T[],
@@ -24,5 +24,5 @@ export async function concurrently<T>(
       throw error
     }),
   )
-  for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw failed.signal.reason
+  for (const ended of await Promise.allSettled(workers)) if (ended.status === 'rejected') throw either.reason
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeCacheFile } from '#core/db/vector-cache/file.ts'
 import { embeddingCountsSchema } from '#core/domain/embedding-counts.ts'
@@ -12,7 +12,7 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
-import { openTextVectors } from './text-vectors.ts'
+import { openTextVectors, sameModel } from './text-vectors.ts'
 import type { TextVectors } from './text-vectors.ts'
 
 /**
@@ -38,38 +38,69 @@ export async function embedPassages(context: EmbedContext, rows: number, embedde
   const buildFile = join(folder, 'kept.sqlite')
   await mkdir(folder, { recursive: true })
   await context.progress.begin('embed', rows)
-  const counting = createCounting(rows, await countsIn(folder), context)
-  let open: TextVectors | undefined
-  let row = 0
-  try {
-    for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BOUNDS.vectorFileRows)) {
-      context.signal.throwIfAborted()
-      const path = vectorFile(folder, row)
-      if (!(await hasBytes(path, passages.length * dimensions * 4))) {
-        open ??= await openTextVectors({
-          ...context.vectors,
-          embedder,
-          buildFile,
-          signal: context.signal,
-          warn: context.warn,
-        })
-        const { vectors, overlong } = await open.of(passages, counting.from(row))
-        await writeDurably(path, bytesOf(vectors, dimensions))
-        await writeDurably(countsFile(folder), JSON.stringify(counting.completed(row + passages.length, overlong)))
-      }
-      row += passages.length
+  if (!(await isComplete(folder, rows, dimensions))) {
+    const { vectors, signal, warn } = context
+    const open = await openTextVectors({ ...vectors, embedder, buildFile, signal, warn })
+    try {
+      await removeOtherModel(folder, open.probe)
+      await embedMissing(context, { folder, rows, dimensions }, open)
+      await open.assertUnchanged()
+    } finally {
+      open.close()
     }
-  } finally {
-    open?.close()
   }
   removeCacheFile(buildFile)
-  const counts = { ...counting.counts(), passages: row, seconds_left: null }
+  const counts = { ...((await countsIn(folder)) ?? NOTHING_COUNTED), passages: rows, seconds_left: null }
   await context.progress.embedded(counts)
   return { folder, rows, dimensions, counts }
 }
 
+async function embedMissing(
+  context: EmbedContext,
+  { folder, rows, dimensions }: Omit<VectorFiles, 'counts'>,
+  from: TextVectors,
+): Promise<void> {
+  const counting = createCounting(rows, await countsIn(folder), context)
+  let row = 0
+  for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BOUNDS.vectorFileRows)) {
+    context.signal.throwIfAborted()
+    const path = vectorFile(folder, row)
+    if (!(await hasBytes(path, passages.length * dimensions * 4))) {
+      const { vectors, overlong } = await from.of(passages, counting.from(row))
+      await writeDurably(path, bytesOf(vectors, dimensions))
+      await writeDurably(countsFile(folder), JSON.stringify(counting.completed(row + passages.length, overlong)))
+    }
+    row += passages.length
+  }
+}
+
+/**
+ * Removes the files of earlier runs where the endpoint served them another model. The probe is replaced last, so that a
+ * run that is killed in between leaves the rest to the next one.
+ */
+async function removeOtherModel(folder: string, probe: Float32Array<ArrayBuffer> | undefined): Promise<void> {
+  if (probe === undefined) return
+  const path = join(folder, 'model.probe')
+  const before = await readFile(path).catch(() => undefined)
+  if (before !== undefined && !sameModel(vectorsIn(before), probe)) {
+    for (const name of await readdir(folder)) if (name.endsWith(VECTOR_FILE_EXTENSION)) await rm(join(folder, name))
+    const counts = (await countsIn(folder)) ?? NOTHING_COUNTED
+    await writeDurably(countsFile(folder), JSON.stringify({ ...counts, passages: 0, overlong: 0 }))
+  }
+  await writeDurably(path, bytesOf([probe], probe.length))
+}
+
+async function isComplete(folder: string, rows: number, dimensions: number): Promise<boolean> {
+  for (let row = 0; row < rows; row += BOUNDS.vectorFileRows) {
+    const count = Math.min(rows - row, BOUNDS.vectorFileRows)
+    if (!(await hasBytes(vectorFile(folder, row), count * dimensions * 4))) return false
+  }
+  return true
+}
+
+const NOTHING_COUNTED: EmbeddingCounts = { passages: 0, sent: 0, tokens: 0, overlong: 0, seconds_left: null }
+
 interface Counting {
-  counts(): EmbeddingCounts
   /** Counts what is sent for the passages from a row on. */
   from(row: number): Parameters<TextVectors['of']>[1]
   completed(rows: number, overlong: number): EmbeddingCounts
@@ -77,10 +108,9 @@ interface Counting {
 
 /** Counts on from what earlier runs of the build left. The time that is left follows from the pace of this run. */
 function createCounting(rows: number, before: EmbeddingCounts | undefined, { progress }: EmbedContext): Counting {
-  let counts: EmbeddingCounts = before ?? { passages: 0, sent: 0, tokens: 0, overlong: 0, seconds_left: null }
+  let counts: EmbeddingCounts = before ?? NOTHING_COUNTED
   let began: { readonly row: number; readonly atMs: number } | undefined
   return {
-    counts: () => counts,
     from(row) {
       began ??= { row, atMs: performance.now() }
       const start = began
@@ -115,20 +145,25 @@ function bytesOf(vectors: readonly Float32Array[], dimensions: number): Uint8Arr
   return new Uint8Array(values.buffer)
 }
 
+function vectorsIn(bytes: Buffer): Float32Array<ArrayBuffer> {
+  return new Float32Array(Uint8Array.from(bytes).buffer)
+}
+
 /** Yields passages with their vectors in row order; the artifact is written from them. */
 export async function* embeddedRows(workFolder: string, files: VectorFiles): AsyncGenerator<ArtifactRow> {
   let row = 0
   for await (const passages of inGroups(passagesIn(passagesFile(workFolder)), BOUNDS.vectorFileRows)) {
-    const bytes = await readFile(vectorFile(files.folder, row))
-    const vectors = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength))
+    const vectors = vectorsIn(await readFile(vectorFile(files.folder, row)))
     for (const [at, record] of passages.entries())
       yield { record, vector: vectors.subarray(at * files.dimensions, (at + 1) * files.dimensions) }
     row += passages.length
   }
 }
 
+const VECTOR_FILE_EXTENSION = '.f32'
+
 function vectorFile(folder: string, firstRow: number): string {
-  return join(folder, `${String(firstRow).padStart(10, '0')}.f32`)
+  return join(folder, `${String(firstRow).padStart(10, '0')}${VECTOR_FILE_EXTENSION}`)
 }
 
 async function hasBytes(path: string, bytes: number): Promise<boolean> {

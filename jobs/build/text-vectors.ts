@@ -1,6 +1,6 @@
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import type { CachedVector, VectorCache } from '#core/db/vector-cache/cache.ts'
-import { spaceKey } from '#core/embedding/embedder.ts'
+import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -33,7 +33,11 @@ export interface PassageVectors {
 
 /** Vectors of passages, from the provider or from an earlier time. */
 export interface TextVectors {
+  /** Tells models of one name apart; undefined for the local embedder. */
+  readonly probe: Float32Array<ArrayBuffer> | undefined
   of(passages: readonly PassageRecord[], onProgress: OnProgress): Promise<PassageVectors>
+  /** @throws EmbeddingError when the provider serves another model than at first; what it sent is not kept then. */
+  assertUnchanged(): Promise<void>
   close(): void
 }
 
@@ -82,16 +86,17 @@ export async function openTextVectors(options: TextVectorsOptions): Promise<Text
     onFault: (cause) => warn('the vector cache cannot be used for the moment', cause),
   })
   try {
-    await assertSameModel(kept, options)
+    return createRemoteVectors(kept, await probeModel(kept, options), options)
   } catch (error) {
     kept.close()
     throw error
   }
-  return createRemoteVectors(kept, options)
 }
 
 function createLocalVectors({ embedder, signal }: TextVectorsOptions): TextVectors {
   return {
+    probe: undefined,
+    assertUnchanged: () => Promise.resolve(),
     async of(passages, onProgress) {
       const vectors: Float32Array<ArrayBuffer>[] = []
       for (let from = 0; from < passages.length; from += BOUNDS.embedBatchTexts) {
@@ -105,9 +110,19 @@ function createLocalVectors({ embedder, signal }: TextVectorsOptions): TextVecto
   }
 }
 
-function createRemoteVectors(kept: VectorCache, options: TextVectorsOptions): TextVectors {
+function createRemoteVectors(
+  kept: VectorCache,
+  probe: Float32Array<ArrayBuffer>,
+  options: TextVectorsOptions,
+): TextVectors {
   const { embedder, concurrency, batchTexts, signal } = options
   return {
+    probe,
+    async assertUnchanged() {
+      if (sameModel(probe, await embedProbe(options))) return
+      kept.clear()
+      throw new EmbeddingError(`the endpoint began to give other vectors for ${embedder.space.model} during the build`)
+    },
     async of(passages, onProgress) {
       const texts = passages.map(passageTextOf)
       const found = new Map(kept.read(texts.map(({ digest }) => digest)))
@@ -163,19 +178,31 @@ function heldIn(found: ReadonlyMap<string, CachedVector>, key: string): CachedVe
 /** A text whose vector tells whether the endpoint still serves the model of the vectors that are kept. */
 const PROBE = 'same model?'
 
-/** An endpoint may serve another model under the same name; vectors of both in one index would not compare. */
-async function assertSameModel(kept: VectorCache, { embedder, signal, warn }: TextVectorsOptions): Promise<void> {
+/**
+ * An endpoint may serve another model under the same name; vectors of both in one index would not compare.
+ * @returns the vector of the probe. The vectors that are kept are of its model.
+ */
+async function probeModel(kept: VectorCache, options: TextVectorsOptions): Promise<Float32Array<ArrayBuffer>> {
+  const { model } = options.embedder.space
   const digest = sha256(PROBE)
+  const vector = await embedProbe(options)
+  // Read last: another build may have begun to keep vectors meanwhile.
   const before = kept.read([digest]).get(digest.toString('hex'))
-  const [vector] = (await embedder.embed([PROBE], 'passage', signal)).vectors
-  if (vector === undefined) throw new TypeError('the embedder returned fewer vectors than texts')
-  if (before !== undefined && cosineOf(before.vector, vector) >= BOUNDS.sameModelCosineMin) return
+  if (before !== undefined && sameModel(before.vector, vector)) return vector
   if (before !== undefined)
-    warn(`the endpoint gives other vectors for ${embedder.space.model} than before, so every passage is sent again`)
+    options.warn(`the endpoint gives other vectors for ${model} than before, so every passage is sent again`)
   kept.clear()
   kept.write([{ digest, vector, overlong: false }])
+  return vector
 }
 
-function cosineOf(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
+async function embedProbe({ embedder, signal }: TextVectorsOptions): Promise<Float32Array<ArrayBuffer>> {
+  const [vector] = (await embedder.embed([PROBE], 'passage', signal)).vectors
+  if (vector === undefined) throw new TypeError('the embedder returned fewer vectors than texts')
+  return vector
+}
+
+/** Whether two vectors of one text are of one model, whose replies may differ by rounding. */
+export function sameModel(a: Float32Array, b: Float32Array): boolean {
+  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0) >= BOUNDS.sameModelCosineMin
 }

@@ -9,11 +9,13 @@ import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
 import { STAGE_SPACE, runEmbedStage } from '#test/support/jobs/embed-stage.ts'
 import type { StageInput } from '#test/support/jobs/embed-stage.ts'
+import { until } from '#test/support/until.ts'
 
 let endpoint: EmbeddingEndpoint
 let folder: string
@@ -55,6 +57,13 @@ async function build(passages: readonly PassageRecord[], options: Partial<StageI
   const names = readdirSync(files).filter((name) => name.endsWith('.f32'))
   const bytes = Buffer.concat(names.sort().map((name) => readFileSync(join(files, name))))
   return { counts, bytes, sent: endpoint.passages().slice(before) }
+}
+
+const isProbe = (texts: readonly string[]): boolean => texts.length === 1 && texts[0] === 'same model?'
+
+function filesIn(workFolder: string): string {
+  const [name = ''] = readdirSync(workFolder).filter((each) => each.startsWith('vectors-'))
+  return join(workFolder, name)
 }
 
 describe('a build', () => {
@@ -121,6 +130,63 @@ describe('a build', () => {
     const { sent } = await build(corpus(50), { warn: (sentence) => warnings.push(sentence) })
     expect(sent).toHaveLength(50)
     expect(warnings).toEqual([expect.stringMatching(/gives other vectors for of-the-test than before/)])
+  })
+
+  test('on an empty cache that another build fills meanwhile leaves it the vectors of both', async () => {
+    const [late, arrived] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+    let probes = 0
+    endpoint.gate = ({ texts }) => {
+      if (!isProbe(texts) || ++probes > 2) return Promise.resolve(undefined)
+      if (probes === 1) return arrived.promise
+      arrived.resolve(undefined)
+      return late.promise
+    }
+    const first = build(corpus(30))
+    await until('the first build has asked', () => probes === 1)
+    const second = build(corpus(60).slice(30))
+    await first
+    late.resolve(undefined)
+    await second
+    expect((await build(corpus(60))).sent).toEqual([])
+  })
+
+  test('that the endpoint serves another model at its end fails, and goes on with vectors of one model', async () => {
+    endpoint.gate = ({ texts }) => {
+      if (!isProbe(texts) && texts.some((text) => text.includes('\n'))) endpoint.weights = 'other weights '
+      return Promise.resolve(undefined)
+    }
+    const workFolder = join(folder, 'of-two-models')
+    const input = { workFolder, passages: corpus(60), baseUrl: endpoint.baseUrl, cache }
+    const began = 'the endpoint began to give other vectors for of-the-test during the build'
+    await expect(runEmbedStage(input)).rejects.toMatchObject({ message: began, permanent: false })
+    await runEmbedStage(input)
+    const other = await build(corpus(60), { cache: undefined })
+    expect(readFileSync(join(filesIn(workFolder), '0000000000.f32')).equals(other.bytes)).toBe(true)
+    expect((await build(corpus(60))).bytes.equals(other.bytes)).toBe(true)
+  })
+
+  test.each([
+    ['with a cache', true],
+    ['with a cache that another build has brought up to date', 'shared'],
+    ['without a cache', false],
+  ])('that was stopped and meets another model sends its first vectors again, %s', async (_, cached) => {
+    const [stop, workFolder] = [new AbortController(), join(folder, 'stopped')]
+    const passages = corpus(BOUNDS.vectorFileRows + 40)
+    const of = { workFolder, passages, baseUrl: endpoint.baseUrl, cache: cached === false ? undefined : cache }
+    const onProgress = ({ passages: done }: EmbeddingCounts): void => {
+      if (done > BOUNDS.vectorFileRows) stop.abort(new Error('stopped by the test'))
+    }
+    await expect(runEmbedStage({ ...of, concurrency: 1, signal: stop.signal, onProgress })).rejects.toThrow(
+      'stopped by the test',
+    )
+    endpoint.weights = 'other weights '
+    if (cached === 'shared') await build(corpus(5))
+    const { counts } = await runEmbedStage(of)
+    expect(counts.sent).toBeGreaterThan(2 * BOUNDS.vectorFileRows)
+    const other = await build(passages, { cache: undefined })
+    const names = readdirSync(filesIn(workFolder)).filter((name) => name.endsWith('.f32'))
+    const bytes = Buffer.concat(names.sort().map((name) => readFileSync(join(filesIn(workFolder), name))))
+    expect(bytes.equals(other.bytes)).toBe(true)
   })
 
   test('without a cache keeps no vector for the next one, and leaves no file of kept vectors', async () => {

@@ -23,6 +23,7 @@ export interface StageInput {
   readonly cache?: { readonly path: string; readonly bytesMax: number } | undefined
   readonly onProgress?: (counts: EmbeddingCounts) => void
   readonly warn?: (sentence: string) => void
+  readonly signal?: AbortSignal
 }
 
 /** Writes the passages as the stage before does, and runs the embed stage. */
@@ -30,7 +31,7 @@ export async function runEmbedStage(input: StageInput): ReturnType<typeof embedP
   const { workFolder, passages, baseUrl, space = STAGE_SPACE, concurrency = 4, cache } = input
   mkdirSync(workFolder, { recursive: true })
   writeFileSync(join(workFolder, 'passages.jsonl'), passages.map((each) => `${JSON.stringify(each)}\n`).join(''))
-  const endpoint = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: 'test', OPENAI_TIMEOUT_MS: 60_000 }
+  const endpoint = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: 'test' }
   const context = {
     workFolder,
     progress: {
@@ -40,7 +41,7 @@ export async function runEmbedStage(input: StageInput): ReturnType<typeof embedP
     },
     vectors: { concurrency, batchTexts: 20, cache },
     warn: input.warn ?? QUIET_BUILD.warn,
-    signal: new AbortController().signal,
+    signal: input.signal ?? new AbortController().signal,
   }
   return await embedPassages(context, passages.length, input.embedder ?? createEmbedder(space, endpoint))
 }
