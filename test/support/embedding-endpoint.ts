@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /** What the endpoint does other than answering; changed while it runs. */
@@ -21,6 +22,24 @@ export interface EndpointManners {
   tokensOf: (text: string) => number
   /** Usage is left out. */
   silentUsage: boolean
+  /** Decides on a request: undefined answers it, a status refuses it. Requests wait for the promise. */
+  gate: (request: SeenRequest) => Promise<number | undefined>
+  vectorsOf: (texts: readonly string[], dimensions: number | undefined) => Promise<readonly Float32Array<ArrayBuffer>[]>
+}
+
+/**
+ * The vectors of the local embedder, which rank passages as their words do.
+ * @param weights of another model: the vector of a text is that of the text behind them.
+ */
+export function vectorsByWords(weights = ''): Pick<EndpointManners, 'vectorsOf'> {
+  const embedder = createLocalEmbedder()
+  const { signal } = new AbortController()
+  return {
+    vectorsOf: async (texts) => {
+      const weighted = texts.map((text) => weights + text)
+      return (await embedder.embed(weighted, 'passage', signal)).vectors
+    },
+  }
 }
 
 const requestSchema = z.strictObject({
@@ -32,12 +51,17 @@ const requestSchema = z.strictObject({
 /** One request as it came in, refused or not. */
 export type SeenRequest = z.infer<typeof requestSchema> & { readonly authorization: string | undefined }
 
-/** An OpenAI-compatible embeddings endpoint over real HTTP, of a model with 8 dimensions. */
+/** An OpenAI-compatible embeddings endpoint over real HTTP. Its model has 8 dimensions unless `vectorsOf` says else. */
 export interface EmbeddingEndpoint {
   /** For OPENAI_BASE_URL. */
   readonly baseUrl: string
   readonly manners: EndpointManners
+  /** In the order of their arrival. */
   readonly requests: SeenRequest[]
+  /** The most requests that were under way at once. */
+  readonly mostAtOnce: number
+  /** Texts sent, but for those of requests that only learn about the endpoint. */
+  passages(): readonly string[]
   stop(): Promise<void>
 }
 
@@ -55,25 +79,43 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointManners> = 
     key: undefined,
     tokensOf: (text) => Math.ceil(text.length / 4),
     silentUsage: false,
+    gate: () => Promise.resolve(undefined),
+    vectorsOf: (texts, dimensions) => Promise.resolve(texts.map((text) => vectorFor(text, dimensions))),
     ...change,
   }
   const requests: SeenRequest[] = []
+  let underWay = 0
+  let mostAtOnce = 0
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const seen = { ...requestSchema.parse(await bodyOf(request)), authorization: request.headers.authorization }
     requests.push(seen)
-    const refused = refusalOf(seen, manners)
-    if (refused === undefined) return send(response, 200, replyTo(seen, manners))
+    mostAtOnce = Math.max(mostAtOnce, ++underWay)
+    const status = await manners.gate(seen).finally(() => underWay--)
+    const refused = status === undefined ? refusalOf(seen, manners) : { status }
+    if (refused === undefined) return send(response, 200, await replyTo(seen, manners))
     for (const [name, value] of Object.entries(refused.headers ?? {})) response.setHeader(name, value)
     // A real endpoint may repeat the texts in its message.
     send(response, refused.status, { error: { message: `refused: ${seen.input.join()}`, code: refused.code } })
   }
 
   const server = await startJsonServer((request, response) => {
+    response.on('error', () => undefined)
     answer(request, response).catch((error: unknown) => send(response, 500, { error: { message: String(error) } }))
   })
-  return { ...server, manners, requests }
+  return {
+    ...server,
+    manners,
+    requests,
+    get mostAtOnce() {
+      return mostAtOnce
+    },
+    passages: () => requests.flatMap(({ input }) => input).filter((text) => !isProbe(text)),
+  }
 }
+
+/** What clients send to learn about an endpoint: at most three words. */
+const isProbe = (text: string): boolean => !text.includes('\n') && text.split(' ').length < 4
 
 function refusalOf(seen: SeenRequest, manners: EndpointManners): EndpointManners['failures'][number] | undefined {
   if (manners.key !== undefined && seen.authorization !== `Bearer ${manners.key}`)
@@ -86,9 +128,11 @@ function refusalOf(seen: SeenRequest, manners: EndpointManners): EndpointManners
   return seen.input.some(manners.refuses) ? { status: 413, code: 'context_length_exceeded' } : undefined
 }
 
-function replyTo({ model, input, dimensions, encoding_format }: SeenRequest, manners: EndpointManners): object {
+async function replyTo(seen: SeenRequest, manners: EndpointManners): Promise<object> {
+  const { model, input, dimensions, encoding_format } = seen
+  const vectors = await manners.vectorsOf(input, dimensions)
   const data = input.map((text, index) => {
-    const whole = vectorFor(text, dimensions ?? ENDPOINT_DIMENSIONS)
+    const whole = vectors[index] ?? new Float32Array()
     const vector = manners.shortensVectorOf(text) ? whole.slice(1) : whole
     const embedding = encoding_format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector]
     return { object: 'embedding', index, embedding }

@@ -2,14 +2,14 @@ import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { embeddingOptions, openFlaggedEmbedder } from '#jobs/cli/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
-import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 
 let endpoint: EmbeddingEndpoint
 const { signal } = new AbortController()
 
 beforeAll(async () => {
-  endpoint = await startEmbeddingEndpoint()
+  endpoint = await startEmbeddingEndpoint(vectorsByWords())
 })
 afterAll(async () => {
   await endpoint.stop()
@@ -54,8 +54,8 @@ test('endpoint, model, prefixes and dimensions are those of the flags; the key i
   await embedder.embed(['one'], 'query', signal)
   await embedder.embed(['two'], 'passage', signal)
   expect(endpoint.requests.slice(-2)).toEqual([
-    { model: 'of-the-test', texts: ['ask: one'], authorization: 'Bearer sk-of-the-test' },
-    { model: 'of-the-test', texts: ['tell: two'], authorization: 'Bearer sk-of-the-test' },
+    { model: 'of-the-test', encoding_format: 'base64', input: ['ask: one'], authorization: 'Bearer sk-of-the-test' },
+    { model: 'of-the-test', encoding_format: 'base64', input: ['tell: two'], authorization: 'Bearer sk-of-the-test' },
   ])
 })
 

@@ -4,14 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
-import type { EmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 
 let folder: string
 let endpoint: EmbeddingEndpoint
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-embeddings-'))
-  endpoint = await startEmbeddingEndpoint()
+  endpoint = await startEmbeddingEndpoint(vectorsByWords())
 })
 afterEach(async () => {
   await endpoint.stop()
@@ -46,6 +46,6 @@ test('with --embeddings, jobs and gateway use the endpoint, and a new model send
   const again = await demo('--embedding-model', 'first', '--embedding-passage-prefix', 'tell: ', ...key)
   expect(again.text).toContain('the active version is built from this source already')
   expect(
-    endpoint.requests.slice(before).flatMap(({ texts }) => texts.filter((text) => text.startsWith('tell: '))),
+    endpoint.requests.slice(before).flatMap(({ input }) => input.filter((text) => text.startsWith('tell: '))),
   ).toEqual([])
 })

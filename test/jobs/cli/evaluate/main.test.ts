@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
-import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../jobs/cli/evaluate/main.ts', import.meta.url))
@@ -131,7 +131,7 @@ test('with --limit-to nothing outside a question’s own group is found', async 
 })
 
 test('with --embeddings, the endpoint embeds every passage and question, each in its role', async () => {
-  const endpoint = await startEmbeddingEndpoint()
+  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   const folder = folderOf(rulebook())
   const { code, stdout, stderr } = await start(
     folder,
@@ -148,7 +148,7 @@ test('with --embeddings, the endpoint embeds every passage and question, each in
   await endpoint.stop()
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
   expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked/)
-  const texts = new Set(endpoint.requests.flatMap((request) => request.texts))
+  const texts = new Set(endpoint.requests.flatMap(({ input }) => input))
   expect([...texts].filter((text) => text.startsWith('tell: Chapter'))).toHaveLength(50)
   const questions = readFileSync(join(folder, 'queries.jsonl'), 'utf8').trimEnd().split('\n')
   for (const line of questions)

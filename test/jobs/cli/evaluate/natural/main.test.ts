@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { startEmbeddingEndpoint } from '#test/support/jobs/embedding-endpoint.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../../jobs/cli/evaluate/natural/main.ts', import.meta.url))
@@ -268,7 +268,7 @@ test('a mapping file takes the place of the one in the folder', async () => {
 
 test('with --embeddings, the version and every question are embedded by the endpoint', async () => {
   const folder = folderOf()
-  const endpoint = await startEmbeddingEndpoint()
+  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   try {
     const details = join(folder, 'details.jsonl')
     const { code, stderr } = await run(
@@ -283,7 +283,7 @@ test('with --embeddings, the version and every question are embedded by the endp
       details,
     )
     expect({ code, stderr }).toMatchObject({ code: 0 })
-    const sent = endpoint.requests.flatMap(({ texts }) => texts)
+    const sent = endpoint.requests.flatMap(({ input }) => input)
     expect(sent).toContain('Which orchestra plays tonight?')
     expect(sent.filter((text) => text.includes('master sets out fees for every'))).not.toEqual([])
     expect(new Set(endpoint.requests.map(({ model }) => model))).toEqual(new Set(['of-harbours']))
