@@ -1,5 +1,7 @@
+import OpenAI, { APIError } from 'openai'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { replyText } from '#core/platform/reply-text.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -55,36 +57,29 @@ const replySchema = z.object({
   data: z.array(vectorSchema),
   usage: z.object({ prompt_tokens: z.int().nonnegative() }).nullable().catch(null),
 })
-const refusalSchema = z.object({
-  error: z.object({ code: z.string().nullish().catch(null), type: z.string().nullish().catch(null) }),
-})
 
 /**
  * An OpenAI-compatible endpoint. Retries are left to the caller, who knows how long it may wait. A redirection is not
  * followed, so key and texts reach the configured address only, and a reply is read up to a bound.
  */
-export function createEndpoint({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): Endpoint {
-  const url = `${baseUrl.replace(/\/+$/, '')}/embeddings`
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  }
+export function createEndpoint(address: EndpointAddress): Endpoint {
+  const client = createClient(address)
   return {
     async embed(request, timeoutMs, signal) {
+      // The time-out of the library is of whole milliseconds, and ends with the headers of the reply.
       const ending = new AbortController()
       const end = (): void => ending.abort()
       const timer = setTimeout(end, timeoutMs)
       if (signal.aborted) end()
       signal.addEventListener('abort', end, { once: true })
       try {
-        const body = JSON.stringify(request)
-        const reply = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: ending.signal })
-        if (!reply.ok) throw await refusalOf(reply, Date.now())
-        return await vectorsOf(reply, request)
+        // Not `client.embeddings.create`, which asks for base64 even of an endpoint that refuses it.
+        const sent = client.post('/embeddings', { body: request, signal: ending.signal })
+        return await vectorsOf(await sent.asResponse(), request)
       } catch (error) {
         if (signal.aborted) throw new EndpointFailure('the embedding was aborted')
         if (error instanceof EndpointFailure) throw error
+        if (isApiError(error) && error.status !== undefined) throw refusalOf(error, error.status, Date.now())
         const why = ending.signal.aborted
           ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s`
           : 'could not be reached'
@@ -94,6 +89,46 @@ export function createEndpoint({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAd
         signal.removeEventListener('abort', end)
       }
     },
+  }
+}
+
+/** Every option that the library would else read from the environment is given. */
+function createClient({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): OpenAI {
+  try {
+    return new OpenAI({
+      // The library demands a key; `createBoundedFetch` sends none to a server without keys.
+      apiKey: apiKey ?? 'none',
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: baseUrl.replace(/\/+$/, ''),
+      maxRetries: 0,
+      logLevel: 'off',
+      fetch: createBoundedFetch(apiKey),
+    })
+  } catch {
+    // The one variable that no option replaces. Its headers are not sent, but the library parses them.
+    throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')
+  }
+}
+
+/**
+ * The library follows redirections, adds headers of the environment and its own, and reads a refusal of any length.
+ * Here no redirection is followed, the headers are these alone, and a refusal that is too long has no body.
+ */
+function createBoundedFetch(apiKey: string | undefined): typeof fetch {
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  }
+  return async (url, request) => {
+    const reply = await fetch(url, { ...request, headers, redirect: 'manual' })
+    if (reply.ok) return reply
+    const text = await replyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
+    // Some statuses allow no body, not even an empty one.
+    return new Response(text === '' ? null : text, { status: reply.status, headers: reply.headers })
   }
 }
 
@@ -113,10 +148,12 @@ function plausibleTokens(tokens: number | undefined, input: readonly string[]): 
   return tokens === undefined || tokens > tokensMax ? null : tokens
 }
 
-async function refusalOf(reply: Response, nowMs: number): Promise<EndpointFailure> {
-  const text = await replyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
-  const { code, type } = refusalSchema.safeParse(jsonOf(text ?? '')).data?.error ?? {}
-  const { status, headers } = reply
+/** The class by itself has fields of any type. */
+function isApiError(error: unknown): error is APIError {
+  return error instanceof APIError
+}
+
+function refusalOf({ code, type, headers }: APIError, status: number, nowMs: number): EndpointFailure {
   return new EndpointFailure(`the embedding provider answered with status ${status}${reasonOf([code, type])}`, {
     status,
     transient: (status === 429 && code !== 'insufficient_quota') || status === 408 || status >= 500,
@@ -133,7 +170,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** Code and type as the endpoint states them, if they are identifiers: anything else may repeat what was sent. */
-function reasonOf(stated: readonly (string | null | undefined)[]): string {
-  const named = stated.filter((text) => /^[a-z_]{1,60}$/i.test(text ?? ''))
+function reasonOf(stated: readonly unknown[]): string {
+  const named = stated.filter((text) => typeof text === 'string' && /^[a-z_]{1,60}$/i.test(text))
   return named.length === 0 ? '' : ` (${[...new Set(named)].join(', ')})`
 }

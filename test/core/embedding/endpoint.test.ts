@@ -9,6 +9,7 @@ import type { JsonServer } from '#test/support/json-server.ts'
 
 const servers: JsonServer[] = []
 afterEach(async () => {
+  vi.unstubAllEnvs()
   for (const server of servers.splice(0)) await server.stop()
 })
 
@@ -132,4 +133,10 @@ test('a request holds the key and nothing else of the environment', async () => 
   expect(sent).toContain('"/v1/embeddings"')
   expect(sent).toContain('Bearer k3y')
   expect(sent).not.toContain('of-the-environment')
+})
+
+test('headers of the environment that are not valid are refused without their text', () => {
+  vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'no name: of-the-environment')
+  const message = 'OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.'
+  expect(() => createEndpoint({ baseUrl: undefined, apiKey: 'k3y' })).toThrow(message)
 })
