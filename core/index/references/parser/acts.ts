@@ -5,7 +5,7 @@ import { readEuAct } from './eu.ts'
 import { readFrenchAct } from './fr.ts'
 import type { Designator } from './designators.ts'
 import { afterRulebookWord } from './rulebook.ts'
-import { isOtherWork, isOtherWorkAfter, isRelative } from './other-works.ts'
+import { isOtherWork, isOtherWorkAfter, isRelative, startsClause } from './other-works.ts'
 import type { Token } from './tokens.ts'
 import { readNamedAct } from './unlisted-names.ts'
 import { readUnlistedAfter } from './unlisted.ts'
@@ -59,17 +59,18 @@ export function readActAfter(
   if (aliases.unlisted && isRelative(tokens, at)) return { kind: 'other work' }
   let place = at
   let linked = false
+  const clause = startsClause(tokens, at)
   for (; place <= at + LINKS_MAX; place += 1) {
     const mention = readAct(tokens, place, aliases) ?? readUsTitleAfter(tokens, place)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
       return { kind: 'act', mention, linked }
-    if (linked && isOtherWork(tokens, place, aliases)) return { kind: 'other work' }
+    if (linked && !clause && isOtherWork(tokens, place, aliases)) return { kind: 'other work' }
     const link = tokens[place]
     if (link === undefined || !LINKS.has(link.text)) break
     linked ||= link.kind === 'word' && !(tokens[place - 1]?.text === ',' && link.text === 'the')
   }
   if (!aliases.unlisted) return readListedForm(tokens, place, designator, linked, aliases)
-  if (isOtherWorkAfter(tokens, at, place)) return { kind: 'other work' }
+  if (!clause && isOtherWorkAfter(tokens, at, place)) return { kind: 'other work' }
   const mention = readUnlistedAfter(tokens, place, designator, linked, aliases)
   return mention === undefined ? undefined : { kind: 'act', mention, linked }
 }

@@ -8,7 +8,7 @@ import { type Part, readDesignation } from './numbers.ts'
 import { belongsToOwnText, endOfOtherWork, isOfOwnText } from './other-works.ts'
 import { readPrefixed } from './prefixed.ts'
 import { type Candidate, finish, type Reading, withAct } from './readings.ts'
-import { isOfThisAct, isSeveral, isStrong } from './strength.ts'
+import { isNumberedAnnex, isOfThisAct, isPlain, isSeveral, isStrong } from './strength.ts'
 import type { Token } from './tokens.ts'
 import { explainsDistantly, readUnlistedBefore } from './unlisted.ts'
 import { readComments } from './us.ts'
@@ -70,7 +70,7 @@ function readPrefixedProvision(tokens: readonly Token[], at: number, aliases: Ac
     prefixed.elements,
     undefined,
     aliases,
-    STRONG_WITH_A_PART.has(prefixed.designator.kind),
+    STRONG_WITH_A_PART.has(prefixed.designator.kind) || isNumberedAnnex(tokens, prefixed.designator),
   )
 }
 
@@ -101,7 +101,7 @@ function readFromAct(tokens: readonly Token[], at: number, aliases: ActAliases):
     }
     return withAct(tokens, readList(tokens, designator), designator, mention.act, at)
   }
-  const direct = readDirect(tokens, at, mention)
+  const direct = readDirect(tokens, at, mention, aliases)
   if (direct !== undefined) return direct
   const reading = readProvisionAfter(tokens, at, mention, aliases)
   return reading ?? (mention.standing ? { candidates: [alone], end: mention.end } : undefined)
@@ -164,9 +164,15 @@ function passedOver(tokens: readonly Token[], work: number, aliases: ActAliases)
 }
 
 /**
- * Reads the number after an act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. A single number is ambiguous and does not count.
+ * Reads the number after an act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. A single number is ambiguous and counts only as
+ * the chapter of a rulebook in capitals (`GEN 3`).
  */
-function readDirect(tokens: readonly Token[], from: number, mention: ActMention): Reading | undefined {
+function readDirect(
+  tokens: readonly Token[],
+  from: number,
+  mention: ActMention,
+  aliases: ActAliases,
+): Reading | undefined {
   const designator: Designator = {
     kind: familyOf(mention.act) === 'rulebook' ? 'rule' : 'section',
     plural: true,
@@ -175,9 +181,15 @@ function readDirect(tokens: readonly Token[], from: number, mention: ActMention)
     abbreviated: false,
   }
   const designation = readDesignation(tokens, mention.end)
-  const least = mention.code === true && mention.cased !== true ? 3 : 2
-  if (designation === undefined || designation.parts.length < least) return undefined
+  if (designation === undefined || designation.parts.length < leastParts(tokens, mention, aliases)) return undefined
   return withAct(tokens, readList(tokens, designator), designator, mention.act, from)
+}
+
+function leastParts(tokens: readonly Token[], { code, cased, end }: ActMention, aliases: ActAliases): number {
+  if (code !== true) return 2
+  if (cased !== true) return 3
+  const isChapter = aliases.unlisted && /^\d{1,2}$/.test(tokens[end]?.text ?? '')
+  return isChapter && /^\p{Lu}{3,}$/u.test(tokens[end - 1]?.raw ?? '') ? 1 : 2
 }
 
 /**
@@ -244,6 +256,7 @@ function readProvision(
   const strong =
     isStrong(tokens, at, designator, first) ||
     isOfThisAct(tokens, end, designator) ||
+    (aliases.unlisted && isPlain(tokens, at, designator, first)) ||
     isSeveral(rest.length + 1, designator)
   const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, strong)
   if (before !== undefined || reading === undefined) return reading

@@ -69,6 +69,24 @@ function readFirst(tokens: readonly Token[], designator: Designator): Element | 
     : qualified(tokens, designator, designator.end, designation, false)
 }
 
+/** Provisions whose number may begin with a letter, or be a Roman numeral of two letters. */
+const NUMBERED = new Set(['article', 'section', 'rule', 'regulation'])
+
+/** Reads `Rule B1(3)`, `Sections II through VII`. `Section C1` is as often one of a form. */
+function readLettered(tokens: readonly Token[], at: number, { kind, named }: Designator): Designation | undefined {
+  const token = tokens[at]
+  if (token === undefined) return undefined
+  // `SECTION II` is the heading of a part of guidance.
+  const isShouted = /^\p{Lu}{2,}$/u.test(tokens[at - 1]?.raw ?? '')
+  if (/^[IVXL]{2,}$/.test(token.raw)) return named && !isShouted ? readNumeral(tokens, at, false) : undefined
+  if (kind === 'section' || !/^[A-Z]$/.test(token.raw) || tokens[at + 1]?.glued !== true) return undefined
+  const designation = readDesignation(tokens, at + 1)
+  const [first, ...rest] = designation?.parts ?? []
+  return first === undefined || designation === undefined
+    ? undefined
+    : { ...designation, parts: [{ ...first, text: token.text + first.text }, ...rest] }
+}
+
 /** Annexes and chapters may have Roman numerals, annexes and appendices letters. */
 function readNumber(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
   const designation = readDesignation(tokens, at)
@@ -76,6 +94,8 @@ function readNumber(tokens: readonly Token[], at: number, designator: Designator
     return designator.kind === 'section' || designator.kind === 'sign'
       ? readHyphenated(tokens, designation)
       : designation
+  const numbered = NUMBERED.has(designator.kind) ? readLettered(tokens, at, designator) : undefined
+  if (numbered !== undefined) return numbered
   if (!isContainer(designator.kind) && designator.kind !== 'article') return undefined
   return (
     readNumeral(tokens, at, designator.kind === 'appendix' || designator.kind === 'supplement') ??
@@ -123,8 +143,14 @@ function readNext(tokens: readonly Token[], designator: Designator, last: Elemen
   if (designation === undefined || startsCitation(tokens, designation.end)) return undefined
   // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
-  if (isWord && !isContainer(designator.kind) && !/^[lrda]\d/.test(designation.parts[0]?.text ?? '')) return undefined
+  if (isWord && !isContainer(designator.kind) && !continuesSeries(tokens, at, designation, last)) return undefined
   return qualified(tokens, designator, at, designation, designation.parts.length === 1 && !isWord)
+}
+
+/** `L. 121-1`, `B2`, and a numeral after a numeral: what begins with a letter and is no word. */
+function continuesSeries(tokens: readonly Token[], at: number, { parts }: Designation, last: Element): boolean {
+  if (/^[a-z]\d/.test(parts[0]?.text ?? '')) return true
+  return /^[IVXL]{2,}$/.test(tokens[at]?.raw ?? '') && /^[IVXL]{2,}$/.test(tokens[last.from]?.raw ?? '')
 }
 
 /**

@@ -32,6 +32,13 @@ export function isRelative(tokens: readonly Token[], at: number): boolean {
   )
 }
 
+/** `nach § 4 den Vertrag beenden`, `§ 196 Absatz 1, die nach den Bedingungen`: what follows is no genitive. */
+export function startsClause(tokens: readonly Token[], at: number): boolean {
+  return reads(tokens, at, ',')
+    ? reads(tokens, at + 1, 'der', 'die', 'das', 'den', 'dem', 'dessen', 'deren', 'denen')
+    : reads(tokens, at, 'die', 'das', 'den') || (reads(tokens, at, 'von') && reads(tokens, at + 1, 'dem'))
+}
+
 /** `this Section 8`, `dieser § 4`: a provision of the text that the words stand in. */
 export function isOfOwnText(tokens: readonly Token[], at: number): boolean {
   return reads(tokens, at - 1, 'this', 'dieser', 'dieses', 'diesem', 'diesen', 'cet', 'cette', 'present', 'presente')

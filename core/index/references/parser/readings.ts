@@ -112,6 +112,8 @@ function candidatesOf(
 
 /** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */
 function hyphenIsRange({ plural, hyphenated }: Designator, act: string | undefined): boolean {
+  // Sections of the Code of Federal Regulations have a point, so numbers without one are parts: `parts 1400-1499`.
+  if (act !== undefined && /^cfr:\d+$/.test(act)) return act !== 'cfr:41'
   if (act !== undefined && !act.startsWith('name:')) return !/^(?:fr|usc|cfr):/.test(act)
   return plural && hyphenated !== true
 }

@@ -154,6 +154,8 @@ function strengthen(resolved: Candidate[], tokens: readonly Token[], index: numb
 /** `§ 3 des Beispielgesetzes, §§ 240, 261`: after a comma, a provision follows that is not one of the act before it. */
 function startsAnew(candidate: Candidate, neighbour: Candidate, tokens: readonly Token[]): boolean {
   const isUnlisted = neighbour.act?.startsWith('name:') === true || neighbour.act?.startsWith('de:') === true
+  // `Pub. L. 109–135, title IV, § 401`: the section of a title is one of its act.
+  if (CONTAINING.has(neighbour.kind) && neighbour.from < candidate.from) return false
   return isUnlisted && neighbour.from < candidate.from && tokens[candidate.from - 1]?.text === ','
 }
 

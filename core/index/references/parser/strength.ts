@@ -35,6 +35,16 @@ export function isSeveral(elements: number, { kind, plural, abbreviated }: Desig
   return (kind === 'section' || kind === 'regulation') && plural && !abbreviated && elements > 1
 }
 
+/**
+ * Whether a provision of a question counts that would not in a label: `the powers in section 139`, `regulation 16`, and
+ * a `Rule 19` within a sentence. A number with points is as often one of a document (`section 4.5`).
+ */
+export function isPlain(tokens: readonly Token[], at: number, designator: Designator, { parts }: Element): boolean {
+  const { kind, abbreviated, named } = designator
+  if (parts.length > 1 || abbreviated) return false
+  return kind === 'section' || kind === 'regulation' || (kind === 'rule' && named && tokens[at - 1]?.kind === 'word')
+}
+
 /** `section 255 applies`: what a section does, no part of a thing does. */
 function speaks(tokens: readonly Token[], end: number): boolean {
   return reads(tokens, end, 'applies', 'apply', 'shall', 'requires', 'provides', 'prohibits', 'states', 'governs')
@@ -46,6 +56,11 @@ export function isOfThisAct(tokens: readonly Token[], end: number, { kind, abbre
   return (
     reads(tokens, end, 'of') && reads(tokens, end + 1, 'this', 'that', 'the') && reads(tokens, end + 2, ...OWN_ACTS)
   )
+}
+
+/** `Annex III`: a Roman numeral tells an annex of an act from one of a letter. */
+export function isNumberedAnnex(tokens: readonly Token[], { kind, end }: Designator): boolean {
+  return kind === 'annex' && /^[IVXL]+$/.test(tokens[end]?.raw ?? '')
 }
 
 /**
@@ -73,7 +88,7 @@ export function isStrong(tokens: readonly Token[], at: number, designator: Desig
     case 'recital':
       return capital
     case 'annex':
-      return capital && /^[IVXL]+$/.test(tokens[designator.end]?.raw ?? '')
+      return capital && isNumberedAnnex(tokens, designator)
     case 'schedule':
     case 'chapter':
     case 'part':

@@ -48,7 +48,11 @@ export function readWrittenName(
     ? (readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? readConstitution(tokens, at))
     : undefined
   return (
-    readGermanName(tokens, at, linked) ?? readFrenchName(tokens, at) ?? readNamedAct(tokens, at, aliases) ?? lowerCase
+    readPublicLaw(tokens, at) ??
+    readGermanName(tokens, at, linked) ??
+    readFrenchName(tokens, at) ??
+    readNamedAct(tokens, at, aliases) ??
+    lowerCase
   )
 }
 

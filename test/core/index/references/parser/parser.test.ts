@@ -66,6 +66,11 @@ describe('on the table of written cases', () => {
     expect(result.recall, report).toBeGreaterThanOrEqual(0.95)
   })
 
+  test('numerals, letters, parts and ranges of numbers, plain sections and clauses after a provision are read', () => {
+    for (const { query, expected } of readCases('cases-fifth.tsv'))
+      expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
+  })
+
   test('case, kinds of space and compatibility characters do not matter', () => {
     const spaced = 'Article\u00a06(1)(f)\u202fGDPR'
     for (const query of [

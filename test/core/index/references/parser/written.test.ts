@@ -51,9 +51,12 @@ describe('what a publisher writes', () => {
     expect(written(label)).toBe(expected)
   })
 
-  test.each(['', '   ', 'Preamble', 'Table of contents', '#', '*', 'Version 2.0.1', '§'])('%j names none', (label) => {
-    expect(written(label)).toBeUndefined()
-  })
+  test.each(['', '   ', 'Preamble', 'Table of contents', '#', '*', 'Version 2.0.1', '§', 'SECTION II.A.'])(
+    '%j names none',
+    (label) => {
+      expect(written(label)).toBeUndefined()
+    },
+  )
 })
 
 describe('canonical forms', () => {
