@@ -94,7 +94,12 @@ const BATCH_ROWS = 1_000
  * @throws ArtifactError for an invalid row, a wrong row count, or a damaged artifact already in place.
  */
 export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
-  if (await exists(input.artifactFolder)) return keepExisting(input)
+  if (await exists(input.artifactFolder)) {
+    const kept = await keepExisting(input)
+    // A release without statistics was stopped after it wrote the artifact: scores of this release would be wrong on it.
+    if (kept.manifest.cosines !== undefined || input.sampleQueries === undefined) return kept
+    await rm(input.artifactFolder, { recursive: true })
+  }
   const folder = `${input.artifactFolder}.${randomBytes(6).toString('hex')}.tmp`
   await mkdir(folder, { recursive: true })
   try {

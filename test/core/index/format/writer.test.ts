@@ -279,3 +279,13 @@ test('sample queries that cannot be embedded leave no artifact', async () => {
   await expect(writeArtifact(input(corpus(50), { sampleQueries }))).rejects.toThrow(/endpoint is down/)
   expect(readdirSync(join(folder, 'artifacts'))).toEqual([])
 })
+
+test('an artifact of a release without statistics is written again with them', async () => {
+  const rows = testRows({ rows: 20, dimensions: 8, seed: 12 })
+  const former = await writeArtifact(input(rows))
+  expect(former.manifest.format).toBe(3)
+  const queries = rows.slice(0, 3).map(({ vector }) => vector)
+  const written = await writeArtifact(input(rows, { sampleQueries: () => Promise.resolve(queries) }))
+  expect(written.manifest.format).toBe(4)
+  expect(written.manifest.files).toEqual(former.manifest.files)
+})
