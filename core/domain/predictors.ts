@@ -40,6 +40,8 @@ export const PREDICTORS = [
   'named_coverage',
   /** Score of the nearest passage by vector; see `standardise` in the search node. */
   'nearest_vector',
+  /** Best sum of lexical share and score of the vector; unlike `fused_top`, filters hardly move it. */
+  'fused_best',
 ] as const
 /** Number of predictors in release 0.2.0; the wire format carries the others apart. */
 export const FIRST_PREDICTORS = 15

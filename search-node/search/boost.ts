@@ -4,51 +4,56 @@ import type { CitedCandidates } from './candidates/source.ts'
 const BELOW_CITED = 0.499
 
 /**
- * Returns scores that rank every cited row above every other row. Cited rows are in the order in which a reader
- * expects them; see `citedOrder`. The other rows keep their order.
+ * Returns scores that rank every cited row above every other row, in the given order. The other rows keep their order.
  * @param rows candidates, including the cited rows. @param scores at most 1.
- * @param limit passages wanted.
+ * @param order all cited rows; see `citedOrder`.
  */
-export function boostCited(
-  rows: Uint32Array,
-  scores: Float64Array,
-  cited: CitedCandidates['ids'],
-  limit: number,
-): Float64Array {
-  if (cited.size === 0) return scores
-  const places = placesOf(cited, limit)
+export function boostCited(rows: Uint32Array, scores: Float64Array, order: readonly number[]): Float64Array {
+  if (order.length === 0) return scores
+  const places = new Map(order.map((row, place) => [row, place]))
   return scores.map((score, at) => {
     const place = places.get(rows[at] ?? 0)
-    return place === undefined ? Math.max(0, score) * BELOW_CITED : 1 - place / (2 * cited.size)
+    return place === undefined ? Math.max(0, score) * BELOW_CITED : 1 - place / (2 * order.length)
   })
 }
 
-/** The place of each cited row, from 0. */
-function placesOf(cited: CitedCandidates['ids'], limit: number): ReadonlyMap<number, number> {
-  return new Map(citedOrder(cited, limit).map((row, place) => [row, place]))
+interface CitedRow {
+  readonly row: number
+  readonly reference: number
 }
 
-/** Several references share blocks of at most so many passages; a re-ranker's list is longer than the reply. */
-const SHARED_BLOCK_MAX = 4
+/** Several references share the first so many passages of any list: a re-ranker's list is longer than the reply. */
+const SHARED_FIRST = 5
 
 /**
- * Cited rows in the order of a reply: blocks in which each reference has an equal share; in a block by reference, the
- * provision itself before its parts, each in the order of the document.
- * @param limit passages wanted.
+ * Cited rows in the order of a reply: by reference, the provision itself before its parts, each in the order of the
+ * document. Each of several references has an equal share of the first passages and of the list. Where a provision has
+ * more passages than its share, its opening and those that hold most of what is asked come first, in the order of the
+ * document.
+ * @param relevance what a row holds of what the question asks. @param limit passages wanted.
  */
-export function citedOrder(cited: CitedCandidates['ids'], limit: number): readonly number[] {
+export function citedOrder(
+  cited: CitedCandidates['ids'],
+  relevance: (row: number) => number,
+  limit: number,
+): readonly number[] {
   const ordered = [...cited]
     .map(([row, { reference, nearness }]) => ({ row, reference, nearness }))
     .sort((a, b) => a.reference - b.reference || a.nearness - b.nearness || a.row - b.row)
-  const references = new Set(ordered.map(({ reference }) => reference))
-  const share = Math.max(1, Math.floor(Math.min(limit, SHARED_BLOCK_MAX) / references.size))
-  const before = new Map<number, number>()
-  return ordered
-    .map(({ row, reference }) => {
-      const count = before.get(reference) ?? 0
-      before.set(reference, count + 1)
-      return { row, block: Math.floor(count / share) }
-    })
-    .sort((a, b) => a.block - b.block)
-    .map(({ row }) => row)
+  const references = Map.groupBy(ordered, ({ reference }) => reference)
+  const sizes = references.size > 1 ? [Math.min(limit, SHARED_FIRST), limit] : [limit]
+  const rest = new Set(ordered.map(({ row }) => row))
+  return [...sizes, Infinity].flatMap((size) => {
+    const share = Math.max(1, Math.floor(size / references.size))
+    const chosen = new Set([...references.values()].flatMap((rows) => firstShare(rows, relevance, share)))
+    return [...rest].filter((row) => chosen.has(row) && rest.delete(row))
+  })
+}
+
+/** The opening, and the rows that hold most of what is asked. */
+function firstShare(rows: readonly CitedRow[], relevance: (row: number) => number, share: number): readonly number[] {
+  const [opening, ...others] = rows.map(({ row }, place) => ({ row, place, relevance: relevance(row) }))
+  if (opening === undefined) return []
+  const best = others.toSorted((a, b) => b.relevance - a.relevance || a.place - b.place)
+  return [opening, ...best].slice(0, share).map(({ row }) => row)
 }

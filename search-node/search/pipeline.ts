@@ -12,7 +12,7 @@ import type {
 } from './candidates/source.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
-import { namedCoverageOf } from './named-provision.ts'
+import { createNamedProvisions } from './named-provision.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
 import type { Question } from './question.ts'
@@ -52,6 +52,7 @@ export async function search(
   const query = queryOf(statistics, input)
   const visible = statistics.rowsWithin(query.scope)
   const cited = await findCited(candidates, query, limits)
+  const named = createNamedProvisions(statistics, cited, input.filters.languages)
   const wanted = Math.min(input.limit, visible.count)
   const depthMax = Math.min(visible.count, CANDIDATES_MAX)
   for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
@@ -59,14 +60,14 @@ export async function search(
     const rescored = rescore(statistics, query, visible, found)
     const dense = vectorScoresOf(statistics, query, found)
     const fused = fuse({ rows: found.rows, lexical: rescored?.scores, dense, standardised }, input.ranking)
-    const boosted = boostCited(found.rows, fused, cited.ids, input.limit)
+    const boosted = boostCited(found.rows, fused, named.order(input.limit))
     const selected = selectRows(bestFirst(found.rows, boosted, columns), columns, rules)
     if (selected.length < wanted && depth < depthMax) continue
     return {
       passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
       plan: found.byVector?.plan ?? 'none',
       allowed: visible.count,
-      predictors: predict(statistics, query, found, rescored, namedCoverage(statistics, query, cited, selected)),
+      predictors: predict(statistics, query, found, rescored, named.coverage(selected.map(({ row }) => row))),
       unsupported: cited.unsupported,
     }
   }
@@ -185,16 +186,6 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
   return { limit, perDocumentMax, inForce: day === '' ? undefined : statistics.inForceOn(day) }
 }
 
-function namedCoverage(
-  statistics: VersionStatistics,
-  { input }: Query,
-  cited: CitedCandidates,
-  selected: readonly Scored[],
-): number | undefined {
-  const listed = selected.map(({ row }) => row)
-  return namedCoverageOf(statistics, cited, listed, input.filters.languages)
-}
-
 /**
  * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
  * nearest dense candidates. Up to ten wanted passages give equal values. Hundreds, as in an evaluation, may differ
@@ -205,7 +196,7 @@ function predict(
   { input: { text }, question, vector }: Query,
   { rows, byWords, byVector }: Found,
   rescored: Rescored | undefined,
-  named: number | undefined,
+  namedCoverage: number | undefined,
 ): readonly number[] {
   if (question === undefined || byWords === undefined || rescored === undefined) return []
   const { passages, columns, tokens, passage, vectorScores } = statistics
@@ -237,7 +228,7 @@ function predict(
         : nearest({ ...byVector, scores: vectorScores.of(byVector.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
     standardised: vectorScores.standardised,
-    namedCoverage: named,
+    namedCoverage,
     first:
       first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })

@@ -59,7 +59,8 @@ export function predictorsOf(input: PredictorInput): number[] {
   const { namedCoverage, dense, standardised, lexical, first } = input
   const ofVectors: PredictorFigures = {
     document_agreement: documentFigures(input).document_agreement,
-    fused_top: fusedTop(input),
+    fused_top: meanOf([...fusedBest(input, TOP)]),
+    fused_best: fusedBest(input, 1)[0] ?? 0,
   }
   const sharesWords = lexical.rows.length > 0 && first !== undefined
   const figures: PredictorFigures = {
@@ -153,7 +154,7 @@ function documentWeights(
 }
 
 /** A row that one ranking lacks gets the last score of that ranking; 0 if the lexical ranking is not full. */
-function fusedTop({ lexical, dense }: PredictorInput): number {
+function fusedBest({ lexical, dense }: PredictorInput, count: number): Float64Array {
   const lastLexical = lexical.rows.length < PREDICTOR_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
   const lastDense = dense.scores.at(-1) ?? 0
   const ofDense = new Map([...dense.rows].map((row, at) => [row, dense.scores[at] ?? 0]))
@@ -163,7 +164,7 @@ function fusedTop({ lexical, dense }: PredictorInput): number {
     return (lexical.scores[at] ?? 0) + cosine
   })
   for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
-  return meanOf([...largest(sums, TOP).scores])
+  return largest(sums, count).scores
 }
 
 /**

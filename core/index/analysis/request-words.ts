@@ -6,22 +6,23 @@ import { words } from './words.ts'
  */
 const REQUEST_WORDS = new Set(
   words(`
-    about according allow allowed allows anything applies apply article contain contains content contents count counts
-    cover covered covers define defined defines definition describe described describes details exact exactly explain
-    explained explains explanation full give gives know list lists mean meaning means mention mentioned mentions need
-    outline overview paragraph please provide provided provides provision provisions quote read reads regulate
-    regulates regulation require required requirement requirements requires rule rules say saying says section see
-    show something stand stands state stated states summarise summarize summary tell text under wants wording work
-    works
+    about according allow allowed allows anything applies apply article compare compared comparison contain
+    contains content contents cover covered covers define defined defines definition describe described describes
+    details difference differences exact exactly explain explained explains explanation full give gives know mean
+    meaning means mention mentioned mentions overview paragraph please provide provided provides provision
+    provisions quote read reads regulate regulates regulation require required requirement requirements requires
+    rule rules say saying says section see show something stand stands state stated states summarise summarize
+    summary tell text under wants wording work works
 
-    absatz artikel bedeuten bedeutet besagen besagt beschreibt bestimmung bitte definiert definition enthalt enthalten
-    erfasst erklare erklaren erklarung erlaubt erlautere erlautern erlauterung etwas gem gemass geregelt gilt inhalt
-    laut meint mich mir nennt norm paragraf paragraph regeln regelt regelung sagen sagt satz sinn steht text uberblick
-    umfang umfassen umfasst voraussetzung voraussetzungen vorschrift was wortlaut zeige zitat zitiere zusammenfassung
+    absatz artikel bedeuten bedeutet besagen besagt beschreibt bestimmung bitte definiert definition enthalt
+    enthalten erfasst erklare erklaren erklarung erlaubt erlautere erlautern erlauterung etwas gem gemass geregelt
+    gilt inhalt laut meint mich mir nennt norm paragraf paragraph regeln regelt regelung sagen sagt satz sinn
+    steht text uberblick umfang umfassen umfasst voraussetzung voraussetzungen vorschrift was wortlaut zeige zitat
+    zitiere zusammenfassung
 
-    alinea concerne contenu contient decrit definit definition dire disent dispose disposition dit exactement exige
-    explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit prevu quoi regle regles
-    resume selon sens signification signifie sujet teneur texte vous
+    alinea concerne contenu contient decrit definit definition dire disent dispose disposition dit exactement
+    exige explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit prevu quoi
+    regle regles resume selon sens signification signifie sujet teneur texte vous
   `),
 )
 

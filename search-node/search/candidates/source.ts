@@ -59,6 +59,8 @@ export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 export interface Cited {
   readonly reference: number
   readonly nearness: Nearness
+  /** The reference names no act, so passages of several acts may be meant. */
+  readonly withoutAct: boolean
 }
 
 export interface CitedCandidates {

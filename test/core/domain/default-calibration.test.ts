@@ -15,7 +15,7 @@ const observedBy = (calibration: Calibration, features: Features): number =>
   )
 const NOTHING: Features = {}
 /** The first passages hold every word of the question, and lie ten deviations above the mean. */
-const EVERYTHING: Features = { fused_top: 1, first_coverage: 1, nearest_vector: 0.4 }
+const EVERYTHING: Features = { fused_best: 1, first_coverage: 1, nearest_vector: 0.4 }
 
 describe.each([
   ['words alone', DEFAULT_CALIBRATION],
@@ -82,6 +82,7 @@ describe('the features of a list', () => {
       'named',
       'named_coverage',
       'nearest_vector',
+      'fused_best',
     ])
   })
 })

@@ -8,11 +8,17 @@ const candidate = fc.record({
   row: fc.nat({ max: 1_000 }),
   score: fc.double({ min: -1, max: 1, noNaN: true }),
   cited: fc.option(
-    fc.record({ reference: fc.nat({ max: 3 }), nearness: fc.constantFrom(...Object.values(NEARNESS)) }),
+    fc.record({
+      reference: fc.nat({ max: 3 }),
+      nearness: fc.constantFrom(...Object.values(NEARNESS)),
+      withoutAct: fc.boolean(),
+    }),
     { nil: undefined },
   ),
 })
 const anyCandidates = fc.uniqueArray(candidate, { selector: ({ row }) => row })
+const anyRelevance = fc.func<[number], number>(fc.double({ min: 0, max: 9, noNaN: true }))
+const alike = (): number => 0
 const anyLimit = fc.integer({ min: 1, max: 60 })
 
 function citedOf(candidates: readonly { readonly row: number; readonly cited: Cited | undefined }[]) {
@@ -22,18 +28,17 @@ function citedOf(candidates: readonly { readonly row: number; readonly cited: Ci
 describe('scores', () => {
   test('rank every cited row above every other row, cited rows in their order and others in theirs', () => {
     fc.assert(
-      fc.property(anyCandidates, anyLimit, (candidates, limit) => {
+      fc.property(anyCandidates, anyRelevance, anyLimit, (candidates, relevance, limit) => {
         const cited = citedOf(candidates)
         fc.pre(cited.size > 0)
         const rows = Uint32Array.from(candidates, ({ row }) => row)
+        const order = citedOrder(cited, relevance, limit)
         const boosted = boostCited(
           rows,
           Float64Array.from(candidates, ({ score }) => score),
-          cited,
-          limit,
+          order,
         )
         expect(boosted.every((score) => score >= 0 && score <= 1)).toBe(true)
-        const order = citedOrder(cited, limit)
         const place = (row: number): number => (cited.has(row) ? order.indexOf(row) : order.length)
         const best = candidates
           .map((each, at) => ({ ...each, boosted: boosted[at] ?? Number.NaN }))
@@ -48,54 +53,83 @@ describe('scores', () => {
   })
 
   test('of a cited row without a word of the query are above those of a row that holds all of it', () => {
-    const cited = new Map([[3, { reference: 0, nearness: NEARNESS.around }]])
-    const boosted = boostCited(Uint32Array.of(3, 9), Float64Array.of(0, 0.999), cited, 5)
+    const boosted = boostCited(Uint32Array.of(3, 9), Float64Array.of(0, 0.999), [3])
     expect(boosted[0]).toBeGreaterThan(boosted[1] ?? 1)
   })
 
   test('do not change where nothing is cited', () => {
     const scores = Float64Array.of(-0.5, 0.25)
-    expect(boostCited(Uint32Array.of(0, 1), scores, new Map(), 5)).toEqual(scores)
+    expect(boostCited(Uint32Array.of(0, 1), scores, [])).toEqual(scores)
   })
 })
 
 describe('the order of cited rows', () => {
   const { itself, within, around } = NEARNESS
+  const of = (reference: number, nearness: Cited['nearness']): Cited => ({ reference, nearness, withoutAct: false })
+  /** Ten passages: the provision's opening and nine parts. */
+  const provision = (reference: number, from: number): [number, Cited][] =>
+    Array.from({ length: 10 }, (_, at) => [from + at, of(reference, at === 0 ? itself : within)])
+  const holding =
+    (...rows: readonly number[]) =>
+    (row: number): number =>
+      rows.includes(row) ? 1 : 0
 
   test('of one provision is its own passages and then its parts, each in the order of the document', () => {
     const cited = new Map<number, Cited>([
-      [9, { reference: 0, nearness: within }],
-      [7, { reference: 0, nearness: itself }],
-      [8, { reference: 0, nearness: within }],
-      [2, { reference: 0, nearness: itself }],
-      [1, { reference: 0, nearness: around }],
+      [9, of(0, within)],
+      [7, of(0, itself)],
+      [8, of(0, within)],
+      [2, of(0, itself)],
+      [1, of(0, around)],
     ])
-    for (const limit of [1, 3, 5, 50]) expect(citedOrder(cited, limit)).toEqual([2, 7, 8, 9, 1])
+    for (const limit of [1, 3, 5, 50]) expect(citedOrder(cited, alike, limit)).toEqual([2, 7, 8, 9, 1])
+  })
+
+  test('begins with the opening and the most relevant passages, in the order of the document', () => {
+    const cited = new Map(provision(0, 20))
+    expect(citedOrder(cited, holding(29, 27), 5)).toEqual([20, 21, 22, 27, 29, 23, 24, 25, 26, 28])
+    expect(citedOrder(cited, holding(29, 27), 2).slice(0, 2)).toEqual([20, 27])
+    expect(citedOrder(cited, (row) => row, 3).slice(0, 3)).toEqual([20, 28, 29])
+    expect(citedOrder(cited, holding(29, 27), 1)[0]).toBe(20)
+    for (const limit of [10, 50]) expect(citedOrder(cited, (row) => row, limit)).toEqual([...cited.keys()])
+  })
+
+  test('gives a place among the first to every passage that is more relevant than one shown', () => {
+    fc.assert(
+      fc.property(anyRelevance, fc.integer({ min: 1, max: 10 }), (relevance, limit) => {
+        const order = citedOrder(new Map(provision(0, 20)), relevance, limit)
+        const [shown, hidden] = [order.slice(0, limit), order.slice(limit)]
+        expect(shown[0]).toBe(20)
+        expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+        const least = Math.min(...shown.slice(1).map((row) => relevance(row)))
+        for (const row of limit === 1 ? [] : hidden) expect(relevance(row)).toBeLessThanOrEqual(least)
+      }),
+    )
   })
 
   test('of several provisions gives each an equal share of any list, in the order of the question', () => {
-    const rows = (reference: number, from: number): [number, Cited][] =>
-      Array.from({ length: 10 }, (_, at) => [from + at, { reference, nearness: at === 0 ? itself : within }])
-    const two = new Map([...rows(1, 0), ...rows(0, 20)])
-    expect(citedOrder(two, 5).slice(0, 5)).toEqual([20, 21, 0, 1, 22])
-    expect(citedOrder(two, 2).slice(0, 2)).toEqual([20, 0])
+    const two = new Map([...provision(1, 0), ...provision(0, 20)])
+    expect(citedOrder(two, alike, 5).slice(0, 5)).toEqual([20, 21, 0, 1, 22])
+    expect(citedOrder(two, alike, 2).slice(0, 2)).toEqual([20, 0])
+    expect(citedOrder(two, holding(28, 7), 5).slice(0, 4)).toEqual([20, 28, 0, 7])
+    const sharesOf = (limit: number, shown: number): readonly number[] => {
+      const rows = citedOrder(two, alike, limit).slice(0, shown)
+      return [rows.filter((row) => row >= 20).length, rows.filter((row) => row < 20).length]
+    }
+    expect(sharesOf(10, 10)).toEqual([5, 5])
     // A re-ranker asks for fifty candidates, of which a reply shows five.
-    expect(
-      new Set(
-        citedOrder(two, 50)
-          .slice(0, 5)
-          .map((row) => row < 20),
-      ),
-    ).toEqual(new Set([true, false]))
-    const six = new Map(Array.from({ length: 6 }, (_, reference) => rows(reference, 20 * reference)).flat())
-    expect(citedOrder(six, 5).slice(0, 6)).toEqual([0, 20, 40, 60, 80, 100])
+    expect(sharesOf(50, 4)).toEqual([2, 2])
+    const six = new Map(Array.from({ length: 6 }, (_, reference) => provision(reference, 20 * reference)).flat())
+    expect(citedOrder(six, alike, 5).slice(0, 6)).toEqual([0, 20, 40, 60, 80, 100])
   })
 
   test('holds every cited row once', () => {
     fc.assert(
-      fc.property(anyCandidates, anyLimit, (candidates, limit) => {
+      fc.property(anyCandidates, anyRelevance, anyLimit, (candidates, relevance, limit) => {
         const cited = citedOf(candidates)
-        expect(citedOrder(cited, limit).toSorted((a, b) => a - b)).toEqual([...cited.keys()].sort((a, b) => a - b))
+        expect(citedOrder(cited, relevance, limit).toSorted((a, b) => a - b)).toEqual(
+          [...cited.keys()].sort((a, b) => a - b),
+        )
       }),
     )
   })

@@ -10,7 +10,7 @@ import { search } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 import { searchable } from '#test/support/search-node/searchable.ts'
 import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { testRows } from '#test/support/artifact.ts'
+import { testPassage, testRows } from '#test/support/artifact.ts'
 import type { PassageTraits } from '#test/support/artifact.ts'
 
 const GDPR = 'celex:32016R0679'
@@ -52,14 +52,24 @@ const predictor = ({ predictors }: SearchResult, name: Predictor): number =>
 const article = (number: number): string => `Article ${number} GDPR`
 
 describe('the passages of a named provision', () => {
-  test('come first, its opening before its paragraphs, in the order of the document, whatever they say', async () => {
-    for (const text of [article(6), `Does ${article(6)} set ${PROHIBITED}?`]) {
+  test('come first, its opening before its paragraphs, in the order of the document', async () => {
+    for (const text of [article(6), `What does ${article(6)} say?`, `${article(6)} and helicopters`]) {
       for (const limit of [1, 5, 10, 30]) {
         const reply = await corpus.ask({ text, limit })
         const expected = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19].slice(0, limit)
         expect(numbers(reply).slice(0, expected.length)).toEqual(expected)
         expect(reply.passages.map(({ cited }) => cited)).toEqual(reply.passages.map((_, at) => at < 10))
       }
+    }
+  })
+
+  test('that a reply has no room for give way to the one that is asked about; the opening stays', async () => {
+    for (const text of [`Does ${article(6)} set ${PROHIBITED}?`, `Pizza: ${article(6)}`]) {
+      const numbersOf = async (limit: number): Promise<number[]> => numbers(await corpus.ask({ text, limit }))
+      expect(await numbersOf(1)).toEqual([10])
+      expect(await numbersOf(2)).toEqual([10, 19])
+      expect(await numbersOf(5)).toEqual([10, 11, 12, 13, 19])
+      expect((await numbersOf(30)).slice(0, 10)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
     }
   })
 
@@ -82,6 +92,8 @@ describe('the passages of a named provision', () => {
     expect(numbers(await corpus.ask({ text, limit: 5 }))).toEqual([10, 11, 0, 1, 12])
     expect(numbers(await corpus.ask({ text, limit: 2 }))).toEqual([10, 0])
     expect(numbers(await corpus.ask({ text, limit: 50 })).slice(0, 4)).toEqual([10, 11, 0, 1])
+    const asked = `Which of ${article(5)} and ${article(6)} sets ${PROHIBITED}?`
+    expect(numbers(await corpus.ask({ text: asked, limit: 5 })).slice(0, 4)).toEqual([0, 1, 10, 19])
   })
 
   test('show each provision once, in the revision in force', async () => {
@@ -138,6 +150,12 @@ describe('the predictors of a named provision', () => {
       expect([predictor(reply, 'named'), predictor(reply, 'named_coverage')]).toEqual([0, 0])
   })
 
+  test('see the passage that a reply of five shows, however late in the provision it stands', async () => {
+    const coverage = async (text: string): Promise<number> => predictor(await corpus.ask({ text }), 'named_coverage')
+    expect(await coverage(`Does ${article(6)} set ${PROHIBITED}?`)).toBeGreaterThan(0.6)
+    expect(await coverage(`Does ${article(5)} set ${PROHIBITED}?`)).toBeLessThan(0.3)
+  })
+
   test('do not depend on how many passages are wanted', async () => {
     const text = `What do ${article(6)} and ${article(5)} say about ${PROHIBITED}?`
     const [few, many] = [await corpus.ask({ text, limit: 1 }), await corpus.ask({ text, limit: 10 })]
@@ -174,6 +192,51 @@ describe('the predictors of a named provision', () => {
       expect(covered).toBeGreaterThan(0.6)
     } finally {
       close()
+    }
+  })
+})
+
+describe('a reference without an act', () => {
+  /** § 433 has nine passages in one act and one in another; § 7 and § 8 are in one act each. */
+  const referencesOf = (n: number): readonly string[] => {
+    if (n < 9) return [n === 0 ? 'de:bgb#433' : `de:bgb#433/${n}`]
+    return { 9: ['de:bgb#7'], 10: ['de:hgb#433/1'], 11: ['de:hgb#8'] }[n] ?? []
+  }
+  const acts = [
+    { id: 'de:bgb', aliases: ['BGB'] },
+    { id: 'de:hgb', aliases: ['HGB'] },
+  ]
+  let german: Searchable
+  beforeAll(async () => {
+    german = await searchable({
+      rows: testRows({
+        rows: 20,
+        dimensions: 8,
+        seed: 33,
+        traits: (n) => ({ references: referencesOf(n), text: `Kaufvertrag Nummer ${n}.` }),
+      }),
+      acts,
+    })
+  })
+  afterAll(() => german.close())
+
+  test('that two acts answer is no named provision, although passages of one fill the reply', async () => {
+    for (const text of ['§ 433', 'Kaufvertrag: was regelt § 433?']) {
+      const reply = await german.ask({ text, limit: 5 })
+      expect(reply.passages.every(({ cited }) => cited)).toBe(true)
+      expect([predictor(reply, 'named'), predictor(reply, 'named_coverage')]).toEqual([0, 0])
+    }
+  })
+
+  test('that one act answers is a named provision, as is one whose act is named', async () => {
+    for (const text of ['§ 7', '§ 433 BGB', '§ 433 HGB', 'Was regeln § 7 und § 8?'])
+      expect(predictor(await german.ask({ text }), 'named'), text).toBe(1)
+  })
+
+  test('that the filters leave in one act is a named provision', async () => {
+    for (const n of [0, 10]) {
+      const filters = { ...EVERYTHING, documents: [testPassage(n).document.id] }
+      expect(predictor(await german.ask({ text: '§ 433', filters }), 'named')).toBe(1)
     }
   })
 })

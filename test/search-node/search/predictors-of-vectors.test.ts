@@ -18,6 +18,7 @@ test('predictors of vectors count without a shared word where scores are standar
   )
   expect(features).toMatchObject({ nearest_vector: 0.5, document_coverage: 0, window_coverage: 0, first_coverage: 0 })
   expect(features.fused_top).toBeCloseTo(0.3, 12)
+  expect(features.fused_best).toBe(0.5)
   expect(features.document_agreement).toBeGreaterThan(0.49)
   expect(features.document_agreement).toBeLessThanOrEqual(0.5)
   expect(Object.values(features).every(Number.isFinite)).toBe(true)
@@ -25,6 +26,6 @@ test('predictors of vectors count without a shared word where scores are standar
 
 test('predictors of vectors are finite without any allowed row', () => {
   const features = featuresOf(measured([said('anchor')], 'cargo', NOTHING, Uint32Array.of(0), { standardised: true }))
-  expect(features).toMatchObject({ nearest_vector: 0, fused_top: 0 })
+  expect(features).toMatchObject({ nearest_vector: 0, fused_top: 0, fused_best: 0 })
   expect(Object.values(features).every(Number.isFinite)).toBe(true)
 })

@@ -37,8 +37,11 @@ describe('the features of a list', () => {
   const greatestIdf = (rows: number): number => Math.log(2 + 2 * rows) / Math.log(1 + rows)
 
   function expectWithinRanges(features: Features, rows: number): void {
-    const { first_length: length, fused_top: fused, mean_idf: idf, nearest_vector: nearest, ...shares } = features
+    const { first_length: length, mean_idf: idf, nearest_vector: nearest, ...others } = features
+    const { fused_top: fused, fused_best: best, ...shares } = others
     expect(Math.abs(nearest)).toBeLessThanOrEqual(1)
+    expect(best).toBeGreaterThanOrEqual(fused - 1e-9)
+    expect(best).toBeLessThanOrEqual(2 + 1e-9)
     for (const [name, share] of Object.entries(shares)) {
       expect(share, name).toBeGreaterThanOrEqual(-1e-9)
       expect(share, name).toBeLessThanOrEqual(1 + 1e-9)
@@ -180,6 +183,15 @@ describe('words and vectors', () => {
       12,
     )
     expect(featuresWith({ lexical }).fused_top).toBeCloseTo(0.7, 12)
+  })
+
+  test('fused_best is the best of those sums, whatever the other rows are', () => {
+    const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
+    const dense = ranked([1, 0], [0.9, 0.2])
+    expect(featuresWith({ lexical, dense }).fused_best).toBeCloseTo(1.7, 12)
+    expect(featuresWith({ lexical: ranked([1], [0.8]), dense }).fused_best).toBeCloseTo(1.7, 12)
+    expect(featuresWith({ lexical: ranked([0], [0.1]), dense: ranked([7, 0], [0.9, 0.2]) }).fused_best).toBe(0.9)
+    expect(featuresWith({ lexical }).fused_best).toBe(0.9)
   })
 
   test('fused_top counts a row that a list of words cut at its depth lacks with the last score of it', () => {

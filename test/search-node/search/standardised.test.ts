@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { probability } from '#core/domain/calibration.ts'
+import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
@@ -148,6 +150,31 @@ describe('a filter that leaves twelve passages', () => {
         predictor(await standardised.ask(query), 'nearest_vector'),
       )
     }
+  })
+
+  test('hardly moves fused_best and the decision where the right passage is among them, unlike fused_top', async () => {
+    const moved = { best: [0], top: [0], decision: [0], decisionOnTop: [0] }
+    const allowed = rows.filter(({ record }) => record.subjects.includes('few'))
+    expect(allowed).toHaveLength(FEW)
+    for (const [at, { record, vector }] of allowed.entries()) {
+      const lacking = (questions(FEW)[at]?.text ?? '').split(' ').slice(0, 2)
+      const text = [...record.text.split(' ').slice(0, 4), ...lacking].join(' ')
+      for (const query of [{ text }, { text, vector: padded(vector) }]) {
+        const [all, left] = [await standardised.ask(query), await standardised.ask({ ...query, filters: few })]
+        expect([all, left].map(({ passages }) => passages[0]?.chunkId)).toEqual([record.chunk_id, record.chunk_id])
+        const change = (of: (result: SearchResult) => number): number => Math.abs(of(left) - of(all))
+        const own = 'vector' in query ? DEFAULT_MODEL_CALIBRATION : DEFAULT_CALIBRATION
+        const onTop = { ...own, features: own.features.map((name) => (name === 'fused_best' ? 'fused_top' : name)) }
+        moved.best.push(change((result) => predictor(result, 'fused_best')))
+        moved.top.push(change((result) => predictor(result, 'fused_top')))
+        moved.decision.push(change(({ predictors }) => probability(own, PREDICTORS, predictors)))
+        moved.decisionOnTop.push(change(({ predictors }) => probability(onTop, PREDICTORS, predictors)))
+      }
+    }
+    expect(Math.max(...moved.best)).toBeLessThan(0.05)
+    expect(Math.max(...moved.decision)).toBeLessThan(0.05)
+    expect(Math.max(...moved.top)).toBeGreaterThan(0.1)
+    expect(Math.max(...moved.decisionOnTop)).toBeGreaterThan(0.1)
   })
 
   test('gives predictors of vectors to a question that shares no word with it', async () => {

@@ -36,7 +36,9 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
     const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
     if (allowed.some(({ rows: found }) => found.length > 0)) {
-      if (provision) for (const { rows: found, nearness } of allowed) addCited(rows, found, { reference: at, nearness })
+      const withoutAct = reference.act === undefined
+      for (const { rows: found, nearness } of provision ? allowed : [])
+        addCited(rows, found, { reference: at, nearness, withoutAct })
       continue
     }
     unsupported.push({

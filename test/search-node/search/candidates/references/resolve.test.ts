@@ -56,7 +56,7 @@ function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
 }
 
 const own = (...references: readonly string[]): Passage => ({ references })
-const cited = (nearness: Nearness, reference = 0): Cited => ({ reference, nearness })
+const cited = (nearness: Nearness, reference = 0, withoutAct = false): Cited => ({ reference, nearness, withoutAct })
 const ART_6 = 'celex:32016R0679#6'
 
 describe('a provision that the query names', () => {
@@ -82,7 +82,12 @@ describe('a provision that the query names', () => {
       own('de:hgb#433/1'),
       own('de:hgb#434'),
     ])
-    expect(new Set(ids.keys())).toEqual(new Set([0, 1]))
+    expect(ids).toEqual(
+      new Map([
+        [0, cited(NEARNESS.itself, 0, true)],
+        [1, cited(NEARNESS.within, 0, true)],
+      ]),
+    )
   })
 
   test('of an act that is named and not held raises no article of another act, even beside a held act', () => {
@@ -250,7 +255,7 @@ describe('what is more than a provision', () => {
 
   test('an appendix of a rulebook is found by the number of its rules alone', () => {
     expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).ids).toEqual(
-      new Map([[0, cited(NEARNESS.itself)]]),
+      new Map([[0, cited(NEARNESS.itself, 0, true)]]),
     )
   })
 
