@@ -31,11 +31,10 @@ export function calibratedOn({ calibrated_on: on, kind }: EvaluationReport): Mar
       Calibrated on the question set: threshold and figures come from ${whole(on.questions)} labelled questions, each
       scored by a model that was fitted without it.
     </p>`
+  const moved = html`they move the default's intercept by ${signed(on.shift)}`
   return html`<p>
       Calibrated on the version's own passages: ${whole(on.questions)} questions were made from them, and
-      ${on.shift === 0 ? 'the default applies unchanged' : html`they move the default's intercept by ${signed(on.shift)}`}.
-      ${NATURAL_QUESTIONS[kind]} The shares below show how the decision treats the version's own words. They do not show
-      how it treats what people ask.
+      ${on.shift === 0 ? 'the default applies unchanged' : moved}. ${NATURAL_QUESTIONS[kind]}
     </p>
     ${sharesTable(on)}`
 }
@@ -59,21 +58,24 @@ function sharesTable({ answered, masked }: OwnPassages): Markup {
   const forms = [...FORMS.keys(), ...Object.keys(answered).filter((form) => !FORMS.has(form))]
   const shown = forms.filter((form) => answered[form] !== undefined || masked[form] !== undefined)
   if (shown.length === 0) return NOTHING
-  return html`<div class="scroll">
-    <table>
-      <thead>
-        <tr>
-          <th>Question</th>
-          <th class="n">answered</th>
-          <th class="n">answered, document masked</th>
-          <th></th>
-        </tr>
-      </thead>
-      <tbody>
-        ${shown.map(row)}
-      </tbody>
-    </table>
-  </div>`
+  return html`<p>
+      The shares show how the decision treats the version's own words. They do not show how it treats what people ask.
+    </p>
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th>Question</th>
+            <th class="n">answered</th>
+            <th class="n">answered, document masked</th>
+            <th></th>
+          </tr>
+        </thead>
+        <tbody>
+          ${shown.map(row)}
+        </tbody>
+      </table>
+    </div>`
 }
 
 function wantedOf(wanted: string, isMasked: boolean): string {

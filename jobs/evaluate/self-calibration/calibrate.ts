@@ -31,7 +31,7 @@ export const SELF_SHIFT_MAX = 0.5
  * Mean boundary over the versions that the defaults were fitted on, by embedding provider: the log odds under the
  * default that separate their answerable from their masked questions. See decision 0026.
  */
-export const REFERENCE_BOUNDARY: Readonly<Record<EmbeddingSpace['provider'], number>> = { local: 1.3, openai: -0.1 }
+export const REFERENCE_BOUNDARY: Readonly<Record<EmbeddingSpace['provider'], number>> = { local: 1.45, openai: 0.5 }
 /** Passages of a reply, as a caller gets who names no number. */
 const LIMIT = 5
 

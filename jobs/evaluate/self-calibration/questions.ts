@@ -62,8 +62,8 @@ function isLong({ text }: PassageRecord): boolean {
 }
 
 /**
- * Questions in the words of a passage: of all rows, and of those that its mask leaves. A text with few spaces gives none:
- * it is short, or its script has no spaces.
+ * Questions in the words of a passage: of all rows, and of those that its mask leaves. A text with few spaces gives
+ * none: it is short, or its script has no spaces.
  */
 function inOwnWords(text: string, mask: Uint8Array): readonly SelfQuestion[] {
   const plain = text.trim().split(/\s+/u).slice(0, PASSAGE_WORDS)

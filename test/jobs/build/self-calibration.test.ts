@@ -66,7 +66,7 @@ describe('a build without a question set', () => {
     expect(calibration).toEqual({ ...DEFAULT_CALIBRATION, intercept: DEFAULT_CALIBRATION.intercept + on.shift })
   })
 
-  test('gives the same profile to the byte, and the same report of its calibration, as another of the same import', async () => {
+  test('gives the same profile to the byte and reports the same calibration as another of its import', async () => {
     const other = await built()
     expect(await profileOf(unasked)).toContain('"calibration"')
     expect(await profileOf(other)).toBe(await profileOf(unasked))

@@ -102,7 +102,7 @@ describe('the decision', () => {
       expect(features).not.toContain('named_coverage')
     })
 
-    test('scores them as the gateway does under the fitted profile, by the share of the question that they contain', () => {
+    test('scores them as the gateway does under the fitted profile, by what they contain of the question', () => {
       if (fitted === undefined) throw new Error('nothing was fitted')
       const scoreOf = (id: string): number | undefined => fitted.outOfFold.find((each) => each.id === id)?.score
       const scores = named.map(({ question }) => scoreOf(question.id))

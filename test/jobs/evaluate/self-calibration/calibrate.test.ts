@@ -50,7 +50,7 @@ async function calibratedBy(
 const reference = REFERENCE_BOUNDARY.local
 
 describe('the decision of a version without a question set', () => {
-  test('moves by half of what its boundary differs from the reference, and nothing but the intercept changes', async () => {
+  test('moves its intercept alone, by half of what its boundary differs from the reference', async () => {
     const higher = await calibrated({ inPlace: reference + 2, masked: reference - 1 })
     expect(higher.shift).toBeCloseTo(-0.25, 8)
     expect(higher.calibration).toEqual({ ...calibration, intercept: higher.shift })

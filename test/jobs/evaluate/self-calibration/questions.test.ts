@@ -46,7 +46,7 @@ const ofForm = (questions: readonly SelfQuestion[], form: SelfQuestion['form']):
   questions.filter((question) => question.form === form)
 
 describe('the questions that a version makes from itself', () => {
-  test('ask in the words of each passage twice, of every row and with its document masked, and by its label', async () => {
+  test('ask in the words of each passage, of every row and with its document masked, and by its label', async () => {
     const questions = await questionsOf([passage(7), passage(17)])
     expect(questions).toHaveLength(2 * 7)
     for (const form of ['middle', 'few words'] as const) {
