@@ -96,7 +96,7 @@ const BATCH_ROWS = 1_000
 export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
   if (await exists(input.artifactFolder)) {
     const kept = await keepExisting(input)
-    // A release without statistics was stopped after it wrote the artifact: scores of this release would be wrong on it.
+    // A release without statistics was stopped after it wrote the artifact; the defaults of this one need them.
     if (kept.manifest.cosines !== undefined || input.sampleQueries === undefined) return kept
     await rm(input.artifactFolder, { recursive: true })
   }
