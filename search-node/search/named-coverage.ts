@@ -4,7 +4,7 @@ import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
-import type { Question } from './question.ts'
+import type { Question, QuestionWord } from './question.ts'
 
 /** Rare words count alike: a name that the corpus lacks must not outweigh the topic. */
 const IDF_MAX = 6
@@ -35,9 +35,10 @@ export function namedCoverage(remainder: Question, passages: readonly NamedPassa
     return texts.some((text) => statesMeasure(measure, text, present))
   }
   let [covered, total] = [0, 0]
-  for (const [place, { word, idf, frequency }] of remainder.words.entries()) {
+  for (const [place, asked] of remainder.words.entries()) {
+    const { word, idf } = asked
     const resemblance = said.get(place)
-    if (resemblance === undefined || isRequestWord(word) || (frequency === 0 && isFunctionWord(word))) continue
+    if (resemblance === undefined || !namesTopic(asked)) continue
     const measure = resemblance === 1 ? undefined : measureOf(word)
     const isStated = measure !== undefined && states(measure)
     const weight = measure === undefined || isStated ? Math.min(idf, IDF_MAX) : MISSING_MEASURE_WEIGHT
@@ -46,6 +47,11 @@ export function namedCoverage(remainder: Question, passages: readonly NamedPassa
     else if (isStated) covered += weight
   }
   return total === 0 ? 1 : covered / total
+}
+
+/** Words that only ask name no topic, nor does a function word that no passage of the version holds. */
+export function namesTopic({ word, frequency }: QuestionWord): boolean {
+  return !isRequestWord(word) && (frequency > 0 || !isFunctionWord(word))
 }
 
 /** The best resemblance of each word in any of the passages, by place; none for function words of their languages. */

@@ -1,8 +1,6 @@
-import { isFunctionWord } from '#core/index/analysis/analyzer.ts'
-import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import { citedOrder } from './boost.ts'
 import type { CitedCandidates } from './candidates/source.ts'
-import { namedCoverage } from './named-coverage.ts'
+import { namedCoverage, namesTopic } from './named-coverage.ts'
 import type { Question } from './question.ts'
 import type { VersionStatistics } from './statistics.ts'
 
@@ -61,9 +59,7 @@ function isOfSeveralDocuments(cited: CitedCandidates['ids'], documents: Uint32Ar
 
 /** Inverse document frequency of each word that names a topic; 0 for words that only ask. */
 function topicWeights({ words }: Question): Float64Array {
-  return Float64Array.from(words, ({ word, idf, frequency }) =>
-    isRequestWord(word) || (frequency === 0 && isFunctionWord(word)) ? 0 : idf,
-  )
+  return Float64Array.from(words, (word) => (namesTopic(word) ? word.idf : 0))
 }
 
 function relevanceOf(remainder: Question, weights: Float64Array, words: Uint32Array): number {
