@@ -1,6 +1,7 @@
 import { FUNCTION_WORDS } from './function-words.ts'
 import { ANALYSES, ANALYSIS_REVISION } from './revisions.ts'
 import type { Analysis, AnalysisRevision } from './revisions.ts'
+import { neighbourPairs } from './scripts.ts'
 import { fold, words } from './words.ts'
 
 /** Longer words are cut. A unit takes at most three UTF-8 bytes, so a term's length fits one byte. */
@@ -156,7 +157,7 @@ export function analyzeQuestion(
 function termsOfWord(word: string, { kindOf }: Analysis, stem: (word: string) => string): readonly string[] {
   if (word === '') return []
   const kind = kindOf(word)
-  if (kind === 'pairs') return characterPairs(word)
+  if (kind === 'pairs') return neighbourPairs([...word])
   return kind === 'stem' ? [cut(stem(cut(word)))] : [cut(word), ...enclosing(word)]
 }
 
@@ -164,13 +165,6 @@ function termsOfWord(word: string, { kindOf }: Analysis, stem: (word: string) =>
 function enclosing(word: string): string[] {
   const ends = [...word.matchAll(/\)(?=\()/g)].map(({ index }) => index + 1)
   return ends.map((end) => cut(word.slice(0, end)))
-}
-
-function characterPairs(word: string): readonly string[] {
-  const characters = [...word]
-  return characters.length < 2
-    ? [word]
-    : characters.slice(1).map((character, before) => `${characters[before] ?? ''}${character}`)
 }
 
 /** Cuts to TERM_UNITS_MAX units without splitting a surrogate pair. */

@@ -32,6 +32,10 @@ export function* scriptPieces(text: string): Generator<ScriptPiece> {
  * dictionary, so they are the same in every release of Node (decision 0024).
  */
 export function letterPairs(run: string): readonly string[] {
-  const letters = run.match(LETTER_WITH_MARKS) ?? []
+  return neighbourPairs(run.match(LETTER_WITH_MARKS) ?? [])
+}
+
+/** Returns each letter with the next one; a single letter gives itself. */
+export function neighbourPairs(letters: readonly string[]): readonly string[] {
   return letters.length < 2 ? letters : letters.slice(1).map((letter, before) => `${letters[before] ?? ''}${letter}`)
 }
