@@ -1,8 +1,8 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All but `mean_idf`,
- * `first_length` and `fused_top` are in [0, 1]. `search-node/search/predictors.ts` computes them. Their number and
- * order are part of the wire format: new ones are added at the end. A gateway refuses a list in which a predictor is
- * missing that the profile's calibration uses.
+ * `first_length`, `fused_top`, `fused_best` and `nearest_vector` are in [0, 1]. `search-node/search/predictors.ts`
+ * computes them. Their number and order are part of the wire format: new ones are added at the end. A gateway refuses a
+ * list in which a predictor is missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
   /** Share of the greatest possible score that the passages of the first passage's document reach together. */
@@ -38,7 +38,7 @@ export const PREDICTORS = [
   'named',
   /** Share of what the question asks about the named provision that its passages contain; 0 without one. */
   'named_coverage',
-  /** Score of the nearest passage by vector; see `standardise` in the search node. */
+  /** Score of the nearest passage by vector; see `search-node/search/vector-scores.ts`. */
   'nearest_vector',
   /** Best sum of lexical share and score of the vector; unlike `fused_top`, filters hardly move it. */
   'fused_best',
