@@ -1,11 +1,12 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
+import { openingOf } from '#jobs/evaluate/opening.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
 
 /** Openings are about as long as questions. */
-const OPENING_CHARACTERS = 80
+const OPENING = { min: 40, max: 80 } as const
 
 /**
  * Embeds the openings of evenly spaced passages as queries. Their cosines with the passages spread as those of natural
@@ -21,7 +22,7 @@ export async function embedSampleQueries(
   const openings: string[] = []
   let row = 0
   for await (const { text } of passagesIn(passagesFile(workFolder))) {
-    if (row >= openings.length * step) openings.push(openingOf(text))
+    if (row >= openings.length * step) openings.push(openingOf(text, OPENING))
     row += 1
   }
   const vectors: Float32Array[] = []
@@ -30,11 +31,4 @@ export async function embedSampleQueries(
     vectors.push(...(await embedder.embed(batch, 'query', signal)).vectors)
   }
   return vectors
-}
-
-function openingOf(text: string): string {
-  const plain = text.replaceAll(/\s+/gu, ' ').trim()
-  if (plain.length <= OPENING_CHARACTERS) return plain
-  const space = plain.lastIndexOf(' ', OPENING_CHARACTERS)
-  return plain.slice(0, space < OPENING_CHARACTERS / 2 ? OPENING_CHARACTERS : space).toWellFormed()
 }

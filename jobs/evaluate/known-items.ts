@@ -1,6 +1,7 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
+import { openingOf } from './opening.ts'
 import { createSmallestIds } from './smallest-ids.ts'
 
 /**
@@ -76,11 +77,7 @@ function questionOf(heading: string, extract: string): string {
 
 /** Returns undefined where the text is too short for a question. */
 function extractOf(text: string): string | undefined {
-  const plain = text.replaceAll(/\s+/gu, ' ').trim()
-  if (plain.length < BOUNDS.extractCharactersMin) return undefined
-  if (plain.length <= BOUNDS.extractCharactersMax) return plain
-  const lastSpace = plain.lastIndexOf(' ', BOUNDS.extractCharactersMax)
-  return plain
-    .slice(0, lastSpace < BOUNDS.extractCharactersMin ? BOUNDS.extractCharactersMax : lastSpace)
-    .toWellFormed()
+  const { extractCharactersMin: min, extractCharactersMax: max } = BOUNDS
+  const extract = openingOf(text, { min, max })
+  return extract.length < min ? undefined : extract
 }
