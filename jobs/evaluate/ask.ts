@@ -1,5 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { concurrently } from '#core/platform/concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -41,6 +42,18 @@ export interface AskSystemsContext extends AskContext {
   readonly withoutText?: boolean
   /** Number of passages requested, at most `searchLimitMax`. */
   readonly limit: number
+  /** Vectors of the questions, in their order, for questions that are asked several times; undefined: embed them. */
+  readonly vectors?: QuestionVectors | undefined
+}
+
+export type QuestionVectors = readonly Float32Array[]
+
+export async function embedQuestions(
+  questions: readonly AskedFor[],
+  { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
+): Promise<QuestionVectors> {
+  const texts = questions.map(({ text }) => text)
+  return (await embedder.embed(texts, 'query', signal)).vectors
 }
 
 /**
@@ -55,21 +68,13 @@ export async function askSystems<Q extends AskedFor>(
 ): Promise<void> {
   for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
-    const { vectors } = await context.embedder.embed(
-      batch.map((question) => question.text),
-      'query',
-      context.signal,
-    )
-    const waiting = batch.entries()
-    async function askOnward(): Promise<void> {
-      for (const [at, question] of waiting) {
-        const vector = vectors[at]
-        if (vector === undefined) throw new Error('the embedder sent too few vectors')
-        for (const system of context.systems)
-          take(from + at, system, await askOne(question, system, vector, from + at, context), question)
-      }
-    }
-    await Promise.all(Array.from({ length: BOUNDS.evaluationConcurrency }, askOnward))
+    const vectors = context.vectors?.slice(from, from + batch.length) ?? (await embedQuestions(batch, context))
+    await concurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
+      const vector = vectors[at]
+      if (vector === undefined) throw new Error('the embedder sent too few vectors')
+      for (const system of context.systems)
+        take(from + at, system, await askOne(question, system, vector, from + at, context), question)
+    })
     context.onProgress(from + batch.length, questions.length)
   }
 }

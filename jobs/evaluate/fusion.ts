@@ -1,5 +1,6 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { embedQuestions } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { dealFolds } from './calibration/folds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
@@ -26,9 +27,10 @@ export async function fitFusion(questions: readonly QueryWithQrels[], context: A
   const { profile } = context
   const sample = sampleWithQrels(questions)
   if (sample.length < BOUNDS.comparedQuestionsMin) return profile
+  const asking = { ...context, vectors: await embedQuestions(sample, context) }
   const byWeight = new Map<number, FiguresById>()
   for (const weight of FUSION_WEIGHTS)
-    byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, context))
+    byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, asking))
   const wordsAlone = byWeight.get(WORDS_ALONE) ?? new Map<string, RankingFigures>()
   const difference = compareRankings(crossFit(sample, byWeight), wordsAlone)?.metrics['ndcg@10']
   const isBetter = difference !== undefined && difference.ci[0] > 0
@@ -80,7 +82,8 @@ export async function tryReranker(
   const sample = sampleWithQrels(questions)
   if (reranker === null || sample.length < BOUNDS.comparedQuestionsMin) return profile
   const tried = { ...profile, reranker }
-  const own = await rankingUnder(profile, sample, LIMIT, context)
-  const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, context), own)?.metrics['ndcg@10']
+  const asking = { ...context, vectors: await embedQuestions(sample, context) }
+  const own = await rankingUnder(profile, sample, LIMIT, asking)
+  const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, asking), own)?.metrics['ndcg@10']
   return difference !== undefined && difference.ci[0] > 0 ? tried : profile
 }

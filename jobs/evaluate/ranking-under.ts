@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { askSystems } from './ask.ts'
-import type { AskContext } from './ask.ts'
+import type { AskContext, AskSystemsContext } from './ask.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
@@ -18,12 +18,15 @@ export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly 
   )
 }
 
-/** Returns the figures by question id under a profile. @param limit passages of each list. */
+/**
+ * Returns the figures by question id under a profile.
+ * @param limit passages of each list. @param context with the vectors of questions that are ranked several times.
+ */
 export async function rankingUnder(
   profile: ProfileParameters,
   questions: readonly QueryWithQrels[],
   limit: number,
-  context: AskContext,
+  context: AskContext & Pick<AskSystemsContext, 'vectors'>,
 ): Promise<ReadonlyMap<string, RankingFigures>> {
   const found = new Map<string, RankingFigures>()
   await askSystems(
