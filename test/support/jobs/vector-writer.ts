@@ -3,7 +3,7 @@ import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import { sqliteFault } from '#core/db/vector-cache/file.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from './vector-entries.ts'
 
-/** Writes batches of entries until it is killed or its test ends, and sends the number written: `<path> <first entry>`. */
+/** Writes batches of entries until it is killed or its test ends. Sends the number written: `<path> <first entry>`. */
 const [path = '', first = '0'] = process.argv.slice(2)
 // The test that started this process was killed itself.
 process.once('disconnect', () => process.exit())
