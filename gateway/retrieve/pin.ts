@@ -1,6 +1,7 @@
 import type { Access, ServingProfile } from '#core/db/access.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { Filters } from '#core/domain/search.ts'
+import { utcDay } from '#core/platform/time.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { Narrowed, Values } from './narrow.ts'
 import type { RetrievalRequest } from './schema.ts'
@@ -42,7 +43,7 @@ export function pin(
 ): PinnedRequest {
   const { limits } = entitlement
   const { profile } = narrowed
-  const inForceOn = now.toISOString().slice(0, 10)
+  const inForceOn = utcDay(now)
   const mandatory = {
     verificationStatuses: profile.parameters.verification_statuses,
     inForceOn: profile.parameters.in_force_only ? inForceOn : '',

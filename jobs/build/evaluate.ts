@@ -5,6 +5,7 @@ import type { ChangeLimits } from '#core/domain/changes.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
+import { utcDay } from '#core/platform/time.ts'
 import { createReranker } from '#core/reranking/reranker.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import type { ComparisonSettings } from '#jobs/compare/pipeline.ts'
@@ -48,7 +49,7 @@ export async function evaluateBuilt(
         : createReranker(context.embedding),
     rerankerToTry: context.parameters.reranker ?? null,
     nodes: context.nodes,
-    day: new Date().toISOString().slice(0, 10),
+    day: utcDay(new Date()),
     signal: context.signal,
     onProgress: (done, total) => context.progress.at(done, total),
   })

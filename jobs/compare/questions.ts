@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
@@ -53,7 +52,7 @@ async function knownItemsOf(
   day: string,
 ): Promise<readonly QueryWithQrels[]> {
   try {
-    return await sampleKnownItems(() => verifiedPassagesIn(join(folder, 'passages.jsonl'), file), day)
+    return await sampleKnownItems(() => verifiedPassagesIn(folder, file), day)
   } catch (error) {
     throw error instanceof ArtifactError ? damagedArtifact('before', projectionId, error) : error
   }

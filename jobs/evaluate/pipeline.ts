@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
@@ -157,7 +156,7 @@ async function unlessDamaged<T>({ projection }: EvaluationInput, read: () => Pro
 }
 
 function passagesOf({ folder, files }: EvaluationInput['artifact']): ReturnType<typeof verifiedPassagesIn> {
-  return verifiedPassagesIn(join(folder, 'passages.jsonl'), files['passages.jsonl'])
+  return verifiedPassagesIn(folder, files['passages.jsonl'])
 }
 
 async function chooseQuestions({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {

@@ -1,3 +1,5 @@
+import { utcDay } from '#core/platform/time.ts'
+
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -10,7 +12,7 @@ export function instantOf(written: string): string | undefined {
   const day = written.slice(0, 10)
   const dayMs = Date.parse(`${day}T00:00:00Z`)
   // `Date` turns 30 February into a day in March instead of rejecting it.
-  if (Number.isNaN(dayMs) || new Date(dayMs).toISOString().slice(0, 10) !== day) return undefined
+  if (Number.isNaN(dayMs) || utcDay(new Date(dayMs)) !== day) return undefined
   const ms = DAY.test(written) ? dayMs : Date.parse(written)
   const instant = Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
   // ISO 8601 writes other years with a sign and six digits, which do not sort.

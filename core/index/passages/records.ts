@@ -1,4 +1,5 @@
 import { closeSync, createReadStream } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { passageRecordSchema } from './record.ts'
@@ -12,12 +13,12 @@ export async function* passagesIn(path: string): AsyncGenerator<PassageRecord> {
 }
 
 /**
- * Streams every passage of an artifact's `passages.jsonl` in row order, and verifies the bytes that it parsed.
- * @param expected digest that the signed manifest states.
+ * Streams every passage of an artifact in row order, and verifies the bytes that it parsed.
+ * @param expected digest of `passages.jsonl` that the signed manifest states.
  * @throws ArtifactError at the end, if what was read is something else.
  */
-export async function* verifiedPassagesIn(path: string, expected: FileDigest): AsyncGenerator<PassageRecord> {
-  const file = openPassages(path)
+export async function* verifiedPassagesIn(artifactFolder: string, expected: FileDigest): AsyncGenerator<PassageRecord> {
+  const file = openPassages(join(artifactFolder, 'passages.jsonl'))
   try {
     for await (const { passage } of verifiedPassageLines(file, expected)) yield passage
   } finally {

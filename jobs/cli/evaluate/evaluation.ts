@@ -1,6 +1,7 @@
-import { basename, join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import { decisionOf } from '#jobs/evaluate/figures.ts'
@@ -60,7 +61,7 @@ export async function evaluateDataSet(
     onProgress: output.progress.bind(output),
   }
   return await withTemporaryVersion(version, async (built) => {
-    tellOfCorpus(built, version.relevant.size, output)
+    tellOfCorpus(built, version.relevant.size, version.note)
     const { embedder } = version
     const asked = {
       questions: confined(task.questions, subjectOf),
@@ -97,21 +98,18 @@ function confined(
 export function tellOfCorpus(
   { report, missing }: Pick<TemporaryVersion, 'report' | 'missing'>,
   relevant: number,
-  output: EvaluationOutput,
+  note: EvaluationOutput['note'],
 ): void {
   const [first] = report.entries
   const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
   if (first !== undefined)
-    output.note(
+    note(
       `records of corpus.jsonl skipped: ${report.skipped} (${reasons.slice(0, 5).join('; ')}; the ` +
         `first in line ${first.line})`,
     )
-  if (report.split > 0)
-    output.note(`records cut into several passages, each judged once at its best place: ${report.split}`)
+  if (report.split > 0) note(`records cut into several passages, each judged once at its best place: ${report.split}`)
   if (missing.length > 0)
-    output.note(
-      `relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${relevant}`,
-    )
+    note(`relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${relevant}`)
 }
 
 interface Asked {
@@ -140,7 +138,7 @@ async function askBuilt(
     profile: defaultProfile({ embedding: embedder.space.provider }),
     embedder,
     nodes: [node.client],
-    day: new Date().toISOString().slice(0, 10),
+    day: utcDay(new Date()),
     signal: AbortSignal.any([signal, node.ended]),
     onProgress: telling('ask'),
   }
@@ -159,10 +157,7 @@ async function askBuilt(
     questions: asked.questions,
     outcomes,
     decision: await decisionOf(asked.questions, outcomes.hybrid, { targetRisk: flags.targetRisk, provider }, () =>
-      selfCalibrate(
-        verifiedPassagesIn(join(artifact.folder, 'passages.jsonl'), artifact.manifest.files['passages.jsonl']),
-        context,
-      ),
+      selfCalibrate(verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl']), context),
     ),
     latency: await timeSystems(asked.questions, { ...context, onProgress: telling('time') }),
     filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {

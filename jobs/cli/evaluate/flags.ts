@@ -71,18 +71,27 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
     .option('--json <path>', 'write the figures as JSON to this file')
     .option('--html <path>', 'write the report page to this file')
     .option('--target-risk <share>', 'share of the answers that may lack evidence', share, TARGET_RISK_DEFAULT)
-    .option(
-      '--data-dir <path>',
-      "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
-    )
+  parseEvaluation(command, EXAMPLES, args)
+  const [folder = ''] = command.args
+  return { folder, ...command.opts<Omit<EvaluateFlags, 'folder'>>() }
+}
+
+/**
+ * Adds the options that every evaluation has, and parses its arguments.
+ * @param examples shown after the help.
+ * @throws CommanderError when the arguments are invalid (the message is already printed), or help was requested.
+ */
+export function parseEvaluation(command: Command, examples: string, args: readonly string[]): void {
+  command.option(
+    '--data-dir <path>',
+    "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
+  )
   vectorCacheOptions(embeddingOptions(command))
     .helpOption('--help', 'show this')
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', examples)
     .allowExcessArguments(false)
     .exitOverride()
     .parse([...args], { from: 'user' })
-  const [folder = ''] = command.args
-  return { folder, ...command.opts<Omit<EvaluateFlags, 'folder'>>() }
 }
 
 /** Returns 0 where help was requested, 2 for invalid arguments, undefined for any other error. */

@@ -5,6 +5,7 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { utcDay } from '#core/platform/time.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/cli/embedding-flags.ts'
@@ -111,10 +112,7 @@ async function askCorpus(
     note: (sentence: string) => output.note(`${corpus}: ${sentence}`),
   }
   return await withTemporaryVersion(input, async (version) => {
-    tellOfCorpus(version, relevant.size, {
-      ...output,
-      note: (sentence) => output.note(`${corpus}: ${sentence}`),
-    })
+    tellOfCorpus(version, relevant.size, input.note)
     const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
     const { profile, report } = await evaluated(version, corpus, tools)
     return {
@@ -159,7 +157,7 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
     reranker: undefined,
     rerankerToTry: null,
     nodes: [node.client],
-    day: today(),
+    day: utcDay(new Date()),
     signal: tools.signal,
     onProgress: (done, total) => tools.onProgress('calibrate', done, total),
   })
@@ -179,7 +177,7 @@ async function askQuestions(
     profile,
     embedder,
     nodes: [node.client],
-    day: today(),
+    day: utcDay(new Date()),
     signal,
     onProgress: (done: number, total: number) => onProgress('ask', done, total),
     systems: SYSTEMS,
@@ -201,8 +199,4 @@ async function askQuestions(
     outcomes[at] = judge(corpus, question, { lexical, dense, hybrid }, profile.calibration)
   })
   return outcomes
-}
-
-function today(): string {
-  return new Date().toISOString().slice(0, 10)
 }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { embeddingOptions, vectorCacheOptions } from '#jobs/cli/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/cli/embedding-flags.ts'
+import { parseEvaluation } from '#jobs/cli/evaluate/flags.ts'
 import { HALVES } from './questions.ts'
 import type { Half } from './questions.ts'
 
@@ -77,16 +77,7 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
     .option('--json <path>', 'write the counts as JSON to this file')
     .option('--html <path>', 'write the counts as a page to this file')
     .option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages')
-    .option(
-      '--data-dir <path>',
-      "folder for the temporary files, which are removed at the end (default: the system's temporary folder)",
-    )
-  vectorCacheOptions(embeddingOptions(command))
-    .helpOption('--help', 'show this')
-    .addHelpText('after', EXAMPLES)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .parse([...args], { from: 'user' })
+  parseEvaluation(command, EXAMPLES, args)
   const sets = setsOf(parts)
   if (typeof sets === 'string') return command.error(`error: ${sets}`)
   return { ...command.opts<Omit<NaturalFlags, 'sets'>>(), sets }
