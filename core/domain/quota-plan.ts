@@ -47,3 +47,6 @@ export const planLimitsSchema = z.strictObject({
 })
 
 export type PlanLimits = z.infer<typeof planLimitsSchema>
+
+/** Passages of a reply for a caller of the default plan who names no number. */
+export const { max_top_k: DEFAULT_TOP_K } = planLimitsSchema.parse({})

@@ -1,6 +1,7 @@
 import type { Calibration } from '#core/domain/calibration.ts'
 import { decideOn, observedValueOf } from '#core/domain/decision.ts'
 import { predictorOf } from '#core/domain/predictors.ts'
+import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -32,8 +33,6 @@ export const SELF_SHIFT_MAX = 0.5
  * default that separate their answerable from their masked questions. See decision 0026.
  */
 export const REFERENCE_BOUNDARY: Readonly<Record<EmbeddingSpace['provider'], number>> = { local: 1.45, openai: 0.5 }
-/** Passages of a reply, as a caller gets who names no number. */
-const LIMIT = 5
 
 /**
  * Calibrates the default decision with questions made from the version itself. Where the default separates their
@@ -73,7 +72,7 @@ async function ask(questions: readonly SelfQuestion[], context: AskContext): Pro
   const replies: Reply[] = []
   await askSystems(
     questions.map((question) => ({ ...question, filters: undefined })),
-    { ...context, systems: ['hybrid'], limit: LIMIT, withoutText: true },
+    { ...context, systems: ['hybrid'], limit: DEFAULT_TOP_K, withoutText: true },
     (at, _system, found, question) => {
       replies[at] = { question, found }
     },

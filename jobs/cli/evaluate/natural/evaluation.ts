@@ -1,6 +1,6 @@
 import { basename, join, resolve } from 'node:path'
 import { changeLimitsSchema } from '#core/domain/changes.ts'
-import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -26,9 +26,6 @@ import { judge } from './judge.ts'
 import type { NaturalOutcome } from './judge.ts'
 import { readNaturalQuestions } from './questions.ts'
 import type { NaturalQuestion } from './questions.ts'
-
-/** Passages of a reply for a caller who names no number. */
-const { max_top_k: LIMIT } = planLimitsSchema.parse({})
 
 export interface AskedCorpora {
   readonly corpora: readonly AskedCorpus[]
@@ -182,7 +179,7 @@ async function askQuestions(
     onProgress: (done: number, total: number) => onProgress('ask', done, total),
     systems: SYSTEMS,
     withoutText: true,
-    limit: LIMIT,
+    limit: DEFAULT_TOP_K,
   }
   const outcomes: NaturalOutcome[] = []
   const incomplete = new Map<number, Partial<Record<System, SearchResult>>>()
