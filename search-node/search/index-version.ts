@@ -1,7 +1,7 @@
 import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
-import { hasRow } from '#core/index/facets/bitset.ts'
+import { countRows, forEachRow, hasRow, removeRow } from '#core/index/facets/bitset.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
@@ -13,7 +13,7 @@ import { cosines } from './candidates/vectors/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import type { LexicalQuery } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
-import type { VersionStatistics } from './statistics.ts'
+import type { RowSet, VersionStatistics } from './statistics.ts'
 import { createVectorScores } from './vector-scores.ts'
 import type { CosineSpread } from './vector-scores.ts'
 
@@ -49,7 +49,7 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
       },
       rowsWithin(scope) {
         const { bits, count } = filter.within(scope)
-        return { count, has: (row) => hasRow(bits, row) }
+        return { count, has: (row) => hasRow(bits, row), narrowed: (keep) => narrowed(bits, keep) }
       },
       inForceOn(day) {
         const number = dayNumber(day)
@@ -60,6 +60,14 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
       passage: (row) => index.passage(row),
     },
   }
+}
+
+function narrowed(bits: Uint32Array, keep: (row: number) => boolean): ReturnType<RowSet['narrowed']> {
+  const kept = bits.slice()
+  forEachRow(bits, (row) => {
+    if (!keep(row)) removeRow(kept, row)
+  })
+  return { count: countRows(kept), rows: new Uint8Array(kept.buffer) }
 }
 
 function spreadOf(statistics: CosineStatistics): CosineSpread {

@@ -1,103 +1,53 @@
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { largest } from '#core/platform/top-k.ts'
-import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { boostCited } from './boost.ts'
-import type {
-  CandidateSource,
-  CitedCandidates,
-  ScoredCandidates,
-  SearchScope,
-  VectorCandidates,
-} from './candidates/source.ts'
+import type { CandidateSource, CitedCandidates, ScoredCandidates } from './candidates/source.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
-import type { Question } from './question.ts'
-import { rescoreRows } from './rescore.ts'
-import type { Rescored } from './rescore.ts'
+import { queryOf } from './query.ts'
+import type { Query, SearchInput } from './query.ts'
+import type { Round } from './round.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
-import type { RowColumns, RowSet, VersionStatistics } from './statistics.ts'
-
-/** A query as a scoring thread receives it, with its vector in a buffer of its own. */
-export type SearchInput = Omit<SearchQuery, 'projectionId'>
-
-/** A reply may need more candidates than passages, because revisions collapse or documents are capped. */
-const CANDIDATE_FACTOR = 2
-const WIDEN_FACTOR = 4
-/**
- * Minimum of lexical candidates: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
- */
-const WORD_CANDIDATES_MIN = PREDICTOR_DEPTH
-/** A cap on documents may leave fewer passages than are allowed; the search for more candidates ends at this depth. */
-const CANDIDATES_MAX = 10_000
+import type { RowColumns, VersionStatistics } from './statistics.ts'
+import { searchInRounds } from './widen.ts'
+import type { ScoredRows } from './widen.ts'
 
 /**
  * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost
  * cited rows → select → predictors. Returns `limit` passages if so many are allowed and a vector ranks. The same input
  * gives the same result on every replica.
- * @throws NodeError if the source of candidates fails.
+ * @throws NodeError if the source of candidates fails, or the deadline passes between two rounds of candidates.
  */
 export async function search(
-  { candidates, statistics }: SearchableVersion,
+  version: SearchableVersion,
   input: SearchInput,
   limits: CallLimits,
 ): Promise<SearchResult> {
-  const { columns } = statistics
-  const { standardised } = statistics.vectorScores
+  const { candidates, statistics } = version
+  const { columns, vectorScores } = statistics
   const rules = rulesOf(statistics, input)
   const query = queryOf(statistics, input)
   const visible = statistics.rowsWithin(query.scope)
   const cited = await findCited(candidates, query, limits)
   const named = createNamedProvisions(statistics, cited, input.filters.languages)
-  const wanted = Math.min(input.limit, visible.count)
-  const depthMax = Math.min(visible.count, CANDIDATES_MAX)
-  for (let depth = input.limit * CANDIDATE_FACTOR; ; depth *= WIDEN_FACTOR) {
-    const found = await findCandidates(candidates, query, cited, depth, limits)
-    const rescored = rescore(statistics, query, visible, found)
-    const dense = vectorScoresOf(statistics, query, found)
-    const fused = fuse({ rows: found.rows, lexical: rescored?.scores, dense, standardised }, input.ranking)
-    const boosted = boostCited(found.rows, fused, named.order(input.limit))
-    const selected = selectRows(bestFirst(found.rows, boosted, columns), columns, rules)
-    if (selected.length < wanted && depth < depthMax) continue
-    return {
-      passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
-      plan: found.byVector?.plan ?? 'none',
-      allowed: visible.count,
-      predictors: predict(statistics, query, found, rescored, named.coverage(selected.map(({ row }) => row))),
-      unsupported: cited.unsupported,
-    }
+  const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
+    const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised }, input.ranking)
+    return selectRows(bestFirst(rows, boostCited(rows, fused, named.order(input.limit)), columns), columns, rules)
   }
-}
-
-/** A query in the form that the stages share. */
-interface Query {
-  readonly input: SearchInput
-  readonly scope: SearchScope
-  /** Undefined: no lexical ranking. */
-  readonly question: Question | undefined
-  /** Unit length. Undefined: no dense ranking. */
-  readonly vector: Float32Array | undefined
-}
-
-function queryOf(statistics: VersionStatistics, input: SearchInput): Query {
-  const { text, filters, onlyRows, ranking } = input
+  const { first, selected } = await searchInRounds(version, query, visible, cited.ids.keys(), select, limits)
   return {
-    input,
-    scope: { filters, onlyRows, collapseRevisionsOn: ranking.collapseRevisionsOn },
-    question: text.trim() === '' ? undefined : statistics.question(text, filters.languages),
-    vector: input.vector === undefined ? undefined : unit(input.vector),
+    passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
+    plan: first.byVector?.plan ?? 'none',
+    allowed: visible.count,
+    predictors: predict(statistics, query, first, named.coverage(selected.map(({ row }) => row))),
+    unsupported: cited.unsupported,
   }
-}
-
-function unit(vector: Float32Array): Float32Array {
-  let squares = 0
-  for (const value of vector) squares += value * value
-  const scale = 1 / Math.sqrt(squares)
-  return vector.map((value) => value * scale)
 }
 
 async function findCited(
@@ -108,73 +58,6 @@ async function findCited(
   return question === undefined
     ? { ids: new Map(), unsupported: [], remainder: '' }
     : candidates.byReference({ text, scope, entitled }, limits)
-}
-
-/** Candidates of each ranking that runs, and their union with the cited rows. */
-interface Found {
-  /** Ascending. */
-  readonly rows: Uint32Array
-  readonly byWords: ScoredCandidates | undefined
-  readonly byVector: VectorCandidates | undefined
-}
-
-async function findCandidates(
-  candidates: CandidateSource,
-  { input, scope, question, vector }: Query,
-  cited: CitedCandidates,
-  depth: number,
-  limits: CallLimits,
-): Promise<Found> {
-  const { rowsScoredMin } = input.ranking
-  const byWords =
-    question === undefined
-      ? undefined
-      : await candidates.byWords({ question, scope, depth: Math.max(depth, WORD_CANDIDATES_MIN) }, limits)
-  const byVector =
-    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, limits)
-  const ids = new Set([...(byWords?.ids ?? []), ...(byVector?.ids ?? []), ...cited.ids.keys()])
-  return { rows: Uint32Array.from(ids).sort(), byWords, byVector }
-}
-
-function rescore(
-  { passages, columns, tokens }: VersionStatistics,
-  { question }: Query,
-  visible: RowSet,
-  { rows }: Found,
-): Rescored | undefined {
-  if (question === undefined) return undefined
-  const contextWindow = {
-    rows: passages,
-    sameRevisionAsPrevious: (row: number) => columns.sameRevisionAsPrevious[row] === 1,
-    allowed: (row: number) => visible.has(row),
-  }
-  return rescoreRows(question, tokens, contextWindow, rows)
-}
-
-function vectorScoresOf(
-  statistics: VersionStatistics,
-  { vector }: Query,
-  { rows, byVector }: Found,
-): Float64Array | undefined {
-  if (vector === undefined || byVector === undefined) return undefined
-  return statistics.vectorScores.of(cosinesOf(statistics, vector, rows, byVector), vector)
-}
-
-/** Cosines of all candidates; those of the dense candidates are known. */
-function cosinesOf(
-  statistics: VersionStatistics,
-  vector: Float32Array,
-  rows: Uint32Array,
-  { ids, scores }: VectorCandidates,
-): Float64Array {
-  let next = 0
-  const others = rows.filter((row) => {
-    while ((ids[next] ?? Infinity) < row) next += 1
-    return ids[next] !== row
-  })
-  const ofOthers = statistics.cosines(others, vector)
-  let [known, other] = [0, 0]
-  return Float64Array.from(rows, (row) => (ids[known] === row ? scores[known++] : ofOthers[other++]) ?? 0)
 }
 
 function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {
@@ -188,14 +71,13 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 
 /**
  * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
- * nearest dense candidates. Up to ten wanted passages give equal values. Hundreds, as in an evaluation, may differ
- * within the rounding error of heads (decision 0009).
+ * nearest dense candidates of the first round. Up to ten wanted passages give equal values. Hundreds, as in an
+ * evaluation, may differ within the rounding error of heads (decision 0009).
  */
 function predict(
   statistics: VersionStatistics,
   { input: { text }, question, vector }: Query,
-  { rows, byWords, byVector }: Found,
-  rescored: Rescored | undefined,
+  { rows, byWords, byVector, rescored }: Round,
   namedCoverage: number | undefined,
 ): readonly number[] {
   if (question === undefined || byWords === undefined || rescored === undefined) return []

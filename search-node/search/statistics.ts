@@ -8,6 +8,8 @@ import type { VectorScores } from './vector-scores.ts'
 export interface RowSet {
   readonly count: number
   has(row: number): boolean
+  /** The rows that are kept: bit row % 8 of byte row / 8. */
+  narrowed(keep: (row: number) => boolean): { readonly count: number; readonly rows: Uint8Array }
 }
 
 /** Columns of all rows, which ranking uses without reading a passage. */

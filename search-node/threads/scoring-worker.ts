@@ -9,7 +9,7 @@ import type { NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
-import type { SearchInput } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/query.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
 
 /** The tasks of a scoring thread, which runs one at a time; a task is selected by the name of its function. */

@@ -1,7 +1,6 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
-import { NodeError } from '#search-node/node-error.ts'
+import { assertInTime } from '#search-node/call-limits.ts'
 import { hasRow } from '#core/index/facets/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
@@ -50,10 +49,4 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
       })
     },
   }
-}
-
-function assertInTime({ deadlineMs, signal }: CallLimits): void {
-  if (signal.aborted) throw new NodeError('CANCELLED', 'The caller gave up before its candidates were found.')
-  if (Date.now() >= deadlineMs)
-    throw new NodeError('DEADLINE_EXCEEDED', 'The deadline passed before the candidates were found; ask again later.')
 }

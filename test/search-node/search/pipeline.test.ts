@@ -10,7 +10,7 @@ import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
-import type { SearchInput } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/query.ts'
 import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 import {
   allows,

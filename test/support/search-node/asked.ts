@@ -1,6 +1,6 @@
 import type { CallLimits } from '#search-node/call-limits.ts'
 import type { Filters, Ranking, SearchQuery } from '#core/domain/search.ts'
-import type { SearchInput } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/query.ts'
 
 /** No deadline and no abort. */
 export const UNLIMITED: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import type { SearchInput } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/query.ts'
 import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
 import { searchable } from '#test/support/search-node/searchable.ts'
 import type { Searchable } from '#test/support/search-node/searchable.ts'

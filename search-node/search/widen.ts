@@ -1,0 +1,91 @@
+import type { CallLimits } from '#search-node/call-limits.ts'
+import { assertInTime } from '#search-node/call-limits.ts'
+import type { SearchableVersion } from './index-version.ts'
+import type { Query } from './query.ts'
+import { isExhausted, runRound } from './round.ts'
+import type { Round } from './round.ts'
+import type { Scored } from './select.ts'
+import type { RowColumns, RowSet } from './statistics.ts'
+
+/** A reply may need more candidates than passages, because revisions collapse or documents are capped. */
+const CANDIDATE_FACTOR = 2
+const WIDEN_FACTOR = 4
+/** Candidates of each ranking that all rounds of one search ask for; a longer list may stay incomplete. */
+const CANDIDATES_MAX = 10_000
+
+/** Candidates with their scores in parallel columns. */
+export type ScoredRows = Pick<Round, 'rows' | 'dense'> & { readonly lexical: Float64Array | undefined }
+
+export interface Widened {
+  /** The candidates of the query alone, whatever was left to fill. */
+  readonly first: Round
+  readonly selected: readonly Scored[]
+}
+
+/**
+ * Searches in rounds until `limit` passages are selected, nothing more can be selected, or CANDIDATES_MAX candidates
+ * were asked for. A further round leaves out candidates of earlier rounds, documents at their cap and provisions that
+ * are shown. So each candidate that it finds can be selected, and a round without one is the last.
+ * @param besides rows that are candidates in any case. @param select the passages of a reply, best first.
+ * @throws NodeError if the source of candidates fails, or between rounds once the deadline has passed.
+ */
+export async function searchInRounds(
+  version: SearchableVersion,
+  query: Query,
+  visible: RowSet,
+  besides: Iterable<number>,
+  select: (candidates: ScoredRows) => readonly Scored[],
+  limits: CallLimits,
+): Promise<Widened> {
+  const { limit, ranking } = query.input
+  let depth = limit * CANDIDATE_FACTOR
+  const first = await runRound(version, query, visible, { scope: query.scope, besides, depth }, limits)
+  let candidates = scoredRows(first)
+  let selected = select(candidates)
+  let last = first
+  for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
+    assertInTime(limits)
+    const rest = visible.narrowed(isLeft(version.statistics.columns, ranking, candidates.rows, selected))
+    if (rest.count === 0) break
+    const scope = { ...query.scope, onlyRows: rest.rows, collapseRevisionsOn: '' }
+    depth = Math.min(depth * WIDEN_FACTOR, CANDIDATES_MAX - asked)
+    asked += depth
+    last = await runRound(version, query, visible, { scope, besides: [], depth }, limits)
+    if (last.rows.length === 0) break
+    candidates = joined(candidates, scoredRows(last))
+    selected = select(candidates)
+  }
+  return { first, selected }
+}
+
+function scoredRows({ rows, rescored, dense }: Round): ScoredRows {
+  return { rows, lexical: rescored?.scores, dense }
+}
+
+function joined(one: ScoredRows, other: ScoredRows): ScoredRows {
+  const scores = (a: Float64Array | undefined, b: Float64Array | undefined): Float64Array | undefined =>
+    a === undefined || b === undefined ? undefined : Float64Array.of(...a, ...b)
+  return {
+    rows: Uint32Array.of(...one.rows, ...other.rows),
+    lexical: scores(one.lexical, other.lexical),
+    dense: scores(one.dense, other.dense),
+  }
+}
+
+/**
+ * Whether a row can still be selected beside what is: it is no candidate, its document is below the cap, and, where
+ * revisions collapse, no candidate is of its provision.
+ */
+function isLeft(
+  { documents, provisions }: Pick<RowColumns, 'documents' | 'provisions'>,
+  { perDocumentMax, collapseRevisionsOn }: Query['input']['ranking'],
+  candidates: Uint32Array,
+  selected: readonly Scored[],
+): (row: number) => boolean {
+  const found = new Set(candidates)
+  const shown = new Map<number, number>()
+  for (const { row } of selected) shown.set(documents[row] ?? 0, (shown.get(documents[row] ?? 0) ?? 0) + 1)
+  const full = new Set([...shown].filter(([, count]) => count === perDocumentMax).map(([document]) => document))
+  const known = new Set(collapseRevisionsOn === '' ? [] : Array.from(candidates, (row) => provisions[row] ?? 0))
+  return (row) => !found.has(row) && !full.has(documents[row] ?? 0) && !known.has(provisions[row] ?? 0)
+}
