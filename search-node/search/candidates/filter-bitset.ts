@@ -1,6 +1,5 @@
-import { addRow, bitsetWords, countRows, forEachRow, intersect, removeRow, unite } from '#core/index/facets/bitset.ts'
+import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/index/facets/bitset.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
-import { isInForce } from '#core/index/facets/reader.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { Filters } from '#core/domain/search.ts'
@@ -76,14 +75,7 @@ function withoutSuperseded(
 ): FilterBitset {
   const known = collapsed.get(allowed)
   if (known?.day === day) return known.allowed
-  const current = new Set<number>()
-  forEachRow(allowed.bits, (row) => {
-    if (isInForce(facets, row, day)) current.add(provisions[row] ?? 0)
-  })
-  const bits = allowed.bits.slice()
-  forEachRow(allowed.bits, (row) => {
-    if (!isInForce(facets, row, day) && current.has(provisions[row] ?? 0)) removeRow(bits, row)
-  })
+  const bits = withoutOthers(allowed.bits, inForceBits(allowed.bits, day, facets), provisions)
   const result = { bits, count: countRows(bits) }
   collapsed.set(allowed, { day, allowed: result })
   return result
@@ -126,8 +118,8 @@ export function filterBitset(filters: Filters, passages: number, reader: FacetsR
   if (!filters.anySubject) intersect(bits, union(filters.subjects, subjects, subjectsAt, passages, reader))
   intersect(bits, union(filters.verificationStatuses, statuses, subjectsAt + subjects.length, passages, reader))
   if (filters.documents.length > 0) intersect(bits, ofDocuments(filters.documents, passages, reader))
-  if (filters.inForceOn !== '') keepInForce(bits, dayNumber(filters.inForceOn), reader)
-  return { bits, count: countRows(bits) }
+  const held = filters.inForceOn === '' ? bits : inForceBits(bits, dayNumber(filters.inForceOn), reader)
+  return { bits: held, count: countRows(held) }
 }
 
 /** Values that the version does not hold allow nothing. */
@@ -157,10 +149,37 @@ function ofDocuments(wanted: readonly string[], passages: number, { documents }:
   return bits
 }
 
-function keepInForce(bits: Uint32Array, day: number, reader: FacetsReader): void {
-  forEachRow(bits, (row) => {
-    if (!isInForce(reader, row, day)) removeRow(bits, row)
-  })
+/** The rows of a bitset that are in force on a day. */
+function inForceBits(bits: Uint32Array, day: number, { inForceFrom, inForceTo }: FacetsReader): Uint32Array {
+  const held = new Uint32Array(bits.length)
+  for (let word = 0; word < bits.length; word++) {
+    let kept = 0
+    for (let left = bits[word] ?? 0; left !== 0; left &= left - 1) {
+      const bit = 31 - Math.clz32(left & -left)
+      const row = word * 32 + bit
+      if ((inForceFrom[row] ?? 0) <= day && day < (inForceTo[row] ?? 0)) kept |= 1 << bit
+    }
+    held[word] = kept
+  }
+  return held
+}
+
+/**
+ * The rows of a bitset that are current, and those of provisions that have no current row.
+ * @param current a subset of the bitset. @param provisions of every row, each below the number of rows.
+ */
+function withoutOthers(bits: Uint32Array, current: Uint32Array, provisions: Uint32Array): Uint32Array {
+  /** A bitset of provisions. */
+  const withCurrent = new Uint32Array(bitsetWords(provisions.length))
+  forEachRow(current, (row) => addRow(withCurrent, provisions[row] ?? 0))
+  const kept = current.slice()
+  for (let word = 0; word < bits.length; word++) {
+    for (let left = (bits[word] ?? 0) & ~(current[word] ?? 0); left !== 0; left &= left - 1) {
+      const row = word * 32 + 31 - Math.clz32(left & -left)
+      if (!hasRow(withCurrent, provisions[row] ?? 0)) addRow(kept, row)
+    }
+  }
+  return kept
 }
 
 /** The rows of a filter, ascending. */

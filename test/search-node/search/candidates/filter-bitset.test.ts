@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { bitsetWords, forEachRow } from '#core/index/facets/bitset.ts'
+import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
+import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
+import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { EVERYTHING } from '#test/support/search-node/asked.ts'
+import { bitsOf } from '#test/support/search-node/lexical-corpus.ts'
+
+interface Row {
+  readonly provision: number
+  readonly from: number
+  readonly to: number
+  readonly allowed: boolean
+}
+
+const TODAY = '2026-01-01'
+const today = dayNumber(TODAY)
+
+function within(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
+  const bits = bitsOf(rows.length, (row) => rows[row]?.allowed === true)
+  const filter = createScopeFilter({
+    passages: rows.length,
+    rows: {
+      documents: new Uint32Array(rows.length),
+      provisions: Uint32Array.from(rows, ({ provision }) => provision),
+      chunkRanks: new Uint32Array(rows.length),
+      sameRevisionAsPrevious: new Uint8Array(rows.length),
+    },
+    facets: {
+      facets: { languages: ['en'], jurisdictions: ['XA'], subjects: [], statuses: ['verified'] },
+      bitset: () => bits,
+      documents: { runsOf: () => new Uint32Array() },
+      inForceFrom: Int32Array.from(rows, ({ from }) => from),
+      inForceTo: Int32Array.from(rows, ({ to }) => to),
+      close: () => undefined,
+    },
+  })
+  return filter.within({ filters: { ...EVERYTHING, inForceOn }, onlyRows: undefined, collapseRevisionsOn })
+}
+
+function rowsOf({ bits, count }: FilterBitset): number[] {
+  const rows: number[] = []
+  forEachRow(bits, (row) => rows.push(row))
+  expect(count).toBe(rows.length)
+  return rows
+}
+
+const anyRows = fc
+  .array(
+    fc.record({
+      provision: fc.nat({ max: 40 }),
+      from: fc.integer({ min: today - 2, max: today + 2 }),
+      to: fc.oneof(fc.integer({ min: today - 1, max: today + 3 }), fc.constant(OPEN_END_DAY)),
+      allowed: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 150 },
+  )
+  // Provisions are numbered by first appearance.
+  .map((rows): readonly Row[] => {
+    const numbers = [...new Set(rows.map(({ provision }) => provision))]
+    return rows.map((row) => ({ ...row, provision: numbers.indexOf(row.provision) }))
+  })
+
+const isCurrent = ({ from, to }: Row): boolean => from <= today && today < to
+
+test('collapsing keeps the allowed rows in force, and all allowed rows of provisions that have none', () => {
+  fc.assert(
+    fc.property(anyRows, (rows) => {
+      const current = new Set(rows.filter((row) => row.allowed && isCurrent(row)).map(({ provision }) => provision))
+      const expected = [...rows.entries()]
+        .filter(([, row]) => row.allowed && (isCurrent(row) || !current.has(row.provision)))
+        .map(([at]) => at)
+      expect(rowsOf(within(rows, TODAY))).toEqual(expected)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a day that narrows keeps the allowed rows in force, whether revisions collapse or not', () => {
+  fc.assert(
+    fc.property(anyRows, fc.constantFrom('', TODAY), (rows, collapseRevisionsOn) => {
+      const expected = [...rows.entries()].filter(([, row]) => row.allowed && isCurrent(row)).map(([at]) => at)
+      expect(rowsOf(within(rows, collapseRevisionsOn, TODAY))).toEqual(expected)
+    }),
+  )
+})
+
+test('a million rows collapse without an object for each of their provisions', () => {
+  const count = 1_000_000
+  const columns = { from: new Int32Array(count).fill(today), to: new Int32Array(count).fill(OPEN_END_DAY) }
+  const bits = new Uint32Array(bitsetWords(count)).fill(0xffff_ffff)
+  const filter = createScopeFilter({
+    passages: count,
+    rows: {
+      documents: new Uint32Array(0),
+      provisions: Uint32Array.from({ length: count }, (_, row) => row),
+      chunkRanks: new Uint32Array(0),
+      sameRevisionAsPrevious: new Uint8Array(0),
+    },
+    facets: {
+      facets: { languages: ['en'], jurisdictions: ['XA'], subjects: [], statuses: ['verified'] },
+      bitset: () => bits,
+      documents: { runsOf: () => new Uint32Array() },
+      inForceFrom: columns.from,
+      inForceTo: columns.to,
+      close: () => undefined,
+    },
+  })
+  filter.of(EVERYTHING)
+  const before = process.memoryUsage().heapUsed
+  const { count: kept } = filter.within({ filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY })
+  expect(kept).toBe(count)
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 2 ** 20)
+})
