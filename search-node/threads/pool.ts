@@ -59,13 +59,20 @@ export class SearchPool {
     return promise.finally(() => signal.removeEventListener('abort', drop))
   }
 
-  /** Maps an artifact on one thread after the other, ahead of waiting searches; the other threads continue to score. */
-  openEverywhere(artifact: ArtifactRef): Promise<void> {
-    return this.#everywhere((worker) => worker.open(artifact))
+  /**
+   * Maps an artifact on one thread after the other, ahead of waiting searches; the other threads continue to score.
+   * The first thread that fails ends it; the caller then closes the artifact everywhere.
+   */
+  async openEverywhere(artifact: ArtifactRef): Promise<void> {
+    for (const slot of this.#slots) await this.#control(slot, (worker) => worker.open(artifact))
   }
 
-  closeEverywhere(artifact: ArtifactRef): Promise<void> {
-    return this.#everywhere((worker) => worker.close(artifact))
+  /** Closes an artifact on every thread, also if it fails on one. @throws what the first failure was. */
+  async closeEverywhere(artifact: ArtifactRef): Promise<void> {
+    const failures: unknown[] = []
+    for (const slot of this.#slots)
+      await this.#control(slot, (worker) => worker.close(artifact)).catch((error: unknown) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
   }
 
   /**
@@ -78,13 +85,11 @@ export class SearchPool {
     await Promise.all(this.#slots.map(({ worker }) => worker.end()))
   }
 
-  async #everywhere(controlTask: (worker: ScoringWorker) => Promise<void>): Promise<void> {
-    for (const slot of this.#slots) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      slot.controlTasks.push(() => controlTask(slot.worker).then(resolve, reject))
-      this.#dispatch(slot)
-      await promise
-    }
+  async #control(slot: Slot, controlTask: (worker: ScoringWorker) => Promise<void>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    slot.controlTasks.push(() => controlTask(slot.worker).then(resolve, reject))
+    this.#dispatch(slot)
+    await promise
   }
 
   #dispatch(slot: Slot): void {

@@ -55,8 +55,9 @@ export async function search({ artifact, input, deadlineMs }: SearchTask): Promi
 
 /** Closes an artifact; idempotent. The caller ensures that no search of it is queued or running. */
 export async function close(artifact: ArtifactRef): Promise<void> {
-  versions.get(artifact.projectionId)?.index.close()
+  const version = versions.get(artifact.projectionId)
   versions.delete(artifact.projectionId)
+  version?.index.close()
   await collectGarbage()
 }
 

@@ -27,20 +27,23 @@ export function openFacetsReader(folder: string, rows: number, documents: number
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
   const { fromOffset, toOffset, bytes: size } = facetsLayout(rows, facets)
   const table = readDocumentTable(folder, documents)
-  const file = openSized(join(folder, 'facets.bin'), size)
+  using opening = new DisposableStack()
+  const file = opening.adopt(openSized(join(folder, 'facets.bin'), size), closeSync)
   const words = bitsetWords(rows)
   const part = (position: number, words32: number): ArrayBuffer => {
     const bytes = new Uint8Array(words32 * 4)
     readFully(file, bytes, position)
     return bytes.buffer
   }
+  const [inForceFrom, inForceTo] = [new Int32Array(part(fromOffset, rows)), new Int32Array(part(toOffset, rows))]
+  const files = opening.move()
   return {
     facets,
     bitset: (value) => new Uint32Array(part(value * words * 4, words)),
     documents: table,
-    inForceFrom: new Int32Array(part(fromOffset, rows)),
-    inForceTo: new Int32Array(part(toOffset, rows)),
-    close: () => closeSync(file),
+    inForceFrom,
+    inForceTo,
+    close: () => files.dispose(),
   }
 }
 

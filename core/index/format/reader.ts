@@ -66,20 +66,24 @@ export interface IndexReader {
   readonly forward: ForwardReader
   readonly references: ReferencesReader
   readonly passage: PassagesReader['passage']
+  /** Idempotent. */
   close(): void
 }
 
-/** @throws Error if a file does not match the verified manifest. */
+/** @throws Error, with every file closed, if one does not match the verified manifest. */
 export function openIndex(ref: ArtifactRef): IndexReader {
   const { folder, passages, dimensions } = ref
-  const vectors = openRowFile(join(folder, 'vectors.f32'), dimensions * 4)
-  const heads = openRowFile(join(folder, 'vectors.i8'), ref.head)
-  const records = openPassagesReader(folder, passages)
-  const facets = openFacetsReader(folder, passages, ref.documents)
-  const lexical = openLexicalReader(folder, passages)
-  const forward = openForwardReader(folder, passages)
-  const references = openReferencesReader(folder)
-  return {
+  using opening = new DisposableStack()
+  const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
+    opening.adopt(reader, (opened) => opened.close())
+  const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
+  const heads = held(openRowFile(join(folder, 'vectors.i8'), ref.head))
+  const records = held(openPassagesReader(folder, passages))
+  const facets = held(openFacetsReader(folder, passages, ref.documents))
+  const lexical = held(openLexicalReader(folder, passages))
+  const forward = held(openForwardReader(folder, passages))
+  const references = held(openReferencesReader(folder))
+  const index = {
     passages,
     dimensions,
     cosines: ref.cosines,
@@ -91,9 +95,8 @@ export function openIndex(ref: ArtifactRef): IndexReader {
     lexical,
     forward,
     references,
-    passage: (row) => records.passage(row),
-    close() {
-      for (const reader of [vectors, heads, records, facets, lexical, forward, references]) reader.close()
-    },
+    passage: (row: number) => records.passage(row),
   }
+  const files = opening.move()
+  return { ...index, close: () => files.dispose() }
 }

@@ -40,11 +40,13 @@ export interface RowsTokens {
 export function openForwardReader(folder: string, rows: number): ForwardReader {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
   const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
-  const pairs = openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4)
+  using opening = new DisposableStack()
+  const pairs = opening.adopt(openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4), closeSync)
   const count = new Uint32Array(1)
   if (description.rows !== rows || offsets[rows] !== description.uint32s)
     throw new Error('the forward index contradicts the manifest')
-  const file = openSized(join(folder, 'forward.tokens'), description.uint32s * 4)
+  const file = opening.adopt(openSized(join(folder, 'forward.tokens'), description.uint32s * 4), closeSync)
+  const files = opening.move()
   let buffer = new Uint32Array(4_096)
   return {
     description,
@@ -68,9 +70,6 @@ export function openForwardReader(folder: string, rows: number): ForwardReader {
         words: (row) => tokens.subarray(startOf(row), endOf(row)),
       }
     },
-    close() {
-      closeSync(file)
-      closeSync(pairs)
-    },
+    close: () => files.dispose(),
   }
 }

@@ -25,8 +25,9 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)
-  const terms = openSized(join(folder, 'lexical.terms'), layout.bytes)
-  const postings = openSized(join(folder, 'lexical.postings'), description.postings_bytes)
+  using opening = new DisposableStack()
+  const terms = opening.adopt(openSized(join(folder, 'lexical.terms'), layout.bytes), closeSync)
+  const postings = opening.adopt(openSized(join(folder, 'lexical.postings'), description.postings_bytes), closeSync)
   const firstTerms = Buffer.alloc(description.first_terms_bytes)
   readFully(terms, firstTerms, layout.firstTermsOffset)
   /** Pairs: start of the block, start of its first term. */
@@ -44,6 +45,7 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
     }
     return low - 1
   }
+  const files = opening.move()
   return {
     description,
     find(language, term) {
@@ -56,10 +58,7 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
       return findInBlock(block, to - from, wanted)
     },
     list: (entry) => new PostingList(postings, entry, description.postings_bytes),
-    close() {
-      closeSync(terms)
-      closeSync(postings)
-    },
+    close: () => files.dispose(),
   }
 }
 

@@ -27,6 +27,9 @@ export interface ReferencesReader {
 export function openReferencesReader(folder: string): ReferencesReader {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
+  const aliases = createActAliases(
+    acts.flatMap(({ id, aliases: names }) => [id, ...names].map((alias) => [alias, id] as const)),
+  )
   const file = openSized(join(folder, 'references.bin'), layout.bytes)
 
   /** Text and row offsets of a term and of the next one. */
@@ -53,7 +56,7 @@ export function openReferencesReader(folder: string): ReferencesReader {
     return new Uint32Array(readBytes(file, layout.rowsOffset + from * 4, (to - from) * 4))
   }
   return {
-    aliases: createActAliases(acts.flatMap(({ id, aliases }) => [id, ...aliases].map((alias) => [alias, id] as const))),
+    aliases,
     rowsOf(canonical) {
       const position = lowerBound(canonical)
       return position < counts.terms && termAt(position) === canonical
