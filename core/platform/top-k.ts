@@ -4,7 +4,7 @@ export interface Ranked {
   readonly scores: Float64Array
 }
 
-/** Keeps the `k` best of the ids that are offered: a higher score is better, and of equal scores the lower id. */
+/** Keeps the `k` best of the ids that are offered: a higher score is better, and of equal scores the lower rank. */
 export interface TopK {
   /** The worst score that is kept; lower ones are rejected. -Infinity while there are fewer than `k` ids. */
   threshold(): number
@@ -15,9 +15,12 @@ export interface TopK {
   scoreOf(n: number): number
 }
 
-/** A binary heap with the worst at the root. */
-export function createTopK(k: number): TopK {
-  const heap: Heap = { ids: new Uint32Array(k), scores: new Float64Array(k) }
+/**
+ * A binary heap with the worst at the root.
+ * @param ranks of all ids, each different; the ids themselves if undefined.
+ */
+export function createTopK(k: number, ranks?: Uint32Array): TopK {
+  const heap: Heap = { ids: new Uint32Array(k), scores: new Float64Array(k), ranks }
   let size = 0
   /** Result for the current ids; undefined after another offer. */
   let ranked: Ranked | undefined
@@ -25,7 +28,7 @@ export function createTopK(k: number): TopK {
     threshold: () => (size < k ? -Infinity : (heap.scores[0] ?? -Infinity)),
     offer(id, score) {
       if (size < k) rise(heap, size++, id, score)
-      else if (k > 0 && isWorse(heap.scores[0] ?? 0, heap.ids[0] ?? 0, score, id)) sink(heap, size, id, score)
+      else if (k > 0 && isWorse(heap, heap.scores[0] ?? 0, heap.ids[0] ?? 0, score, id)) sink(heap, size, id, score)
       else return
       ranked = undefined
     },
@@ -44,19 +47,22 @@ export function createTopK(k: number): TopK {
 interface Heap {
   readonly ids: Uint32Array
   readonly scores: Float64Array
+  readonly ranks: Uint32Array | undefined
 }
 
 /** Whether one score and id are worse than another. */
-function isWorse(score: number, id: number, thanScore: number, thanId: number): boolean {
-  return score === thanScore ? id > thanId : score < thanScore
+function isWorse({ ranks }: Heap, score: number, id: number, thanScore: number, thanId: number): boolean {
+  if (score !== thanScore) return score < thanScore
+  return ranks === undefined ? id > thanId : (ranks[id] ?? 0) > (ranks[thanId] ?? 0)
 }
 
 /** Inserts an entry at a position and moves it towards the root while its parent is better. */
-function rise({ ids, scores }: Heap, from: number, id: number, score: number): void {
+function rise(heap: Heap, from: number, id: number, score: number): void {
+  const { ids, scores } = heap
   let at = from
   while (at > 0) {
     const parent = (at - 1) >>> 1
-    if (!isWorse(score, id, scores[parent] ?? 0, ids[parent] ?? 0)) break
+    if (!isWorse(heap, score, id, scores[parent] ?? 0, ids[parent] ?? 0)) break
     ids[at] = ids[parent] ?? 0
     scores[at] = scores[parent] ?? 0
     at = parent
@@ -66,12 +72,14 @@ function rise({ ids, scores }: Heap, from: number, id: number, score: number): v
 }
 
 /** Inserts an entry at the root of the first `end` positions and moves it down while a child is worse. */
-function sink({ ids, scores }: Heap, end: number, id: number, score: number): void {
+function sink(heap: Heap, end: number, id: number, score: number): void {
+  const { ids, scores } = heap
   let at = 0
   for (let child = 1; child < end; child = at * 2 + 1) {
     const next = child + 1
-    if (next < end && isWorse(scores[next] ?? 0, ids[next] ?? 0, scores[child] ?? 0, ids[child] ?? 0)) child = next
-    if (!isWorse(scores[child] ?? 0, ids[child] ?? 0, score, id)) break
+    if (next < end && isWorse(heap, scores[next] ?? 0, ids[next] ?? 0, scores[child] ?? 0, ids[child] ?? 0))
+      child = next
+    if (!isWorse(heap, scores[child] ?? 0, ids[child] ?? 0, score, id)) break
     ids[at] = ids[child] ?? 0
     scores[at] = scores[child] ?? 0
     at = child
@@ -82,14 +90,14 @@ function sink({ ids, scores }: Heap, end: number, id: number, score: number): vo
 
 /** Heapsort: moves the worst remaining entry to the end. */
 function sortedCopy(heap: Heap, size: number): Ranked {
-  const copy = { ids: heap.ids.slice(0, size), scores: heap.scores.slice(0, size) }
+  const copy = { ids: heap.ids.slice(0, size), scores: heap.scores.slice(0, size), ranks: heap.ranks }
   for (let end = size - 1; end > 0; end--) {
     const [id = 0, score = 0] = [copy.ids[end], copy.scores[end]]
     copy.ids[end] = copy.ids[0] ?? 0
     copy.scores[end] = copy.scores[0] ?? 0
     sink(copy, end, id, score)
   }
-  return copy
+  return { ids: copy.ids, scores: copy.scores }
 }
 
 /** The `k` largest values with their positions as ids, largest first; of equal values the first comes first. */

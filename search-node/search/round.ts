@@ -1,3 +1,4 @@
+import { largest } from '#core/platform/top-k.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'
 import type { SearchableVersion } from './index-version.ts'
@@ -58,6 +59,15 @@ export function isExhausted({ byWords, byVector }: Round, depth: number): boolea
 
 function wordDepth(depth: number): number {
   return Math.max(depth, WORD_CANDIDATES_MIN)
+}
+
+/**
+ * The candidates that no other row outranks in their ranking. A dense list is exact only as deep as was asked for;
+ * behind it, a row of it may be farther than a row that it lacks.
+ */
+export function settledRows({ byWords, byVector }: Round, depth: number): readonly number[] {
+  const nearest = byVector === undefined ? [] : largest(byVector.scores, depth).ids
+  return [...(byWords?.ids ?? []), ...Array.from(nearest, (at) => byVector?.ids[at] ?? 0)]
 }
 
 type Found = Pick<Round, 'rows' | 'byWords' | 'byVector'>

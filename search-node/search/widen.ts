@@ -2,7 +2,7 @@ import type { CallLimits } from '#search-node/call-limits.ts'
 import { assertInTime } from '#search-node/call-limits.ts'
 import type { SearchableVersion } from './index-version.ts'
 import type { Query } from './query.ts'
-import { isExhausted, runRound } from './round.ts'
+import { isExhausted, runRound, settledRows } from './round.ts'
 import type { Round } from './round.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, RowSet } from './statistics.ts'
@@ -25,7 +25,7 @@ export interface Widened {
 /**
  * Searches in rounds until `limit` passages are selected, nothing more can be selected, or CANDIDATES_MAX candidates
  * were asked for. A further round leaves out candidates of earlier rounds, documents at their cap and provisions that
- * are shown. So each candidate that it finds can be selected, and a round without one is the last.
+ * are shown, so the number of rounds depends on the reply and not on the size of a document.
  * @param besides rows that are candidates in any case. @param select the passages of a reply, best first.
  * @throws NodeError if the source of candidates fails, or between rounds once the deadline has passed.
  */
@@ -43,9 +43,12 @@ export async function searchInRounds(
   let candidates = scoredRows(first)
   let selected = select(candidates)
   let last = first
+  const settled = new Set(settledRows(first, depth))
   for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
     assertInTime(limits)
-    const rest = visible.narrowed(isLeft(version.statistics.columns, ranking, candidates.rows, selected))
+    const rest = visible.narrowed(
+      isLeft(version.statistics.columns, ranking, { found: candidates.rows, settled, selected }),
+    )
     if (rest.count === 0) break
     const scope = { ...query.scope, onlyRows: rest.rows, collapseRevisionsOn: '' }
     depth = Math.min(depth * WIDEN_FACTOR, CANDIDATES_MAX - asked)
@@ -54,6 +57,7 @@ export async function searchInRounds(
     if (last.rows.length === 0) break
     candidates = joined(candidates, scoredRows(last))
     selected = select(candidates)
+    for (const row of settledRows(last, depth)) settled.add(row)
   }
   return { first, selected }
 }
@@ -72,20 +76,27 @@ function joined(one: ScoredRows, other: ScoredRows): ScoredRows {
   }
 }
 
+interface Progress {
+  readonly found: Uint32Array
+  /** See `settledRows`. */
+  readonly settled: ReadonlySet<number>
+  readonly selected: readonly Scored[]
+}
+
 /**
- * Whether a row can still be selected beside what is: it is no candidate, its document is below the cap, and, where
- * revisions collapse, no candidate is of its provision.
+ * Whether a row is looked for: it is not found, its document is below the cap, and, where revisions collapse, no row of
+ * its provision is found. Documents and provisions are decided by settled rows alone.
  */
 function isLeft(
   { documents, provisions }: Pick<RowColumns, 'documents' | 'provisions'>,
   { perDocumentMax, collapseRevisionsOn }: Query['input']['ranking'],
-  candidates: Uint32Array,
-  selected: readonly Scored[],
+  { found, settled, selected }: Progress,
 ): (row: number) => boolean {
-  const found = new Set(candidates)
+  const before = new Set(found)
   const shown = new Map<number, number>()
-  for (const { row } of selected) shown.set(documents[row] ?? 0, (shown.get(documents[row] ?? 0) ?? 0) + 1)
+  for (const { row } of selected)
+    if (settled.has(row)) shown.set(documents[row] ?? 0, (shown.get(documents[row] ?? 0) ?? 0) + 1)
   const full = new Set([...shown].filter(([, count]) => count === perDocumentMax).map(([document]) => document))
-  const known = new Set(collapseRevisionsOn === '' ? [] : Array.from(candidates, (row) => provisions[row] ?? 0))
-  return (row) => !found.has(row) && !full.has(documents[row] ?? 0) && !known.has(provisions[row] ?? 0)
+  const known = new Set(collapseRevisionsOn === '' ? [] : Array.from(settled, (row) => provisions[row] ?? 0))
+  return (row) => !before.has(row) && !full.has(documents[row] ?? 0) && !known.has(provisions[row] ?? 0)
 }

@@ -27,7 +27,7 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
     async byWords({ question, scope, depth }, limits) {
       assertInTime(limits)
       const { bits } = filter.within(scope)
-      const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth)
+      const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
     async byVector({ vector, scope, depth, rowsScoredMin }, limits) {

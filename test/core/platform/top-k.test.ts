@@ -14,6 +14,26 @@ function sortedPositions(scores: readonly number[]): number[] {
 }
 
 describe('the best of what is offered', () => {
+  test('of equal scores are those with the lowest ranks, whatever their ids and the order in which they come', () => {
+    fc.assert(
+      fc.property(someScores, fc.nat({ max: 20 }), fc.infiniteStream(fc.nat()), (scores, k, random) => {
+        const anyOrder = (): number[] =>
+          [...scores.keys()]
+            .map((id) => ({ id, place: random.next().value ?? 0 }))
+            .sort((a, b) => a.place - b.place)
+            .map(({ id }) => id)
+        const ranks = Uint32Array.from(anyOrder())
+        const top = createTopK(k, ranks)
+        for (const id of anyOrder()) top.offer(id, scores[id] ?? 0)
+        const expected = [...scores.keys()].sort((a, b) => {
+          const [one = 0, other = 0] = [scores[a], scores[b]]
+          return one === other ? (ranks[a] ?? 0) - (ranks[b] ?? 0) : other > one ? 1 : -1
+        })
+        expect([...top.sorted().ids]).toEqual(expected.slice(0, k))
+      }),
+    )
+  })
+
   test('are the first of all sorted, whatever the order in which they come', () => {
     fc.assert(
       fc.property(someScores, fc.nat({ max: 20 }), fc.infiniteStream(fc.nat()), (scores, k, random) => {

@@ -106,13 +106,23 @@ export function bitsOf(rows: number, allowed: (row: number) => boolean): Uint32A
   return bits
 }
 
+/** A permutation of the rows that is not their order. */
+export function ranksOf(rows: number): Uint32Array {
+  const order = Array.from({ length: rows }, (_, row) => ({ row, key: Math.imul(row + 1, 0x9e37_79b1) >>> 0 }))
+  const ranks = new Uint32Array(rows)
+  for (const [rank, { row }] of order.sort((a, b) => a.key - b.key).entries()) ranks[row] = rank
+  return ranks
+}
+
+/** Ties by `ranks`. */
 export function bestOf(
   sums: Uint32Array,
   allowed: (row: number) => boolean,
   wanted: number,
+  ranks: Uint32Array,
 ): [row: number, score: number][] {
   return Array.from(sums, (sum, row): [number, number] => [row, sum])
     .filter(([row, sum]) => sum > 0 && allowed(row))
-    .sort(([rowA, a], [rowB, b]) => b - a || rowA - rowB)
+    .sort(([rowA, a], [rowB, b]) => b - a || (ranks[rowA] ?? 0) - (ranks[rowB] ?? 0))
     .slice(0, wanted)
 }

@@ -9,7 +9,7 @@ import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts
 import type { Ranked } from '#core/platform/top-k.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 import { seededRandom } from '#test/support/artifact.ts'
-import { bestOf, bitsOf, naiveScores, naiveSums, withIndex } from '#test/support/search-node/lexical-corpus.ts'
+import { bestOf, bitsOf, naiveScores, naiveSums, ranksOf, withIndex } from '#test/support/search-node/lexical-corpus.ts'
 import type { Passage } from '#test/support/search-node/lexical-corpus.ts'
 
 const VOCABULARY = [
@@ -44,7 +44,7 @@ function everyRow(rows: number): Uint32Array {
 
 /** Of every row, 0 where it holds none of the words. */
 function scoresOf(query: LexicalQuery, rows: number): Uint32Array {
-  const found = searchLexical(query, everyRow(rows), rows)
+  const found = searchLexical(query, everyRow(rows), rows, ranksOf(rows))
   const scores = new Uint32Array(rows)
   for (const [at, row] of found.ids.entries()) scores[row] = found.scores[at] ?? 0
   return scores
@@ -104,7 +104,7 @@ describe('scores', () => {
 })
 
 describe('the best rows', () => {
-  test('are those of scoring every allowed row, ties by row, for any corpus, question and filter', () => {
+  test('are those of scoring every allowed row, ties by rank, for any corpus, question and filter', () => {
     fc.assert(
       fc.property(
         fc.array(passage, { minLength: 1, maxLength: 80 }),
@@ -116,8 +116,9 @@ describe('the best rows', () => {
             const query = prepareLexical(index, analyzeQuestion(asked, index.description.languages).words)
             const allowed = (row: number): boolean => allowedFlags[row] ?? false
             const sums = naiveSums(corpus, query)
-            expect(pairs(searchLexical(query, bitsOf(corpus.length, allowed), wanted))).toEqual(
-              bestOf(sums, allowed, wanted),
+            const ranks = ranksOf(corpus.length)
+            expect(pairs(searchLexical(query, bitsOf(corpus.length, allowed), wanted, ranks))).toEqual(
+              bestOf(sums, allowed, wanted, ranks),
             )
           })
         },
@@ -135,6 +136,7 @@ describe('the best rows', () => {
       heading: '',
       text: Array.from({ length: 1 + Math.floor(random() * 6) }, word).join(' '),
     }))
+    const ranks = ranksOf(rows)
     withIndex(corpus, (index) => {
       for (const asked of ['w0 w1 w2', 'w399 w380 w0 w1', 'w250', 'w0 w0 w5 w7 w11 w13 w300 w398', 'w3 absent']) {
         const query = prepareLexical(index, analyzeQuestion(asked, ['en']).words)
@@ -146,9 +148,9 @@ describe('the best rows', () => {
           (row: number) => row >= 70_000 && row < 72_000,
           () => false,
         ]) {
-          const [bits, expected] = [bitsOf(rows, allowed), bestOf(sums, allowed, 300)]
+          const [bits, expected] = [bitsOf(rows, allowed), bestOf(sums, allowed, 300, ranks)]
           for (const wanted of [1, 10, 300])
-            expect(pairs(searchLexical(query, bits, wanted))).toEqual(expected.slice(0, wanted))
+            expect(pairs(searchLexical(query, bits, wanted, ranks))).toEqual(expected.slice(0, wanted))
         }
       }
     })
@@ -158,7 +160,8 @@ describe('the best rows', () => {
     withIndex([{ language: 'en', heading: '', text: 'client money' }], (index) => {
       for (const asked of ['', 'what is the', 'unknown', '§ … !'])
         expect(
-          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10).ids,
+          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10, ranksOf(1))
+            .ids,
         ).toHaveLength(0)
     })
   })
@@ -181,8 +184,9 @@ describe('the best rows', () => {
     }))
     withIndex(corpus, (index) => {
       const query = prepareLexical(index, analyzeQuestion('client part3 money4 44', ['en']).words)
-      const found = searchLexical(query, everyRow(corpus.length), 50)
-      expect(pairs(searchLexical(query, everyRow(corpus.length), 50))).toEqual(pairs(found))
+      const ranks = ranksOf(corpus.length)
+      const found = searchLexical(query, everyRow(corpus.length), 50, ranks)
+      expect(pairs(searchLexical(query, everyRow(corpus.length), 50, ranks))).toEqual(pairs(found))
     })
   })
 })
