@@ -1,14 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  closeSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -16,21 +6,17 @@ import { sha256 } from '#core/platform/digest.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { ACTS, inventedPassages } from './corpus.ts'
+import { ACTS, corpusSpace, inventedPassages } from './corpus.ts'
 import type { CorpusShape } from './corpus.ts'
-import { streamAt } from './stream.ts'
-import { openSpace } from './vectors.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '3'
+const CORPUS_FORM = '4'
 export const MODEL = 'bench'
-/** Vectors generated in one step; an interrupted build continues after the last complete step. */
-const PART_ROWS = 50_000
 
 export interface ArtifactPlace {
   readonly folder: string
@@ -90,26 +76,24 @@ export function readBuildFigures(place: ArtifactPlace): BuildFigures | undefined
   return existsSync(file) ? figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined
 }
 
-/** Generates the vectors, writes the artifact and records the time; continues an interrupted run. */
+/** Writes the artifact, drawing vectors as they are wanted, and records the time. */
 export async function buildArtifact(
   settings: ArtifactSettings,
   onProgress: (stage: string, done: number, total: number) => void,
 ): Promise<void> {
   const place = artifactPlace(settings)
   if (readBuildFigures(place) !== undefined) return
-  const work = `${place.folder}.vectors`
   await removeUnfinished(place.folder)
-  const drawMs = await drawVectors(settings, work, (done) => onProgress('vectors', done, settings.passages))
   const began = performance.now()
-  await writeOf(settings, place, work, (done) => onProgress('artifact', done, settings.passages))
+  const drawn = { ms: 0 }
+  await writeOf(settings, place, drawnRows(settings, drawn), (done) => onProgress('artifact', done, settings.passages))
   const figures: BuildFigures = {
-    draw_seconds: drawMs / 1_000,
-    write_seconds: (performance.now() - began) / 1_000,
+    draw_seconds: drawn.ms / 1_000,
+    write_seconds: (performance.now() - began - drawn.ms) / 1_000,
     // The most memory that the process ever had, in kilobytes on every system.
     peak_megabytes: process.resourceUsage().maxRSS / 1_024,
   }
   await writeDurably(figuresFile(place), JSON.stringify(figures))
-  rmSync(work, { recursive: true, force: true })
 }
 
 /** @returns the artifact that `buildArtifact` wrote. */
@@ -122,7 +106,7 @@ export async function openBuilt(settings: ArtifactSettings, publicKeyDer: Buffer
 function writeOf(
   settings: ArtifactSettings,
   place: ArtifactPlace,
-  work: string,
+  rows: Iterable<ArtifactRow>,
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
   const { passages, dimensions } = settings
@@ -134,7 +118,7 @@ function writeOf(
     embedding,
     snapshotsDigest: '0'.repeat(64),
     passages,
-    rows: rows(settings, work),
+    rows,
     acts: ACTS,
     privateKeyDer: settings.privateKeyDer,
     onProgress,
@@ -147,52 +131,15 @@ async function removeUnfinished(folder: string): Promise<void> {
   for (const name of unfinished) await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
-/** @returns milliseconds, those of earlier runs included. */
-async function drawVectors(
-  settings: ArtifactSettings,
-  work: string,
-  onProgress: (done: number) => void,
-): Promise<number> {
-  const { passages, dimensions, seed } = settings
-  mkdirSync(work, { recursive: true })
-  const space = openSpace(dimensions, streamAt(seed, 'queries', 0))
-  const topics = Uint16Array.from(inventedPassages(settings), ({ topic }) => topic)
-  let ms = 0
-  for (let first = 0; first < passages; first += PART_ROWS) {
-    const count = Math.min(PART_ROWS, passages - first)
-    const part = partFile(work, first)
-    if (!existsSync(part)) {
-      const began = performance.now()
-      const vectors = new Float32Array(count * dimensions)
-      for (let at = 0; at < count; at++)
-        vectors.set(space.draw(topics[first + at] ?? 0, streamAt(seed, 'vectors', first + at)), at * dimensions)
-      writeFileSync(`${part}.ms`, String(performance.now() - began))
-      writeFileSync(`${part}.tmp`, new Uint8Array(vectors.buffer))
-      await renameDurably(`${part}.tmp`, part)
-    }
-    ms += Number(readFileSync(`${part}.ms`, 'utf8'))
-    onProgress(first + count)
-  }
-  return ms
-}
-
-function partFile(work: string, first: number): string {
-  return join(work, `${String(first).padStart(9, '0')}.f32`)
-}
-
-function* rows(settings: ArtifactSettings, work: string): Generator<ArtifactRow> {
-  let part = new Float32Array(0)
+/** @param drawn is told the time that the vectors take. */
+function* drawnRows(settings: ArtifactSettings, drawn: { ms: number }): Generator<ArtifactRow> {
+  const space = corpusSpace(settings, settings.dimensions)
   for (const passage of inventedPassages(settings)) {
-    const at = passage.row % PART_ROWS
-    if (at === 0) part = floats(readFileSync(partFile(work, passage.row)))
-    yield { record: passage.record(), vector: part.subarray(at * settings.dimensions, (at + 1) * settings.dimensions) }
+    const began = performance.now()
+    const vector = space.passage(passage.place)
+    drawn.ms += performance.now() - began
+    yield { record: passage.record(), vector }
   }
-}
-
-function floats(bytes: Buffer): Float32Array<ArrayBuffer> {
-  const values = new Float32Array(bytes.length / 4)
-  new Uint8Array(values.buffer).set(bytes)
-  return values
 }
 
 /** Bytes of all files of an artifact. */

@@ -51,6 +51,9 @@ const resultSchema = z.object({
   thresholds: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
 
+/** So few passages have none in the smallest area. */
+const NOTHING_TO_ASK = 'keeps 0.01'
+
 let folder = ''
 let code: number | null = null
 let output = ''
@@ -116,8 +119,8 @@ test(
     const names = [
       'none 100',
       ...[50, 10, 1, 0.1, 0.01].map((percent) => `random ${percent}`),
-      ...[50, 10, 1].flatMap((percent) => [`keeps ${percent}`, `excludes ${percent}`]),
-    ]
+      ...[50, 10, 1, 0.1, 0.01].flatMap((percent) => [`keeps ${percent}`, `excludes ${percent}`]),
+    ].filter((name) => name !== NOTHING_TO_ASK)
     expect(result.inside.narrow.map(({ name }) => name)).toEqual(names.map((name) => `${name} %`))
     const shares = result.inside.narrow.map(({ allowed }) => allowed / 2_000)
     for (const [at, share] of [1, 0.5, 0.1].entries()) expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(0.05)

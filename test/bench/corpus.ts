@@ -1,12 +1,14 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { rowOrder } from '#core/index/format/row-order.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { Filters } from '#core/domain/search.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, placesOf, topicCount } from './documents.ts'
+import type { DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
 import { inventedText } from './text.ts'
-import { drawTopic } from './vectors.ts'
+import { openSpace } from './vectors/space.ts'
+import type { Place, Space } from './vectors/space.ts'
 
 /** The synthetic corpus without its vectors. It is a function of the seed. */
 export interface CorpusShape {
@@ -14,30 +16,9 @@ export interface CorpusShape {
   readonly seed: number
 }
 
-const PASSAGES_PER_DOCUMENT = 20
-const ON_TOPIC_SHARE = 0.7
-/**
- * Share of documents whose topic belongs to their subject; the rest have any topic. Filters and neighbourhoods are then
- * neither independent nor identical.
- */
-const OWN_SUBJECT_SHARE = 0.5
-/** Shares of the documents. English in the EU is 22 %; English on one subject of 3.6 % is 1.8 %. */
-const LANGUAGES = { de: 0.3, en: 0.5, fr: 0.2 } as const
-const JURISDICTIONS = { CH: 0.18, EU: 0.44, UK: 0.26, US: 0.12 } as const
-const SUBJECTS = {
-  accounting: 0.11,
-  audit: 0.09,
-  'capital-markets': 0.1,
-  complaints: 0.08,
-  conduct: 0.12,
-  crypto: 0.036,
-  custody: 0.084,
-  'data-protection': 0.1,
-  'financial-crime': 0.1,
-  governance: 0.07,
-  insurance: 0.06,
-  outsourcing: 0.05,
-} as const
+const LANGUAGE_NAMES = Object.keys(LANGUAGES)
+const JURISDICTION_NAMES = Object.keys(JURISDICTIONS)
+const SUBJECT_NAMES = Object.keys(SUBJECTS)
 
 /** Subjects that a share of all passages has at random, whatever they are about. */
 export const SAMPLE_PERCENTS = [50, 10, 1, 0.1, 0.01] as const
@@ -46,22 +27,24 @@ export function sampleSubject(percent: number): string {
 }
 
 /**
- * Subjects that all passages on some topics have and no other passage: about this share of the corpus. A filter by one
- * keeps or excludes whole neighbourhoods.
+ * Subjects that all passages on some topics have, or of some documents on them, and no other passage: about this share
+ * of the corpus. A filter by one keeps or excludes whole neighbourhoods.
  */
-export const AREA_PERCENTS = [50, 10, 1] as const
+export const AREA_PERCENTS = [50, 10, 1, 0.1, 0.01] as const
 export type AreaPercent = (typeof AREA_PERCENTS)[number]
-const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number }>> = {
-  50: { of: 2, at: 0 },
-  10: { of: 10, at: 3 },
-  1: { of: 100, at: 27 },
+const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number; readonly documents: number }>> = {
+  50: { of: 2, at: 0, documents: 1 },
+  10: { of: 10, at: 3, documents: 1 },
+  1: { of: 100, at: 27, documents: 1 },
+  0.1: { of: 100, at: 27, documents: 10 },
+  0.01: { of: 100, at: 27, documents: 100 },
 }
 export function areaSubject(percent: AreaPercent): string {
   return `area-${percent}`
 }
-export function isInArea(percent: AreaPercent, topic: number): boolean {
-  const { of, at } = AREAS[percent]
-  return topic % of === at
+export function isInArea(percent: AreaPercent, { topic, document }: Pick<Place, 'topic' | 'document'>): boolean {
+  const { of, at, documents } = AREAS[percent]
+  return topic % of === at && document % documents === 0
 }
 
 export const FACETS: Facets = {
@@ -124,101 +107,66 @@ export function allows(filters: Filters, { language, jurisdiction, subjects }: P
   )
 }
 
-interface InventedDocument {
-  readonly id: string
-  readonly number: number
-  readonly language: string
-  readonly jurisdiction: string
-  readonly subject: string
-  /** The topic of most of its passages. */
-  readonly topic: number
-  readonly passages: number
-}
-
 export interface PassageTraits {
   readonly language: string
   readonly jurisdiction: string
   readonly subjects: readonly string[]
-  readonly topic: number
 }
 
 export interface InventedPassage extends PassageTraits {
   readonly row: number
+  readonly place: Place
   /** Makes the text, which takes longer than all the rest. */
   record(): PassageRecord
 }
 
-/** All passages in row order, made one by one. */
-export function* inventedPassages({ passages: total, seed }: CorpusShape): Generator<InventedPassage> {
-  let row = 0
-  for (const document of documentsInRowOrder(total, seed))
-    for (let ordinal = 0; ordinal < document.passages; ordinal++) yield inventedPassage(document, ordinal, row++, seed)
+/** The space that the vectors of a corpus are drawn from. */
+export function corpusSpace({ passages, seed }: CorpusShape, dimensions: number): Space {
+  return openSpace({
+    dimensions,
+    seed,
+    topics: topicCount(passages),
+    languages: Object.values(LANGUAGES),
+    jurisdictions: Object.values(JURISDICTIONS),
+  })
 }
 
-function inventedPassage(document: InventedDocument, ordinal: number, row: number, seed: number): InventedPassage {
+/** All passages in row order, made one by one. */
+export function* inventedPassages(shape: CorpusShape): Generator<InventedPassage> {
+  const documents = documentTable(shape)
+  let row = 0
+  for (let at = 0; at < documents.count; at++) {
+    const document = documents.at(at)
+    for (const place of placesOf(document, shape.seed, documents.topics))
+      yield inventedPassage(document, place, row++, shape.seed)
+  }
+}
+
+function inventedPassage(document: DocumentTraits, place: Place, row: number, seed: number): InventedPassage {
   const random = streamAt(seed, 'texts', row)
-  const topic = random() < ON_TOPIC_SHARE ? document.topic : drawTopic(random())
+  const { topic } = place
   const sample = random() * 100
   const subjects = [
-    document.subject,
+    SUBJECT_NAMES[document.subject] ?? '',
     ...SAMPLE_PERCENTS.filter((percent) => sample < percent).map(sampleSubject),
-    ...AREA_PERCENTS.filter((percent) => isInArea(percent, topic)).map(areaSubject),
+    ...AREA_PERCENTS.filter((percent) => isInArea(percent, place)).map(areaSubject),
   ]
-  const { language, jurisdiction } = document
+  const language = LANGUAGE_NAMES[document.language] ?? ''
   return {
     row,
     language,
-    jurisdiction,
+    jurisdiction: JURISDICTION_NAMES[document.jurisdiction] ?? '',
     subjects,
-    topic,
-    record: () => passage(document, ordinal, inventedText(language, topic, random), subjects),
+    place,
+    record: () => passage(document, place.ordinal, inventedText(language, topic, random), subjects),
   }
 }
 
-function documentsInRowOrder(total: number, seed: number): readonly InventedDocument[] {
-  const random = streamAt(seed, 'documents', 0)
-  const count = Math.ceil(total / PASSAGES_PER_DOCUMENT)
-  const documents = Array.from({ length: count }, (_, number): InventedDocument => {
-    const last = number === count - 1
-    const subject = drawn(SUBJECTS, random())
-    const topic = drawTopic(
-      random(),
-      random() < OWN_SUBJECT_SHARE
-        ? { of: Object.keys(SUBJECTS).length, at: Object.keys(SUBJECTS).indexOf(subject) }
-        : undefined,
-    )
-    return {
-      id: derivedUuid('bench document', String(seed), String(number)),
-      number,
-      language: drawn(LANGUAGES, random()),
-      jurisdiction: drawn(JURISDICTIONS, random()),
-      subject,
-      topic,
-      passages: last ? total - number * PASSAGES_PER_DOCUMENT : PASSAGES_PER_DOCUMENT,
-    }
-  })
-  const first = new Map(documents.map((document) => [document, passage(document, 0, '-', [document.subject])]))
-  const of = (document: InventedDocument): PassageRecord =>
-    first.get(document) ?? passage(document, 0, '-', [document.subject])
-  return documents.sort((a, b) => rowOrder(of(a), of(b)))
-}
-
-function drawn(shares: Readonly<Record<string, number>>, at: number): string {
-  let below = 0
-  for (const [value, share] of Object.entries(shares)) {
-    below += share
-    if (at < below) return value
-  }
-  return Object.keys(shares).at(-1) ?? ''
-}
-
-function passage(
-  document: InventedDocument,
-  ordinal: number,
-  text: string,
-  subjects: readonly string[],
-): PassageRecord {
-  const { id, number, language, jurisdiction, subject, passages: documentPassages } = document
+function passage(document: DocumentTraits, ordinal: number, text: string, subjects: readonly string[]): PassageRecord {
+  const { id, number, passages: documentPassages } = document
+  const language = LANGUAGE_NAMES[document.language] ?? ''
+  const jurisdiction = JURISDICTION_NAMES[document.jurisdiction] ?? ''
+  const subject = SUBJECT_NAMES[document.subject] ?? ''
   const title = `Regulation ${number} on ${subject.replaceAll('-', ' ')}`
   const url = `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`
   return {

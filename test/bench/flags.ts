@@ -31,7 +31,7 @@ counters. Exit code 1 when a threshold is missed.
   --dimensions N     dimensions of the vectors (default 768)
   --seconds S        measured time of each cell and path (default 4)
   --seed N           seed of corpus and queries (default 1)
-  --data-dir PATH    where artifacts are kept and reused (default .data/bench); an interrupted build continues
+  --data-dir PATH    where artifacts are kept and reused (default .data/bench)
   --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
   --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
@@ -55,7 +55,7 @@ const OPTIONS = {
 /** @throws UsageError */
 export function benchFlags(args: readonly string[]): BenchFlags {
   const { values } = parse(args)
-  const passages = values.passages.split(',').map((text) => number('--passages', text, 1_000, 2_000_000))
+  const passages = values.passages.split(',').map((text) => number('--passages', text, 1_000, 6_000_000))
   if (passages.length > 1 && (values.lancedb || values.html !== undefined))
     throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
   return {

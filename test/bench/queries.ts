@@ -2,23 +2,22 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { BenchArtifact } from './artifact.ts'
-import { inventedPassages } from './corpus.ts'
-import type { CorpusShape } from './corpus.ts'
+import { corpusSpace, inventedPassages } from './corpus.ts'
+import type { CorpusShape, InventedPassage } from './corpus.ts'
 import { streamAt } from './stream.ts'
 import { inventedQuestion } from './text.ts'
-import { openSpace } from './vectors.ts'
+import type { Place } from './vectors/space.ts'
 
 /** A question and its vector, which the provider returns for its text. */
 export interface Query {
   /** Eight to twelve words of a passage. */
   readonly text: string
-  /** The passage's vector and half as much of another on its topic; of any length, in a buffer of its own. */
+  /** As an encoder makes it of a question on the passage: see `Space`. Of unit length, in a buffer of its own. */
   readonly vector: Float32Array<ArrayBuffer>
-  /** Of its passage. */
-  readonly topic: number
 }
 
-const NOISE = 0.5
+/** Of one set. */
+const QUERIES_MAX = 100_000
 
 /** Reads rows of an artifact one by one. */
 export interface Rows {
@@ -50,36 +49,61 @@ export function openRows({ folder, manifest }: Pick<BenchArtifact, 'folder' | 'm
   }
 }
 
-/**
- * Questions on passages drawn at random among those whose topic is wanted, as many as asked for.
- * @param set another number gives other questions.
- */
+/** A set of questions: as many as asked for, on passages at the places that are wanted. */
+export interface QuerySet {
+  readonly count: number
+  /** Another number gives other questions. */
+  readonly set: number
+  readonly wanted?: (place: Place) => boolean
+}
+
+/** @returns the questions of each set; fewer where the corpus has fewer passages for it. */
 export function inventQueries(
   shape: CorpusShape,
   artifact: BenchArtifact,
-  {
-    count,
-    set,
-    wanted = () => true,
-  }: { readonly count: number; readonly set: number; readonly wanted?: (topic: number) => boolean },
-): readonly Query[] {
-  const random = streamAt(shape.seed, 'queries', set)
-  const topics = Uint16Array.from(inventedPassages(shape), ({ topic }) => topic)
-  const candidates = Uint32Array.from(topics.keys()).filter((row) => wanted(topics[row] ?? 0))
-  const space = openSpace(artifact.manifest.embedding.dimensions, streamAt(shape.seed, 'queries', 0))
+  sets: readonly QuerySet[],
+): readonly (readonly Query[])[] {
+  const samples = sampledPassages(shape, sets)
+  const space = corpusSpace(shape, artifact.manifest.embedding.dimensions)
   const rows = openRows(artifact)
   try {
-    return Array.from({ length: candidates.length === 0 ? 0 : count }, () => {
-      const row = candidates[Math.floor(random() * candidates.length)] ?? 0
-      const topic = topics[row] ?? 0
-      const { text, metadata } = rows.record(row)
-      const near = unit(space.draw(topic, random))
-      const vector = unit(rows.vector(row)).map((value, at) => value + NOISE * (near[at] ?? 0))
-      return { text: inventedQuestion(metadata.language, text, random), vector, topic }
-    })
+    return sets.map(({ set }, at) =>
+      (samples[at] ?? []).map(({ row, place }, number) => {
+        const random = streamAt(shape.seed, 'queries', set, number)
+        const { text, metadata } = rows.record(row)
+        return {
+          text: inventedQuestion(metadata.language, text, random),
+          vector: space.question(place, set * QUERIES_MAX + number),
+        }
+      }),
+    )
   } finally {
     rows.close()
   }
+}
+
+/** Passages drawn at random for each set, in one pass over the corpus (Vitter's algorithm R). */
+function sampledPassages(
+  shape: CorpusShape,
+  sets: readonly QuerySet[],
+): readonly (readonly Pick<InventedPassage, 'row' | 'place'>[])[] {
+  const reservoirs = sets.map(({ count, set, wanted = () => true }) => ({
+    count,
+    wanted,
+    random: streamAt(shape.seed, 'queries', set, QUERIES_MAX),
+    seen: 0,
+    kept: new Array<Pick<InventedPassage, 'row' | 'place'>>(),
+  }))
+  for (const { row, place } of inventedPassages(shape)) {
+    for (const reservoir of reservoirs) {
+      if (!reservoir.wanted(place)) continue
+      const at =
+        reservoir.seen < reservoir.count ? reservoir.seen : Math.floor(reservoir.random() * (reservoir.seen + 1))
+      if (at < reservoir.count) reservoir.kept[at] = { row, place }
+      reservoir.seen++
+    }
+  }
+  return reservoirs.map(({ kept }) => kept)
 }
 
 export function unit(vector: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {

@@ -170,8 +170,7 @@ async function built(settings: ArtifactSettings, state: DemoState): Promise<Buil
   )
   const code = await new Promise((end) => child.once('close', end))
   const figures = readBuildFigures(place)
-  if (code !== 0 || figures === undefined)
-    throw new Error('The build did not come to its end; start again to go on where it stopped.')
+  if (code !== 0 || figures === undefined) throw new Error('The build did not come to its end; its reason is above.')
   return figures
 }
 

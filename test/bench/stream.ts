@@ -1,17 +1,48 @@
-import { seededRandom } from '#test/support/artifact.ts'
+/** Independent sequences of random numbers, one for each kind of thing that is drawn. */
+const PARTS = {
+  documents: 1,
+  provisions: 2,
+  texts: 3,
+  queries: 4,
+  space: 5,
+  'document vectors': 6,
+  'provision vectors': 7,
+  'passage vectors': 8,
+} as const
+export type Part = keyof typeof PARTS
+
+const ROUNDS = 12
 
 /**
- * Parts of the sequence of random numbers, so that nothing in the corpus repeats another part of it: see `streamAt`.
+ * Random numbers of one thing by its one or two numbers, each uniform in [0, 1). They do not depend on earlier draws,
+ * so any row can be generated on its own. The generator is sfc32 of PractRand with 128 bits of state, of which seed,
+ * part and numbers are the start.
  */
-const PARTS = { documents: 0, vectors: 0x0400_0000, texts: 0x8400_0000, queries: 0xd000_0000 } as const
-const DRAWS = { documents: 1, vectors: 1_024, texts: 512, queries: 1_024 } as const
-const STEP = 0x6d2b_79f5
+export function streamAt(seed: number, part: Part, first: number, second = 0): () => number {
+  let [a, b, c, counter] = [seed >>> 0, (PARTS[part] << 24) ^ (second >>> 0), first >>> 0, 1]
+  function next(): number {
+    const sum = (((a + b) | 0) + counter) | 0
+    counter = (counter + 1) | 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) | 0
+    c = ((c << 21) | (c >>> 11)) + sum
+    return (sum >>> 0) / 4_294_967_296
+  }
+  for (let round = 0; round < ROUNDS; round++) next()
+  return next
+}
 
-/**
- * Random numbers of one thing by its number: independent of earlier draws, so that any row can be generated on its own.
- * The generator's state grows by a constant with every number, so a stream is an offset in one sequence of 2^32
- * numbers; up to 2,000,000 rows do not overlap.
- */
-export function streamAt(seed: number, part: keyof typeof PARTS, number: number): () => number {
-  return seededRandom((seed + Math.imul(PARTS[part] + number * DRAWS[part], STEP)) >>> 0)
+/** Fills with standard normal values, by Box and Muller. */
+export function fillGaussian(values: Float32Array, random: () => number): void {
+  for (let at = 0; at < values.length; at += 2) {
+    const radius = Math.sqrt(-2 * Math.log(1 - random()))
+    const angle = 2 * Math.PI * random()
+    values[at] = radius * Math.cos(angle)
+    if (at + 1 < values.length) values[at + 1] = radius * Math.sin(angle)
+  }
+}
+
+/** @returns one standard normal value. */
+export function gaussian(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 }

@@ -13,6 +13,7 @@ import type { BenchArtifact } from './artifact.ts'
 import type { Task } from './exact.ts'
 import { inventQueries } from './queries.ts'
 import type { Query } from './queries.ts'
+import type { Place } from './vectors/space.ts'
 
 /** How a filter relates to the questions that are asked under it. */
 export type Relation = 'none' | 'random' | 'keeps' | 'excludes'
@@ -24,16 +25,10 @@ export interface NarrowTask extends Task {
 }
 
 const QUESTIONS = 1_000
-const AREA_QUESTIONS = 200
-/**
- * Questions compared with the exact answer under each filter; fewer where an exact answer is expensive and speed is not
- * measured.
- */
-const COMPARED = [
-  { upToPassages: 5_000, questions: 25 },
-  { upToPassages: 300_000, questions: 200 },
-  { upToPassages: Infinity, questions: 100 },
-] as const
+/** Questions that are compared with the exact answer under each filter; fewer where speed is not measured. */
+const COMPARED = 200
+const FEW_PASSAGES = 5_000
+const COMPARED_OF_FEW = 25
 
 export interface Tasks {
   /** All questions. */
@@ -48,26 +43,18 @@ export interface Tasks {
 
 /** Every question of the benchmark, under every filter. */
 export function inventTasks(shape: CorpusShape, artifact: BenchArtifact): Tasks {
-  const queries = inventQueries(shape, artifact, { count: QUESTIONS, set: 100 })
+  const [queries = [], ...byArea] = inventQueries(shape, artifact, [
+    { count: QUESTIONS, set: 0 },
+    ...AREA_PERCENTS.flatMap((percent, at) => [
+      { count: COMPARED, set: 2 * at + 1, wanted: (place: Place) => isInArea(percent, place) },
+      { count: COMPARED, set: 2 * at + 2, wanted: (place: Place) => !isInArea(percent, place) },
+    ]),
+  ])
   const random = SAMPLE_PERCENTS.map((percent) => task('random', percent, onSubject(sampleSubject(percent)), queries))
   const areas = AREA_PERCENTS.flatMap((percent, at) => {
     const filters = onSubject(areaSubject(percent))
-    const of = (set: number, wanted: (topic: number) => boolean): readonly Query[] =>
-      inventQueries(shape, artifact, { count: AREA_QUESTIONS, set, wanted })
-    return [
-      task(
-        'keeps',
-        percent,
-        filters,
-        of(2_000 + at * 400, (topic) => isInArea(percent, topic)),
-      ),
-      task(
-        'excludes',
-        percent,
-        filters,
-        of(4_000 + at * 400, (topic) => !isInArea(percent, topic)),
-      ),
-    ]
+    const [keeps = [], excludes = []] = byArea.slice(2 * at)
+    return [task('keeps', percent, filters, keeps), task('excludes', percent, filters, excludes)]
   })
   return {
     queries,
@@ -78,7 +65,7 @@ export function inventTasks(shape: CorpusShape, artifact: BenchArtifact): Tasks 
       queries,
       selectivity,
     })),
-    compared: COMPARED.find(({ upToPassages }) => shape.passages <= upToPassages)?.questions ?? 0,
+    compared: shape.passages < FEW_PASSAGES ? COMPARED_OF_FEW : COMPARED,
   }
 }
 
