@@ -8,6 +8,7 @@ import { createLimitEpochs } from '#core/limits/epochs.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
+import { MOVED_CLOCK } from '#test/support/limits/moved-clock.ts'
 import { until } from '#test/support/until.ts'
 
 /** The limits of one gateway process. */
@@ -23,16 +24,6 @@ export interface ModelGateway extends AdmissionDeps {
   usable(): Promise<void>
   close(): void
 }
-
-/** The clock of Redis, moved by what the key `model:clock` holds. */
-export const CLOCK_KEY = 'model:clock'
-const MOVED_CLOCK = `
-local function now_ms()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    + tonumber(redis.call('GET', '${CLOCK_KEY}') or 0)
-end
-`
 
 export async function openModelGateway(deps: {
   readonly database: Database

@@ -11,7 +11,8 @@ import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 import type { LocalRedis } from '#jobs/cli/local/redis.ts'
-import { CLOCK_KEY, openModelGateway } from './gateway.ts'
+import { CLOCK_KEY } from '#test/support/limits/moved-clock.ts'
+import { openModelGateway } from './gateway.ts'
 import type { ModelGateway } from './gateway.ts'
 
 /** What all sequences share: Postgres, two Redis servers, of which one is the primary, and two gateways. */
