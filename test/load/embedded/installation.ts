@@ -1,0 +1,140 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { migrate } from '#core/db/migrate.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { provisionLogins } from '#core/db/provision.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { createLog } from '#core/platform/log.ts'
+import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
+import { publish } from '#jobs/cli/demo/publish.ts'
+import { readOrCreateState } from '#jobs/cli/demo/state.ts'
+import type { Steps } from '#jobs/cli/demo/steps.ts'
+import { startPostgres } from '#jobs/cli/local/postgres.ts'
+import { startService } from '#jobs/cli/local/processes.ts'
+import type { LocalService } from '#jobs/cli/local/processes.ts'
+import { startRedis } from '#jobs/cli/local/redis.ts'
+import { startJobs, startSearchNode, storeUrl } from '#jobs/cli/local/stack.ts'
+import type { StackSettings } from '#jobs/cli/local/stack.ts'
+import { freePort } from '#jobs/cli/local/supervised-process.ts'
+import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
+import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+
+const DATABASE = 'evidence'
+const CONNECTIONS_MAX = 4
+const STATEMENT_TIMEOUT_MS = 120_000
+const MODEL = 'load'
+const UNHEARD = { update: () => undefined, end: () => undefined }
+
+/** Everything but the gateways: Postgres, Redis, search nodes, a job worker, a provider and an active version. */
+export interface Installation {
+  readonly settings: StackSettings
+  /** Owns the schema; reads what the service recorded. */
+  readonly owner: Database
+  readonly operator: Operator
+  readonly searchNodes: readonly string[]
+  readonly provider: { readonly baseUrl: string }
+  readonly knowledgeBase: string
+}
+
+export interface InstallationOptions {
+  readonly dataDir: string
+  readonly searchNodes: number
+}
+
+export async function install({ dataDir, ...options }: InstallationOptions, steps: Steps): Promise<Installation> {
+  mkdirSync(resolve(dataDir), { recursive: true })
+  const folder = mkdtempSync(join(resolve(dataDir), 'run-'))
+  steps.onStop(async () => rmSync(folder, { recursive: true, force: true }))
+  const { postgres, redis, logins } = await startServers(folder, steps)
+  const provider = await steps.run('embedding provider', () => startProvider(folder))
+  steps.watch(provider)
+  const settings: StackSettings = {
+    folder,
+    gatewayDatabaseUrl: logins.gatewayUrl,
+    jobsDatabaseUrl: logins.jobsUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets: readOrCreateState(join(folder, 'state.json')).secrets,
+    environment: {
+      OPENAI_BASE_URL: provider.baseUrl,
+      OPENAI_API_KEY: 'load',
+      OPENAI_MODEL: MODEL,
+      OPENAI_DIMENSIONS: String(createLocalEmbedder().space.dimensions),
+      OPENAI_TIMEOUT_MS: '9000',
+    },
+  }
+  const searchNodes: string[] = []
+  for (let n = 0; n < options.searchNodes; n++) {
+    const node = await steps.run(`search node ${n + 1}`, () => startSearchNode(settings, `search-node-${n}`))
+    steps.watch(node)
+    searchNodes.push(node.address)
+  }
+  steps.watch(await steps.run('job worker', () => startJobs(settings, searchNodes)))
+  const log = createLog('load', 'silent')
+  const owner = openDatabase(postgres.adminUrl(DATABASE), log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
+  const database = openDatabase(logins.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
+  steps.onStop(() => owner.end())
+  steps.onStop(() => database.end())
+  const installation = {
+    settings,
+    owner,
+    operator: { database, actor: 'load' },
+    searchNodes,
+    provider,
+    knowledgeBase: builtInCorpus().slug,
+  }
+  await steps.run('corpus', () => publishCorpus(installation))
+  return installation
+}
+
+interface Servers {
+  readonly postgres: Awaited<ReturnType<typeof startPostgres>>
+  readonly redis: Awaited<ReturnType<typeof startRedis>>
+  readonly logins: Awaited<ReturnType<typeof provisionLogins>>
+}
+
+async function startServers(folder: string, steps: Steps): Promise<Servers> {
+  const onLog = (line: string): void => steps.note(line)
+  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(folder, 'postgres'), onLog }))
+  steps.onStop(() => postgres.stop())
+  const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog }))
+  steps.onStop(() => redis.stop())
+  const logins = await steps.run('schema', async () => {
+    await postgres.createDatabase(DATABASE)
+    const urls = await provisionLogins(postgres.adminUrl(DATABASE))
+    await migrate(urls.migrationUrl)
+    return urls
+  })
+  return { postgres, redis, logins }
+}
+
+async function startProvider(folder: string): Promise<LocalService & { readonly baseUrl: string }> {
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}/v1`
+  const service = await startService({
+    name: 'provider',
+    script: fileURLToPath(new URL('./provider.ts', import.meta.url)),
+    args: [String(port)],
+    environment: {},
+    logFile: join(folder, 'logs', 'provider.log'),
+    ready: async () =>
+      (await fetch(`${baseUrl}/embeddings`, { method: 'POST', body: JSON.stringify({ input: 'ready' }) })).ok,
+  })
+  return { ...service, baseUrl }
+}
+
+/** The demo's rulebook, imported, built, approved and activated as an operator does. */
+async function publishCorpus({ operator, settings, knowledgeBase }: Installation): Promise<void> {
+  const corpus = builtInCorpus()
+  await createKnowledgeBase(operator, { slug: knowledgeBase, title: corpus.title })
+  const deps = {
+    operator,
+    store: createArtifactStore(storeUrl(settings)),
+    redisUrl: settings.redisUrl,
+    reviewerKeyFile: join(settings.folder, 'reviewer.pem'),
+  }
+  await publish(deps, { ...corpus, knowledgeBase, embedding: 'openai' }, UNHEARD)
+}

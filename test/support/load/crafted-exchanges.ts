@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import type { Evidence, Violation } from '#test/load/checks/check.ts'
+import { CHECKS } from '#test/load/checks/list.ts'
+import type { RequestRecord } from '#test/load/record.ts'
+import type { Tenant } from '#test/load/tenant.ts'
+import { periodOf } from '#test/load/truth.ts'
+import type { Reservation } from '#test/load/truth.ts'
+
+/** Instants of crafted evidence are milliseconds after this one, at noon of a UTC day. */
+export const NOON_MS = Date.UTC(2026, 4, 15, 12)
+const ENTITLEMENT = randomUUID()
+
+const MANY = 1_000
+const UNREACHED = {
+  requests_per_minute: MANY,
+  requests_per_day: MANY,
+  exposure: { floors: { corpus: MANY, document: MANY, run: MANY } },
+}
+
+/** A tenant whose plan has these limits, and others that nothing reaches. */
+export function craftTenant(limits: object = {}): Tenant {
+  const parsed = planLimitsSchema.parse({ ...UNREACHED, ...limits })
+  return {
+    name: 'tenant',
+    secrets: ['key'],
+    concurrency: parsed.concurrency,
+    limits: parsed,
+    ids: { organizationId: randomUUID(), entitlementId: ENTITLEMENT },
+  }
+}
+
+/** A request with its reservation and ledger entry, as a right service leaves them. */
+export interface Exchange {
+  readonly record: RequestRecord
+  readonly reservation: Reservation | undefined
+}
+
+export interface Crafted {
+  readonly startMs?: number
+  readonly endMs?: number
+  readonly record?: Partial<RequestRecord>
+  readonly reservation?: Partial<Reservation>
+}
+
+let numbers = 0
+
+/** Answered with 200, admitted 2 ms after its start and finished 2 ms before its end. */
+export function delivered({ startMs = 0, endMs = startMs + 100, record, reservation }: Crafted = {}): Exchange {
+  const id = randomUUID()
+  const admittedAtMs = NOON_MS + startMs + 2
+  return {
+    record: { ...recordOf(startMs, endMs), requestId: `req_${id}`, status: 200, ...record },
+    reservation: {
+      id,
+      entitlementId: ENTITLEMENT,
+      admittedAtMs,
+      deadlineAtMs: admittedAtMs + 20_000,
+      finishedAtMs: NOON_MS + endMs - 2,
+      state: 'delivered',
+      served: [],
+      ledger: [{ state: 'delivered', charged: true }],
+      ...reservation,
+    },
+  }
+}
+
+/** Refused with this code, without a reservation. */
+export function refused(code: string, { startMs = 0, endMs = startMs + 5, record }: Crafted = {}): Exchange {
+  const status = code === 'INVALID_API_KEY' ? 401 : code === 'REQUEST_ALREADY_PROCESSED' ? 409 : 429
+  const retryAfterSeconds = code === 'RATE_LIMITED' ? 1 : null
+  return { record: { ...recordOf(startMs, endMs), status, code, retryAfterSeconds, ...record }, reservation: undefined }
+}
+
+/** Admitted, answered with 503 and refunded. */
+export function refunded(crafted: Crafted = {}): Exchange {
+  return delivered({
+    ...crafted,
+    record: { status: 503, code: 'RETRIEVAL_UNAVAILABLE', retryAfterSeconds: 1, ...crafted.record },
+    reservation: { state: 'refunded', ledger: [{ state: 'refunded', charged: false }], ...crafted.reservation },
+  })
+}
+
+function recordOf(startMs: number, endMs: number): RequestRecord {
+  return {
+    n: numbers++,
+    phase: 'phase',
+    tenant: 'tenant',
+    unknownKey: false,
+    gateway: 0,
+    scheduledMs: NOON_MS + startMs,
+    startedMs: NOON_MS + startMs,
+    endedMs: NOON_MS + endMs,
+    latencyMs: endMs - startMs,
+    lateMs: 0,
+    clockOffsetMs: 0,
+    outcome: 'replied',
+    status: 0,
+    code: null,
+    requestId: `req_${randomUUID()}`,
+    originalRequestId: null,
+    retryAfterSeconds: null,
+    minuteQuota: null,
+    minuteLeft: 1,
+    dayQuota: null,
+    monthQuota: null,
+    idempotencyKey: null,
+    probeOf: null,
+    bytes: 0,
+    faults: [],
+  }
+}
+
+/** The evidence of a scenario with one tenant, with counters that agree. */
+export function craftEvidence(
+  exchanges: readonly Exchange[],
+  { tenant = craftTenant(), ...more }: Partial<Evidence> & { readonly tenant?: Tenant } = {},
+): Evidence {
+  const reservations = exchanges.flatMap(({ reservation }) => reservation ?? [])
+  const counts: Record<string, number> = {}
+  for (const { admittedAtMs, state } of reservations)
+    if (state !== 'refunded')
+      for (const period of ['day', 'month'] as const) {
+        const name = periodOf(period, admittedAtMs)
+        counts[name] = (counts[name] ?? 0) + 1
+      }
+  return {
+    records: exchanges.map(({ record }) => record),
+    tenants: [tenant],
+    truth: {
+      reservations,
+      counters: [{ entitlementId: ENTITLEMENT, leases: 0, counts }],
+      settledAfterMs: 0,
+      corpusPassages: 100,
+    },
+    kills: [],
+    ...more,
+  }
+}
+
+/** The same evidence as replies alone show it. */
+export function fromOutside(evidence: Evidence): Evidence {
+  return {
+    ...evidence,
+    truth: undefined,
+    tenants: evidence.tenants.map((tenant) => ({ ...tenant, limits: undefined, ids: undefined })),
+  }
+}
+
+/** Violations of every check. */
+function violationsIn(evidence: Evidence): readonly Violation[] {
+  return CHECKS.flatMap(({ find }) => find(evidence).violations)
+}
+
+/** Names of the violated checks, each once. */
+export function violatedChecks(evidence: Evidence): readonly string[] {
+  return [...new Set(violationsIn(evidence).map(({ check }) => check))]
+}
+
+/** How many facts a check checked. */
+export function checkedBy(name: string, evidence: Evidence): number {
+  return CHECKS.find((check) => check.name === name)?.find(evidence).checked ?? 0
+}
