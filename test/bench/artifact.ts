@@ -11,11 +11,10 @@ import { readSignedManifest } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { ACTS, corpusSpace, inventedPassages } from './corpus.ts'
-import type { CorpusShape } from './corpus.ts'
+import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '4'
+const CORPUS_FORM = '5'
 export const MODEL = 'bench'
 
 export interface ArtifactPlace {
@@ -27,8 +26,8 @@ export interface ArtifactPlace {
 
 export interface BenchArtifact extends ArtifactPlace, WrittenArtifact {}
 
-export interface ArtifactSettings extends CorpusShape {
-  readonly dimensions: number
+export interface ArtifactSettings {
+  readonly corpus: BenchCorpus
   /** A `file:` URL. */
   readonly storeUrl: string
   readonly privateKeyDer: Buffer
@@ -43,20 +42,8 @@ const figuresSchema = z.strictObject({
 })
 export type BuildFigures = z.infer<typeof figuresSchema>
 
-export function artifactPlace({
-  passages,
-  dimensions,
-  seed,
-  privateKeyDer,
-  storeUrl,
-}: ArtifactSettings): ArtifactPlace {
-  const parameters = [
-    CORPUS_FORM,
-    String(passages),
-    String(dimensions),
-    String(seed),
-    sha256(privateKeyDer).toString('hex'),
-  ]
+export function artifactPlace({ corpus, privateKeyDer, storeUrl }: ArtifactSettings): ArtifactPlace {
+  const parameters = [CORPUS_FORM, ...corpus.parameters, sha256(privateKeyDer).toString('hex')]
   const projectionId = derivedUuid('bench projection', ...parameters)
   return {
     projectionId,
@@ -86,7 +73,9 @@ export async function buildArtifact(
   await removeUnfinished(place.folder)
   const began = performance.now()
   const drawn = { ms: 0 }
-  await writeOf(settings, place, drawnRows(settings, drawn), (done) => onProgress('artifact', done, settings.passages))
+  await writeOf(settings, place, drawnRows(settings.corpus, drawn), (done) =>
+    onProgress('artifact', done, settings.corpus.passages),
+  )
   const figures: BuildFigures = {
     draw_seconds: drawn.ms / 1_000,
     write_seconds: (performance.now() - began - drawn.ms) / 1_000,
@@ -109,7 +98,7 @@ function writeOf(
   rows: Iterable<ArtifactRow>,
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
-  const { passages, dimensions } = settings
+  const { passages, dimensions, acts } = settings.corpus
   const embedding = embeddingSpaceSchema.parse({ provider: 'openai', model: MODEL, dimensions })
   return writeArtifact({
     artifactFolder: place.folder,
@@ -119,7 +108,7 @@ function writeOf(
     snapshotsDigest: '0'.repeat(64),
     passages,
     rows,
-    acts: ACTS,
+    acts,
     privateKeyDer: settings.privateKeyDer,
     onProgress,
   })
@@ -132,19 +121,18 @@ async function removeUnfinished(folder: string): Promise<void> {
 }
 
 /** @param drawn is told the time that the vectors take. */
-function* drawnRows(settings: ArtifactSettings, drawn: { ms: number }): Generator<ArtifactRow> {
-  const space = corpusSpace(settings, settings.dimensions)
-  for (const passage of inventedPassages(settings)) {
+function* drawnRows(corpus: BenchCorpus, drawn: { ms: number }): Generator<ArtifactRow> {
+  for (const passage of corpus.rows()) {
     const began = performance.now()
-    const vector = space.passage(passage.place)
+    const vector = passage.vector()
     drawn.ms += performance.now() - began
     yield { record: passage.record(), vector }
   }
 }
 
-/** Bytes of all files of an artifact. */
-export function diskBytes({ folder, manifest }: BenchArtifact): number {
-  return Object.keys(manifest.files).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+/** Bytes of each file of an artifact. */
+export function fileBytes({ folder, manifest }: BenchArtifact): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.keys(manifest.files).map((name) => [name, statSync(join(folder, name)).size]))
 }
 
 export interface VectorBlock {

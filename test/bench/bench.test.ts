@@ -29,10 +29,20 @@ const resultSchema = z.object({
     lexical: latency,
     dense: latency,
     hybrid: latency,
+    unasked: z.array(z.string()),
     narrow: z.array(
       z.object({ name: z.string(), allowed: z.number(), hybrid: latency, dense: latency, recall_at_10: z.number() }),
     ),
   }),
+  memory: z.array(
+    z.object({
+      threads: z.number(),
+      without_version: z.number(),
+      one_version: z.number(),
+      two_versions: z.number(),
+    }),
+  ),
+  disk: z.object({ megabytes: z.number(), files: z.record(z.string(), z.number()) }),
   swap: z.object({ answered: z.number(), failed: z.number() }),
   build: z.object({ draw_seconds: z.number(), write_seconds: z.number(), peak_megabytes: z.number() }),
   ledger: z.object({
@@ -50,9 +60,6 @@ const resultSchema = z.object({
   }),
   thresholds: z.array(z.object({ name: z.string(), measured: z.string(), met: z.boolean() })),
 })
-
-/** So few passages have none in the smallest area. */
-const NOTHING_TO_ASK = 'keeps 0.01'
 
 let folder = ''
 let code: number | null = null
@@ -114,14 +121,19 @@ test('finds what an exact search finds, under every filter, and the same lists o
 
 test(
   'measures words, vectors and both within the node, under random filters, and under filters that keep ' +
-    'or exclude what a question is about',
+    'what a question is about, exclude it, or are farthest from it',
   () => {
     const names = [
       'none 100',
       ...[50, 10, 1, 0.1, 0.01].map((percent) => `random ${percent}`),
-      ...[50, 10, 1, 0.1, 0.01].flatMap((percent) => [`keeps ${percent}`, `excludes ${percent}`]),
-    ].filter((name) => name !== NOTHING_TO_ASK)
-    expect(result.inside.narrow.map(({ name }) => name)).toEqual(names.map((name) => `${name} %`))
+      ...[50, 10, 1, 0.1, 0.01].flatMap((percent) => ['near', 'far', 'farthest'].map((kind) => `${kind} ${percent}`)),
+    ]
+    const { unasked } = result.inside
+    expect(unasked.every((name) => /^(near|farthest) 0\.0?1 %$/.test(name))).toBe(true)
+    expect(result.inside.narrow.map(({ name }) => name)).toEqual(
+      names.map((name) => `${name} %`).filter((name) => !unasked.includes(name)),
+    )
+    for (const name of unasked) expect(output).toContain(`${name}: the filter allows no passage to ask about.`)
     const shares = result.inside.narrow.map(({ allowed }) => allowed / 2_000)
     for (const [at, share] of [1, 0.5, 0.1].entries()) expect(Math.abs((shares[at] ?? 0) - share)).toBeLessThan(0.05)
     const { lexical, dense, hybrid, narrow } = result.inside
@@ -129,6 +141,18 @@ test(
       expect(line.searches).toBeGreaterThan(0)
   },
 )
+
+test('reports the memory of a node by threads and versions, and the bytes of each file', () => {
+  expect(result.memory.map(({ threads }) => threads)).toEqual([2, 3])
+  for (const { without_version, one_version, two_versions } of result.memory) {
+    expect(without_version).toBeGreaterThan(0)
+    expect(one_version).toBeGreaterThan(without_version)
+    expect(two_versions).toBeGreaterThan(0)
+  }
+  expect(result.disk.files['passages.jsonl']).toBeGreaterThan(0)
+  const bytes = Object.values(result.disk.files).reduce((sum, each) => sum + each, 0)
+  expect(bytes / 1_048_576).toBeCloseTo(result.disk.megabytes, 3)
+})
 
 test('changes to another version under load without a failed request', () => {
   expect(result.swap.failed).toBe(0)

@@ -3,12 +3,11 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, placesOf, topicCount } from './documents.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, placesOf } from './documents.ts'
 import type { DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
 import { inventedText } from './text.ts'
-import { openSpace } from './vectors/space.ts'
-import type { Place, Space } from './vectors/space.ts'
+import type { Place } from './vectors/space.ts'
 
 /** The synthetic corpus without its vectors. It is a function of the seed. */
 export interface CorpusShape {
@@ -26,6 +25,9 @@ export function sampleSubject(percent: number): string {
   return `sample-${percent}`
 }
 
+/** What decides the areas of a passage. */
+export type Neighbourhood = Pick<Place, 'topic' | 'document'>
+
 /**
  * Subjects that all passages on some topics have, or of some documents on them, and no other passage: about this share
  * of the corpus. A filter by one keeps or excludes whole neighbourhoods.
@@ -42,7 +44,7 @@ const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: nu
 export function areaSubject(percent: AreaPercent): string {
   return `area-${percent}`
 }
-export function isInArea(percent: AreaPercent, { topic, document }: Pick<Place, 'topic' | 'document'>): boolean {
+export function isInArea(percent: AreaPercent, { topic, document }: Neighbourhood): boolean {
   const { of, at, documents } = AREAS[percent]
   return topic % of === at && document % documents === 0
 }
@@ -120,17 +122,6 @@ export interface InventedPassage extends PassageTraits {
   record(): PassageRecord
 }
 
-/** The space that the vectors of a corpus are drawn from. */
-export function corpusSpace({ passages, seed }: CorpusShape, dimensions: number): Space {
-  return openSpace({
-    dimensions,
-    seed,
-    topics: topicCount(passages),
-    languages: Object.values(LANGUAGES),
-    jurisdictions: Object.values(JURISDICTIONS),
-  })
-}
-
 /** All passages in row order, made one by one. */
 export function* inventedPassages(shape: CorpusShape): Generator<InventedPassage> {
   const documents = documentTable(shape)
@@ -143,9 +134,8 @@ export function* inventedPassages(shape: CorpusShape): Generator<InventedPassage
 }
 
 function inventedPassage(document: DocumentTraits, place: Place, row: number, seed: number): InventedPassage {
-  const random = streamAt(seed, 'texts', row)
   const { topic } = place
-  const sample = random() * 100
+  const sample = streamAt(seed, 'texts', row)() * 100
   const subjects = [
     SUBJECT_NAMES[document.subject] ?? '',
     ...SAMPLE_PERCENTS.filter((percent) => sample < percent).map(sampleSubject),
@@ -158,7 +148,8 @@ function inventedPassage(document: DocumentTraits, place: Place, row: number, se
     jurisdiction: JURISDICTION_NAMES[document.jurisdiction] ?? '',
     subjects,
     place,
-    record: () => passage(document, place.ordinal, inventedText(language, topic, random), subjects),
+    record: () =>
+      passage(document, place.ordinal, inventedText(language, topic, streamAt(seed, 'texts', row, 1)), subjects),
   }
 }
 

@@ -6,10 +6,10 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import type { Filters } from '#core/domain/search.ts'
 import { vectorBlocks } from './artifact.ts'
 import type { BenchArtifact } from './artifact.ts'
-import { allows, inventedPassages } from './corpus.ts'
-import type { CorpusShape } from './corpus.ts'
+import { allows } from './corpus.ts'
 import { openRows, unit } from './queries.ts'
-import type { Query, Rows } from './queries.ts'
+import type { Rows } from './queries.ts'
+import type { BenchCorpus, Query } from './source.ts'
 
 /** Questions under one filter, of which the right answers are wanted. */
 export interface Task {
@@ -38,17 +38,24 @@ const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest
  * @returns answers by the tasks' names.
  */
 export async function exactAnswers(
-  shape: CorpusShape,
+  corpus: BenchCorpus,
   artifact: BenchArtifact,
   tasks: readonly Task[],
 ): Promise<Readonly<Record<string, Exact>>> {
   const file = `${artifact.folder}.exact.json`
   if (existsSync(file)) return exactSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
-  const scans = tasks.map((task) => openScan(task, artifact.manifest.passages, artifact.manifest.embedding.dimensions))
-  for (const passage of inventedPassages(shape))
-    for (const scan of scans) if (allows(scan.task.filters, passage)) scan.allowed[passage.row] = 1
+  const { dimensions } = corpus
+  const scans = tasks.map((task) => openScan(task, dimensions))
+  const passages = corpus.rows()[Symbol.iterator]()
   for (const { firstRow, vectors } of vectorBlocks(artifact)) {
-    for (const scan of scans) scanBlock(scan, firstRow, vectors)
+    const allowed = scans.map((): number[] => [])
+    for (let row = firstRow; row < firstRow + vectors.length / dimensions; row++) {
+      const next = passages.next()
+      if (next.done === true) throw new Error('the artifact holds more rows than the corpus')
+      const passage = next.value
+      for (const [at, { task }] of scans.entries()) if (allows(task.filters, passage)) allowed[at]?.push(row)
+    }
+    for (const [at, scan] of scans.entries()) scanBlock(scan, allowed[at] ?? [], firstRow, vectors)
     await nextTurn()
   }
   const rows = openRows(artifact)
@@ -66,22 +73,23 @@ interface Near {
 interface Scan {
   readonly task: Task
   readonly dimensions: number
-  /** By row. */
-  readonly allowed: Uint8Array
+  /** Rows that the filter allows, so far. */
+  allowed: number
   /** Unit vectors, one after the other. */
   readonly queries: Float32Array
   readonly best: Near[][]
 }
 
-function openScan(task: Task, passages: number, dimensions: number): Scan {
+function openScan(task: Task, dimensions: number): Scan {
   const queries = new Float32Array(task.queries.length * dimensions)
   for (const [at, { vector }] of task.queries.entries()) queries.set(unit(vector), at * dimensions)
-  return { task, dimensions, allowed: new Uint8Array(passages), queries, best: task.queries.map(() => []) }
+  return { task, dimensions, allowed: 0, queries, best: task.queries.map(() => []) }
 }
 
-function scanBlock({ allowed, queries, best, dimensions }: Scan, firstRow: number, vectors: Float32Array): void {
-  const rows: number[] = []
-  for (let at = 0; at < vectors.length / dimensions; at++) if (allowed[firstRow + at] === 1) rows.push(firstRow + at)
+/** @param rows of the block that the filter allows. */
+function scanBlock(scan: Scan, rows: readonly number[], firstRow: number, vectors: Float32Array): void {
+  const { queries, best, dimensions } = scan
+  scan.allowed += rows.length
   if (rows.length === 0 || best.length === 0) return
   const block = new Float32Array(rows.length * dimensions)
   for (const [at, row] of rows.entries())
@@ -105,7 +113,7 @@ function answersOf({ task, allowed, best }: Scan, rows: Rows): Exact {
       .slice(0, K)
       .map(({ row }) => row)
   })
-  return { allowed: allowed.reduce((sum, one) => sum + one, 0), nearest }
+  return { allowed, nearest }
 }
 
 function dot(a: Float32Array, b: Float32Array): number {

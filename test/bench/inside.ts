@@ -2,7 +2,7 @@ import type { Filters } from '#core/domain/search.ts'
 import { recallAt } from './exact.ts'
 import type { Exact, Task } from './exact.ts'
 import { percentile } from './load.ts'
-import type { Query } from './queries.ts'
+import type { Query } from './source.ts'
 import type { Mode, RawSearch } from './paths.ts'
 import type { NarrowTask, Relation } from './tasks.ts'
 
@@ -28,8 +28,9 @@ export interface NarrowResult {
   /** Of the median without a filter, measured by turns with this one. */
   readonly hybrid_ratio: number
   readonly dense_ratio: number
-  /** Of the vectors against the exact answer. */
+  /** Of the vectors against the exact answer, over so many questions. */
   readonly recall_at_10: number
+  readonly compared: number
 }
 
 export interface InsideResult {
@@ -37,6 +38,8 @@ export interface InsideResult {
   readonly dense: Latency
   readonly hybrid: Latency
   readonly narrow: readonly NarrowResult[]
+  /** Filters that allow nothing that could be asked about. */
+  readonly unasked: readonly string[]
 }
 
 /** Searches under way at a time. */
@@ -64,19 +67,24 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
     { mode: 'hybrid', task: all },
   )
   const narrow: NarrowResult[] = []
+  const unasked: string[] = []
   for (const task of tasks) {
     const right = exact[task.name]
-    if (right === undefined || task.queries.length === 0) continue
-    const recall = recallAt(LIMIT, await nearestRows(raw, task.queries.slice(0, compared), task.filters, LIMIT), right)
+    if (right === undefined || task.queries.length === 0) {
+      unasked.push(task.name)
+      continue
+    }
+    const asked = task.queries.slice(0, compared)
+    const recall = recallAt(LIMIT, await nearestRows(raw, asked, task.filters, LIMIT), right)
     const { name, relation, percent } = task
-    const line = { name, relation, percent, allowed: right.allowed, recall_at_10: recall }
+    const line = { name, relation, percent, allowed: right.allowed, recall_at_10: recall, compared: asked.length }
     narrow.push(
       task === all
         ? { ...line, hybrid, dense, hybrid_ratio: 1, dense_ratio: 1 }
         : { ...line, ...(await narrowed(lines, all, task)) },
     )
   }
-  return { lexical, dense, hybrid, narrow }
+  return { lexical, dense, hybrid, narrow, unasked }
 }
 
 interface Line {

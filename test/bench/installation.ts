@@ -17,7 +17,7 @@ import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
 import { MODEL } from './artifact.ts'
-import type { Query } from './queries.ts'
+import type { Query } from './source.ts'
 
 const DATABASE = 'evidence'
 const CONNECTIONS_MAX = 4

@@ -1,5 +1,5 @@
 import type { Selectivity } from './corpus.ts'
-import type { Query } from './queries.ts'
+import type { Query } from './source.ts'
 import type { MeasuredPath } from './paths.ts'
 
 /** Results of a number of clients that each ask one question after the other without a pause. */

@@ -9,6 +9,7 @@ import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { renderLance } from './lance.ts'
+import { renderFiles, renderMemory } from './memory.ts'
 import { renderPage } from './page.ts'
 import { renderRebuild } from './rebuild.ts'
 import { renderRefusals } from './refusals.ts'
@@ -31,6 +32,8 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
       `${result.node_megabytes?.toFixed(0) ?? '?'} MB, with two versions ` +
       `${result.node_megabytes_two_versions?.toFixed(0) ?? '?'} MB.`,
   )
+  steps.print(renderMemory(result.memory))
+  steps.print(renderFiles(result.disk.files, result.passages))
   steps.print(renderThresholds(result.thresholds))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
   if (flags.html !== undefined) await writeDurably(resolve(flags.html), renderPage(result))

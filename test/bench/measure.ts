@@ -7,7 +7,7 @@ import type { Installation } from './installation.ts'
 import { untilSettled } from './ledger.ts'
 import { drive, during, percentile } from './load.ts'
 import type { Load } from './load.ts'
-import type { Query } from './queries.ts'
+import type { Query } from './source.ts'
 import type { MeasuredPath, PathName } from './paths.ts'
 
 const CLIENTS = [1, 8, 32] as const

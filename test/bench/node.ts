@@ -9,7 +9,7 @@ import type { Installation } from './installation.ts'
 import { drive, percentile } from './load.ts'
 import type { Base } from './publish.ts'
 import { publishArtifact } from './publish.ts'
-import type { Query } from './queries.ts'
+import type { Query } from './source.ts'
 import type { MeasuredPath } from './paths.ts'
 
 /** Has a search node that holds nothing yet verify and open a version. @returns milliseconds. */

@@ -14,7 +14,7 @@ import type { Connection } from './connection.ts'
 import { EVERYTHING } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
 import { KNOWLEDGE_BASE, PARAMETERS } from './publish.ts'
-import type { Query } from './queries.ts'
+import type { Query } from './source.ts'
 
 /**
  * `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, and a

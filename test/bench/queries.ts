@@ -2,22 +2,14 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { BenchArtifact } from './artifact.ts'
-import { corpusSpace, inventedPassages } from './corpus.ts'
-import type { CorpusShape, InventedPassage } from './corpus.ts'
+import type { BenchCorpus, BenchPassage, Query, QuerySet } from './source.ts'
 import { streamAt } from './stream.ts'
-import { inventedQuestion } from './text.ts'
-import type { Place } from './vectors/space.ts'
 
-/** A question and its vector, which the provider returns for its text. */
-export interface Query {
-  /** Eight to twelve words of a passage. */
-  readonly text: string
-  /** As an encoder makes it of a question on the passage: see `Space`. Of unit length, in a buffer of its own. */
-  readonly vector: Float32Array<ArrayBuffer>
+/** The questions of a set, and the mean vector of the passages that they were drawn from. */
+export interface AskedSet {
+  readonly queries: readonly Query[]
+  readonly centre: Float32Array
 }
-
-/** Of one set. */
-const QUERIES_MAX = 100_000
 
 /** Reads rows of an artifact one by one. */
 export interface Rows {
@@ -49,57 +41,39 @@ export function openRows({ folder, manifest }: Pick<BenchArtifact, 'folder' | 'm
   }
 }
 
-/** A set of questions: as many as asked for, on passages at the places that are wanted. */
-export interface QuerySet {
-  readonly count: number
-  /** Another number gives other questions. */
-  readonly set: number
-  readonly wanted?: (place: Place) => boolean
-}
-
-/** @returns the questions of each set; fewer where the corpus has fewer passages for it. */
-export function inventQueries(
-  shape: CorpusShape,
-  artifact: BenchArtifact,
-  sets: readonly QuerySet[],
-): readonly (readonly Query[])[] {
-  const samples = sampledPassages(shape, sets)
-  const space = corpusSpace(shape, artifact.manifest.embedding.dimensions)
-  const rows = openRows(artifact)
-  try {
-    return sets.map(({ set }, at) =>
-      (samples[at] ?? []).map(({ row, place }, number) => {
-        const random = streamAt(shape.seed, 'queries', set, number)
-        const { text, metadata } = rows.record(row)
-        return {
-          text: inventedQuestion(metadata.language, text, random),
-          vector: space.question(place, set * QUERIES_MAX + number),
-        }
-      }),
+/** @returns the questions of each set; none where the corpus has no passage for it. */
+export function askSets(corpus: BenchCorpus, seed: number, sets: readonly QuerySet[]): readonly AskedSet[] {
+  const samples = sampledPassages(corpus, seed, sets)
+  return sets.map((set, at) => {
+    const sample = samples[at] ?? []
+    const vectors = sample.map((passage) => passage.vector())
+    const centre = Float32Array.from(
+      { length: corpus.dimensions },
+      (_, d) => vectors.reduce((sum, vector) => sum + (vector[d] ?? 0), 0) / Math.max(1, vectors.length),
     )
-  } finally {
-    rows.close()
-  }
+    return { queries: corpus.questions(set, sample), centre }
+  })
 }
 
 /** Passages drawn at random for each set, in one pass over the corpus (Vitter's algorithm R). */
 function sampledPassages(
-  shape: CorpusShape,
+  corpus: BenchCorpus,
+  seed: number,
   sets: readonly QuerySet[],
-): readonly (readonly Pick<InventedPassage, 'row' | 'place'>[])[] {
+): readonly (readonly BenchPassage[])[] {
   const reservoirs = sets.map(({ count, set, wanted = () => true }) => ({
     count,
     wanted,
-    random: streamAt(shape.seed, 'queries', set, QUERIES_MAX),
+    random: streamAt(seed, 'queries', set),
     seen: 0,
-    kept: new Array<Pick<InventedPassage, 'row' | 'place'>>(),
+    kept: new Array<BenchPassage>(),
   }))
-  for (const { row, place } of inventedPassages(shape)) {
+  for (const passage of corpus.rows()) {
     for (const reservoir of reservoirs) {
-      if (!reservoir.wanted(place)) continue
+      if (!reservoir.wanted(passage.place)) continue
       const at =
         reservoir.seen < reservoir.count ? reservoir.seen : Math.floor(reservoir.random() * (reservoir.seen + 1))
-      if (at < reservoir.count) reservoir.kept[at] = { row, place }
+      if (at < reservoir.count) reservoir.kept[at] = passage
       reservoir.seen++
     }
   }

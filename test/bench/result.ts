@@ -4,6 +4,7 @@ import type { InsideResult } from './inside.ts'
 import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'
 import type { Cell } from './measure.ts'
+import type { NodeMemory } from './memory.ts'
 import type { SwapResult } from './node.ts'
 import type { RebuildResult } from './rebuild.ts'
 import type { RefusalResult } from './refusals.ts'
@@ -22,13 +23,19 @@ export interface BenchResult {
   /** Settings of Postgres as the server itself says them. */
   readonly durability: Readonly<Record<string, string>>
   readonly build: BuildFigures
-  /** Of the artifact, and of its float32 vectors alone. */
-  readonly disk: { readonly megabytes: number; readonly vectors_megabytes: number }
+  /** Of the artifact, of its float32 vectors alone, and the bytes of each file. */
+  readonly disk: {
+    readonly megabytes: number
+    readonly vectors_megabytes: number
+    readonly files: Readonly<Record<string, number>>
+  }
   /** A fresh search node verifies and opens the version. */
   readonly open_ms: number
   /** Of the search node, beyond the page cache, after all measurements of one version; and while it held two. */
   readonly node_megabytes: number | null
   readonly node_megabytes_two_versions: number | null
+  /** Of search nodes that do nothing else, by number of threads. */
+  readonly memory: readonly NodeMemory[]
   readonly inside: InsideResult
   readonly swap: SwapResult
   readonly cells: readonly Cell[]

@@ -7,7 +7,7 @@ import { storeUrl } from '#jobs/cli/local/stack.ts'
 import { readOrCreateState } from '#jobs/cli/demo/state.ts'
 import type { DemoState } from '#jobs/cli/demo/state.ts'
 import type { Steps } from '#jobs/cli/demo/steps.ts'
-import { artifactPlace, diskBytes, openBuilt, readBuildFigures } from './artifact.ts'
+import { artifactPlace, fileBytes, openBuilt, readBuildFigures } from './artifact.ts'
 import type { ArtifactSettings, BenchArtifact, BuildFigures } from './artifact.ts'
 import { judgeCells } from './thresholds.ts'
 import type { Found, FoundBy } from './thresholds.ts'
@@ -20,6 +20,7 @@ import { judgeLance, measureLance } from './lance.ts'
 import { untilSettled } from './ledger.ts'
 import { askOnce } from './load.ts'
 import { measureAll, warmUp } from './measure.ts'
+import { judgeMemory, measureMemory } from './memory.ts'
 import { openVersion, ownMegabytes, swapUnderLoad } from './node.ts'
 import { admitCaller, createBase, publishArtifact } from './publish.ts'
 import type { BenchResult } from './result.ts'
@@ -28,6 +29,8 @@ import type { RawSearch, MeasuredPath } from './paths.ts'
 import { judgeRebuild, measureRebuild } from './rebuild.ts'
 import { judgeRefusals, measureRefusals, refusalRounds } from './refusals.ts'
 import { judgeScale } from './scale.ts'
+import { openCorpus } from './spec.ts'
+import type { CorpusSpec } from './spec.ts'
 import { renderCell } from './table.ts'
 import { compared, inventTasks } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
@@ -53,12 +56,13 @@ async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promi
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
   const state = readOrCreateState(join(dataDir, 'state.json'))
   const privateKeyDer = Buffer.from(state.secrets.MANIFEST_PRIVATE_KEY, 'base64')
-  const settings = { passages, seed, dimensions, storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
-  const build = await steps.run(`build of ${passages} passages`, () => built(settings, state))
+  const spec: CorpusSpec = { kind: 'invented', passages, dimensions, seed }
+  const settings = { corpus: openCorpus(spec), storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
+  const build = await steps.run(`build of ${passages} passages`, () => built(spec, settings, state))
   const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
-  const tasks = inventTasks(settings, artifact)
+  const tasks = await steps.run('questions', async () => inventTasks(settings.corpus, seed))
   const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
-  const exact = await steps.run('exact answers', () => exactAnswers(settings, artifact, asked))
+  const exact = await steps.run('exact answers', () => exactAnswers(settings.corpus, artifact, asked))
   return { dataDir, state, settings, build, artifact, tasks, exact }
 }
 
@@ -109,6 +113,9 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     }),
   )
   const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
+  const memory = await steps.run('memory of a search node', async () =>
+    measureMemory(installation.settings, [artifact, await cloneOf(artifact, settings.privateKeyDer)], tasks.queries),
+  )
   const settled = await untilSettled(installation.owner)
   const refusals = await steps.run('refusals', () =>
     measureRefusals({ installation, key, question: tasks.queries[0]?.text ?? '', rounds: refusalRounds(seconds) }),
@@ -116,6 +123,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const rebuild = await steps.run(`rebuild of ${flags.deliveries} deliveries`, () =>
     measureRebuild(installation, flags),
   )
+  const files = fileBytes(artifact)
   const result = {
     at: new Date().toISOString(),
     passages,
@@ -127,12 +135,14 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     durability,
     build,
     disk: {
-      megabytes: diskBytes(artifact) / MEGABYTE,
+      megabytes: Object.values(files).reduce((sum, bytes) => sum + bytes, 0) / MEGABYTE,
       vectors_megabytes: statSync(join(artifact.folder, 'vectors.f32')).size / MEGABYTE,
+      files,
     },
     open_ms: openMs,
     node_megabytes: nodeMegabytes,
     node_megabytes_two_versions: nodeMegabytesTwo,
+    memory,
     inside,
     swap,
     cells,
@@ -146,6 +156,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const thresholds = [
     ...judgeCells(cells, found, settled.state, full.delivered()),
     ...judgeScale(result),
+    ...judgeMemory(memory),
     ...judgeRefusals(refusals),
     ...judgeRebuild(rebuild),
     ...(lance === null ? [] : judgeLance(lance)),
@@ -154,20 +165,15 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
 }
 
 /** Builds what is not there yet. @returns what that took, now or then. */
-async function built(settings: ArtifactSettings, state: DemoState): Promise<BuildFigures> {
+async function built(spec: CorpusSpec, settings: ArtifactSettings, state: DemoState): Promise<BuildFigures> {
   const place = artifactPlace(settings)
   const before = readBuildFigures(place)
   if (before !== undefined) return before
   const script = fileURLToPath(new URL('./build.ts', import.meta.url))
-  const { passages, dimensions, seed } = settings
-  const child = spawn(
-    process.execPath,
-    [script, String(passages), String(dimensions), String(seed), settings.storeUrl],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, MANIFEST_PRIVATE_KEY: state.secrets.MANIFEST_PRIVATE_KEY },
-    },
-  )
+  const child = spawn(process.execPath, [script, JSON.stringify(spec), settings.storeUrl], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, MANIFEST_PRIVATE_KEY: state.secrets.MANIFEST_PRIVATE_KEY },
+  })
   const code = await new Promise((end) => child.once('close', end))
   const figures = readBuildFigures(place)
   if (code !== 0 || figures === undefined) throw new Error('The build did not come to its end; its reason is above.')

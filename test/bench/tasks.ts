@@ -8,15 +8,16 @@ import {
   onSubject,
   sampleSubject,
 } from './corpus.ts'
-import type { CorpusShape, Selectivity } from './corpus.ts'
-import type { BenchArtifact } from './artifact.ts'
+import type { Neighbourhood, Selectivity } from './corpus.ts'
 import type { Task } from './exact.ts'
-import { inventQueries } from './queries.ts'
-import type { Query } from './queries.ts'
-import type { Place } from './vectors/space.ts'
+import { askSets } from './queries.ts'
+import type { BenchCorpus, Query } from './source.ts'
 
-/** How a filter relates to the questions that are asked under it. */
-export type Relation = 'none' | 'random' | 'keeps' | 'excludes'
+/**
+ * How a filter relates to the questions that are asked under it. It keeps rows at random; the neighbourhood of what is
+ * asked about (`near`); other neighbourhoods (`far`); or those that lie farthest from the question.
+ */
+export type Relation = 'none' | 'random' | 'near' | 'far' | 'farthest'
 
 export interface NarrowTask extends Task {
   readonly relation: Relation
@@ -42,19 +43,26 @@ export interface Tasks {
 }
 
 /** Every question of the benchmark, under every filter. */
-export function inventTasks(shape: CorpusShape, artifact: BenchArtifact): Tasks {
-  const [queries = [], ...byArea] = inventQueries(shape, artifact, [
+export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
+  const [all, ...byArea] = askSets(corpus, seed, [
     { count: QUESTIONS, set: 0 },
     ...AREA_PERCENTS.flatMap((percent, at) => [
-      { count: COMPARED, set: 2 * at + 1, wanted: (place: Place) => isInArea(percent, place) },
-      { count: COMPARED, set: 2 * at + 2, wanted: (place: Place) => !isInArea(percent, place) },
+      { count: COMPARED, set: 2 * at + 1, wanted: (place: Neighbourhood) => isInArea(percent, place) },
+      { count: COMPARED, set: 2 * at + 2, wanted: (place: Neighbourhood) => !isInArea(percent, place) },
     ]),
   ])
+  if (all === undefined) throw new Error('no questions')
+  const { queries } = all
   const random = SAMPLE_PERCENTS.map((percent) => task('random', percent, onSubject(sampleSubject(percent)), queries))
   const areas = AREA_PERCENTS.flatMap((percent, at) => {
     const filters = onSubject(areaSubject(percent))
-    const [keeps = [], excludes = []] = byArea.slice(2 * at)
-    return [task('keeps', percent, filters, keeps), task('excludes', percent, filters, excludes)]
+    const [near, far] = byArea.slice(2 * at)
+    if (near === undefined || far === undefined) throw new Error('no questions of an area')
+    return [
+      task('near', percent, filters, near.queries),
+      task('far', percent, filters, far.queries),
+      task('farthest', percent, filters, near.queries.length === 0 ? [] : farthest(queries, near.centre, all.centre)),
+    ]
   })
   return {
     queries,
@@ -65,8 +73,20 @@ export function inventTasks(shape: CorpusShape, artifact: BenchArtifact): Tasks 
       queries,
       selectivity,
     })),
-    compared: shape.passages < FEW_PASSAGES ? COMPARED_OF_FEW : COMPARED,
+    compared: corpus.passages < FEW_PASSAGES ? COMPARED_OF_FEW : COMPARED,
   }
+}
+
+/** The questions that lie farthest in the direction away from an area. */
+function farthest(queries: readonly Query[], area: Float32Array, all: Float32Array): readonly Query[] {
+  const scored = queries.map((query) => ({
+    query,
+    score: query.vector.reduce((sum, value, d) => sum + value * ((area[d] ?? 0) - (all[d] ?? 0)), 0),
+  }))
+  return scored
+    .sort((a, b) => a.score - b.score)
+    .slice(0, COMPARED)
+    .map(({ query }) => query)
 }
 
 function task(relation: Relation, percent: number, filters: Task['filters'], queries: readonly Query[]): NarrowTask {

@@ -27,9 +27,12 @@ export type FoundBy = Readonly<Record<Selectivity['name'], Found>>
 
 const FULL_OF_RAW_MIN = 0.3
 const OWN_P50_MS_MAX = 2
+const SERVICE_PARTS = ['gateway', 'jobs', 'Postgres', 'Redis', 'provider'] as const
 const FILTERED_OF_UNFILTERED_MIN = 0.5
 const RECALL_MIN = 0.98
 const MANY_CLIENTS = 32
+const SEARCH_CPU_MS_MAX = 2.2
+const OTHER_CPU_MS_MAX = 3
 
 /** The thresholds of the throughput table. */
 export function judgeCells(
@@ -42,6 +45,7 @@ export function judgeCells(
   return [
     ...crowded.map(fullOfRaw),
     ownShare(cells),
+    ...cpuOfRequest(crowded),
     ...filteredOfUnfiltered(crowded),
     recallEverywhere(found),
     sameEverywhere(found),
@@ -62,6 +66,19 @@ function fullOfRaw({ selectivity, clients, paths }: Cell): Threshold {
 function ownShare(cells: readonly Cell[]): Threshold {
   const own = Math.max(...cells.filter((cell) => cell.clients === 1).map((cell) => cell.gateway.own_p50_ms))
   return atMost("gateway's own share at p50, 1 client", OWN_P50_MS_MAX, own, 'ms', 2)
+}
+
+/** What a request costs, without the load generator; nothing where the system does not report it. */
+function cpuOfRequest([unfiltered]: readonly Cell[]): readonly Threshold[] {
+  const cpu = unfiltered?.gateway.cpu_ms
+  if (unfiltered === undefined || cpu === undefined || cpu === null) return []
+  const search = cpu['search node'] ?? 0
+  const others = SERVICE_PARTS.reduce((sum, part) => sum + (cpu[part] ?? 0), 0)
+  const about = `${unfiltered.selectivity}, ${unfiltered.clients} clients`
+  return [
+    atMost(`CPU of a request in the search node, ${about}`, SEARCH_CPU_MS_MAX, search, 'ms', 2),
+    atMost(`CPU of a request in all else, ${about}`, OTHER_CPU_MS_MAX, others, 'ms', 2),
+  ]
 }
 
 function filteredOfUnfiltered(crowded: readonly Cell[]): readonly Threshold[] {

@@ -35,11 +35,11 @@ export const MODEL = {
   area: { variance: 0.04, spectrum: { shift: 6, power: 0.349, scale: 300 } },
   topic: { variance: 0.05, spectrum: { shift: 10, power: 0.349, scale: 300 } },
   document: { variance: 0.023, spectrum: CONTENT },
-  provision: { variance: 0.03, spectrum: CONTENT },
+  provision: { variance: 0.058, spectrum: CONTENT },
   passage: { variance: 0.107, spectrum: CONTENT },
   /** Standard deviation of the logarithm of what provisions of a document, and passages, spread by. */
-  documentSpreadSigma: 0.5,
-  passageSpreadSigma: 0.3,
+  documentSpreadSigma: 0.423,
+  passageSpreadSigma: 0.247,
   /** Squared length of the content of a passage without mean and offsets, and how its logarithm of length varies. */
   contentVariance: 0.15,
   contentLengthSigma: 0.05,
@@ -47,14 +47,14 @@ export const MODEL = {
   copyVariance: 0.004,
   corpus: {
     /** Topics of a corpus of a size, how they grow with it (Heaps' law), and of the largest topic to the smallest. */
-    topics: { count: 205, atPassages: 47_000, exponent: 0.6, min: 100, skew: 100 },
+    topics: { count: 162, atPassages: 47_000, exponent: 0.6, min: 100, skew: 111 },
     /** Passages of a document: lognormal. */
     documentPassages: 20,
     documentSigma: 1,
     /** Share of the provisions that are on the topic of their document; the others have any. */
     onTopicShare: 0.48,
     /** A passage begins a provision with this probability, and nearly repeats the one before with that one if not. */
-    provisionStart: 0.3,
+    provisionStart: 0.345,
     copyShare: 0.06,
   },
   question: {
@@ -62,11 +62,11 @@ export const MODEL = {
     distantShare: 0.117,
     distantContentMax: 0.163,
     /** The others have so much of it, and of what their passage alone says this share. */
-    contentMin: 0.32,
+    contentMin: 0.158,
     contentMax: 0.95,
     ownShare: 0.2,
     /** Squared length without mean and offset, and the least that belongs to no passage. */
-    variance: 0.215,
+    variance: 0.209,
     noiseVarianceMin: 0.04,
     spectrum: { shift: 1, power: 0.77, scale: 300 },
     /** Share of the questions in another language than their passage. */

@@ -1,9 +1,17 @@
 import { MetricKind, exactSearch } from 'usearch'
 import { expect, test } from 'vitest'
 import { rowOrder } from '#core/index/format/row-order.ts'
-import { corpusSpace, inventedPassages } from '../corpus.ts'
+import { inventedPassages } from '../corpus.ts'
+import { JURISDICTIONS, LANGUAGES, topicCount } from '../documents.ts'
+import { openSpace } from './space.ts'
+import type { Space } from './space.ts'
 
 const SEED = 3
+
+function corpusSpace({ passages, seed }: { passages: number; seed: number }, dimensions: number): Space {
+  const [languages, jurisdictions] = [Object.values(LANGUAGES), Object.values(JURISDICTIONS)]
+  return openSpace({ dimensions, seed, topics: topicCount(passages), languages, jurisdictions })
+}
 
 function drawn(passages: number, dimensions: number, questions: number): { rows: Float32Array; asked: Float32Array } {
   const shape = { passages, seed: SEED }
