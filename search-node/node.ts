@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Manifest } from '#core/index/format/manifest.ts'
+import type { VerifiedArtifact } from './threads/verify-worker.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -58,8 +58,8 @@ async function verifyOrRefuse(
   folder: string,
   publicKeysDer: readonly Buffer[],
   digest: Uint8Array,
-): Promise<Manifest> {
+): Promise<VerifiedArtifact> {
   const verified = await verifier.verify({ folder, publicKeysDer, digest })
   if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
-  return verified.manifest
+  return verified
 }

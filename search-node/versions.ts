@@ -1,14 +1,14 @@
-import type { Manifest } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { VerifiedArtifact } from './threads/verify-worker.ts'
 
 export interface VersionsDependencies {
   readonly artifactFolder: (projectionId: string) => string
   /** @throws NodeError DATA_LOSS if the artifact does not match its manifest or the digest. */
-  readonly verify: (folder: string, digest: Uint8Array) => Promise<Manifest>
+  readonly verify: (folder: string, digest: Uint8Array) => Promise<VerifiedArtifact>
   readonly openEverywhere: (artifact: ArtifactRef) => Promise<void>
   readonly closeEverywhere: (artifact: ArtifactRef) => Promise<void>
 }
@@ -146,13 +146,13 @@ export class Versions {
     const { artifactFolder, verify, openEverywhere, closeEverywhere } = this.#dependencies
     try {
       const folder = artifactFolder(projectionId)
-      const manifest = await verify(folder, version.digest)
+      const { manifest, codes } = await verify(folder, version.digest)
       if (manifest.projection_id !== projectionId)
         throw new NodeError(
           'DATA_LOSS',
           'The artifact belongs to another projection; copy the right one to the artifact store.',
         )
-      version.artifact = artifactRef(folder, manifest)
+      version.artifact = artifactRef(folder, manifest, codes)
       await openEverywhere(version.artifact)
       version.state = 'loaded'
     } catch (error) {

@@ -144,8 +144,8 @@ export const BOUNDS = {
   searchQueueMax: 256,
   filterCacheEntriesMax: 64,
   searchFilterValuesMax: 1_000,
-  rowsScoredMinDefault: 64,
-  rowsScoredMinMax: 4_096,
+  expansionMinDefault: 64,
+  expansionMinMax: 4_096,
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   /**
@@ -277,7 +277,7 @@ assertLess('prepareTimeoutMs', 'activationTimeoutMs')
 assertLess('grpcReconnectFirstMs', 'grpcReconnectMaxMs')
 assertLess('grpcKeepaliveTimeoutMs', 'grpcKeepaliveEveryMs')
 assertLess('idempotencyKeyCharactersMin', 'idempotencyKeyCharactersMax')
-assertLess('rowsScoredMinDefault', 'rowsScoredMinMax')
+assertLess('expansionMinDefault', 'expansionMinMax')
 assertLess('extractCharactersMin', 'extractCharactersMax')
 assertLess('comparedQuestionsMin', 'comparedQuestionsMax')
 assertLess('warmUpQuestionsMax', 'timedQuestionsMax')

@@ -58,6 +58,20 @@ export async function openHashedFile(path: string): Promise<HashedFile> {
   }
 }
 
+/** Writes a new file from its pieces. */
+export async function writeHashed(
+  path: string,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<FileDigest> {
+  const file = await openHashedFile(path)
+  try {
+    for await (const piece of pieces) await file.write(piece)
+    return await file.finish()
+  } finally {
+    await file.abandon()
+  }
+}
+
 /** Size and SHA-256 of an existing file, read as a stream. */
 export async function digestFile(path: string, signal?: AbortSignal): Promise<FileDigest> {
   const hash = createHash('sha256')

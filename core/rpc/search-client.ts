@@ -80,12 +80,12 @@ export function searchRequestOf({
   onlyRows,
   ...query
 }: SearchQuery): SearchRequest {
-  const { rowsScoredMin, ...rest } = ranking
+  const { expansionMin, ...rest } = ranking
   return {
     ...query,
     queryVector: bytesOf(vector),
     queryText: text,
-    ranking: { ...rest, expansion: rowsScoredMin },
+    ranking: { ...rest, expansion: expansionMin },
     withoutText,
     onlyRows: bytesOf(onlyRows),
   }

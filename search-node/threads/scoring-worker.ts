@@ -80,7 +80,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
     filters,
     entitled: filters,
     ranking: {
-      rowsScoredMin: BOUNDS.rowsScoredMinDefault,
+      expansionMin: BOUNDS.expansionMinDefault,
       fusion: 'weighted',
       denseWeight: 0.5,
       rrfK: 60,

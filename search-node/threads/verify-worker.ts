@@ -1,5 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
+import { codesOf } from '#core/index/format/reader.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 
 export interface VerifyTask {
@@ -9,7 +10,13 @@ export interface VerifyTask {
 }
 
 /** An error loses its class between threads, so a fault is returned as a value. */
-export type Verified = { readonly manifest: Manifest } | { readonly fault: string }
+export type Verified = VerifiedArtifact | { readonly fault: string }
+
+export interface VerifiedArtifact {
+  readonly manifest: Manifest
+  /** See `codesOf`. */
+  readonly codes: SharedArrayBuffer | undefined
+}
 
 /**
  * Verifies an artifact. Hashing a large one takes seconds, so it runs on a thread apart from the event loop and
@@ -17,7 +24,8 @@ export type Verified = { readonly manifest: Manifest } | { readonly fault: strin
  */
 export async function verify({ folder, publicKeysDer, digest }: VerifyTask): Promise<Verified> {
   try {
-    return { manifest: await verifyArtifact(folder, publicKeysDer, digest) }
+    const manifest = await verifyArtifact(folder, publicKeysDer, digest)
+    return { manifest, codes: await codesOf(folder, manifest) }
   } catch (error) {
     if (error instanceof ArtifactError) return { fault: error.message }
     throw error

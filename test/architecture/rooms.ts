@@ -71,7 +71,7 @@ export const ROOM_RULES: readonly Rule[] = [
     bad: [
       { path: 'core/platform/log.ts', text: "import { sha256Hex } from '#core/index/format/manifest.ts'" },
       { path: 'core/index/format/reader.ts', text: "import { search } from '#core/rpc/search-client.ts'" },
-      { path: 'core/index/vectors/reach.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
+      { path: 'core/index/vectors/graph.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
       { path: 'core/everything.ts', text: "import { BOUNDS } from '#core/platform/bounds.ts'" },
     ],
@@ -82,7 +82,7 @@ export const ROOM_RULES: readonly Rule[] = [
     bad: [
       { path: 'search-node/search/pipeline.ts', text: "import { hasRow } from '#core/index/facets/bitset.ts'" },
       { path: 'search-node/search/rescore.ts', text: "import type { x } from '../../core/index/format/reader.ts'" },
-      { path: 'search-node/search/fuse.ts', text: "import { scoreCells } from './candidates/vectors/cells.ts'" },
+      { path: 'search-node/search/fuse.ts', text: "import { nearestRows } from './candidates/vectors/search.ts'" },
       { path: CANDIDATE_INTERFACE, text: "import type { RowFile } from '#core/index/vectors/row-file.ts'" },
     ],
   },

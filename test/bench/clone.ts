@@ -1,12 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import {
-  ARTIFACT_FILES,
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  manifestText,
-  signManifest,
-} from '#core/index/format/manifest.ts'
+import { MANIFEST_FILE, SIGNATURE_FILE, filesOf, manifestText, signManifest } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { renameDurably } from '#core/platform/durable-file.ts'
@@ -28,7 +22,7 @@ export async function cloneOf(artifact: BenchArtifact, privateKeyDer: Buffer): P
     const unfinished = `${folder}.tmp`
     rmSync(unfinished, { recursive: true, force: true })
     mkdirSync(unfinished)
-    for (const file of ARTIFACT_FILES) linkSync(join(artifact.folder, file), join(unfinished, file))
+    for (const { name } of filesOf(manifest)) linkSync(join(artifact.folder, name), join(unfinished, name))
     writeFileSync(join(unfinished, MANIFEST_FILE), bytes)
     writeFileSync(join(unfinished, SIGNATURE_FILE), signManifest(bytes, privateKeyDer))
     await renameDurably(unfinished, folder)

@@ -15,9 +15,10 @@ import { join } from 'node:path'
 import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
-  ARTIFACT_FILES,
   MANIFEST_FILE,
   SIGNATURE_FILE,
+  filesOf,
+  manifestSchema,
   manifestText,
   signManifest,
 } from '#core/index/format/manifest.ts'
@@ -114,7 +115,7 @@ test('a search returns the whole best passages that brute force finds', async ()
     )
     const { record } = artifact.rows.find((row) => row.record.chunk_id === reply.passages[0]?.chunkId) ?? {}
     expect(reply.passages[0]).toMatchObject(record === undefined ? {} : shownPassage(record))
-    expect(reply).toMatchObject({ allowed: 1_200, plan: 'exact' })
+    expect(reply).toMatchObject({ allowed: 1_200, plan: 'scan' })
   }
 })
 
@@ -137,7 +138,7 @@ test.each<[string, Partial<SearchQuery>]>([
   ['a limit above the bound', { limit: BOUNDS.searchLimitMax + 1 }],
   ['a projection id that is none', { projectionId: '../../etc' }],
   ['a day that is none', { filters: { ...FILTERS, inForceOn: '2025-02-30' } }],
-  ['an expansion above the bound', { ranking: { ...RANKING, rowsScoredMin: 100_000 } }],
+  ['an expansion above the bound', { ranking: { ...RANKING, expansionMin: 100_000 } }],
   ['a weight above 1', { ranking: { ...RANKING, denseWeight: 1.5 } }],
 ])('%s is INVALID_ARGUMENT and does not repeat what was sent', async (_, change) => {
   const error: unknown = await search(change).catch((caught: unknown) => caught)
@@ -166,7 +167,14 @@ test('preparing a loaded version again says so; under another digest it is DATA_
 
 test('an artifact that is damaged in any way is DATA_LOSS and never held open', async () => {
   const rows = testRows({ rows: 60, dimensions: 16, seed })
-  const damaged = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer, name: 'damaged' })
+  const damaged = await buildTestArtifact({
+    store,
+    rows,
+    privateKeyDer: keys.privateKeyDer,
+    name: 'damaged',
+    graph: true,
+  })
+  const names = filesOf(damaged.manifest).map(({ name }) => name)
   const kept = join(store, 'kept')
   cpSync(damaged.folder, kept, { recursive: true })
   const path = (name: string): string => join(damaged.folder, name)
@@ -177,9 +185,9 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
     writeFileSync(path(name), bytes)
   }
   const faults: (() => void)[] = [
-    ...[...ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE].map(flip),
-    ...ARTIFACT_FILES.map((name) => () => truncateSync(path(name), statSync(path(name)).size - 1)),
-    () => appendFileSync(path('cells.bin'), '\0'),
+    ...[...names, MANIFEST_FILE, SIGNATURE_FILE].map(flip),
+    ...names.map((name) => () => truncateSync(path(name), statSync(path(name)).size - 1)),
+    () => appendFileSync(path('vectors.i4'), '\0'),
     () => writeFileSync(path('extra'), ''),
     () =>
       writeFileSync(path(SIGNATURE_FILE), signManifest(readFileSync(path(MANIFEST_FILE)), signingKeys().privateKeyDer)),
@@ -219,7 +227,7 @@ test('a signed but inconsistent artifact is refused, and the loaded versions con
     })
     const bytes = readFileSync(join(built.folder, name)).subarray(4)
     const files = { ...built.manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
-    const manifest = Buffer.from(manifestText({ ...built.manifest, files }))
+    const manifest = Buffer.from(manifestText(manifestSchema.parse({ ...built.manifest, files })))
     writeFileSync(join(built.folder, name), bytes)
     writeFileSync(join(built.folder, MANIFEST_FILE), manifest)
     writeFileSync(join(built.folder, SIGNATURE_FILE), signManifest(manifest, keys.privateKeyDer))
@@ -241,7 +249,7 @@ test('words, a vector or both are searched over the wire, with or without the te
   const words = await search({ text, vector: undefined })
   const vector = await search()
   const both = await search({ text })
-  expect([words.plan, vector.plan, both.plan]).toEqual(['none', 'exact', 'exact'])
+  expect([words.plan, vector.plan, both.plan]).toEqual(['none', 'scan', 'scan'])
   expect([words, vector, both].map(({ predictors }) => predictors.length)).toEqual([
     PREDICTORS.length,
     0,

@@ -34,7 +34,7 @@ beforeEach(async () => {
         throw projectionId.endsWith('2')
           ? new NodeError('DATA_LOSS', 'facets.bin is damaged.')
           : new Error('private cause')
-      return testManifest(ID)
+      return { manifest: testManifest(ID), codes: undefined }
     },
     openEverywhere: async () => undefined,
     closeEverywhere: async () => undefined,

@@ -25,7 +25,7 @@ function node(says: (projectionId: string) => Manifest = testManifest): Node {
       events.push('verify')
       const error = await new Promise<Error | undefined>((resolve) => waiting.push(resolve))
       if (error !== undefined) throw error
-      return says(folder)
+      return { manifest: says(folder), codes: undefined }
     },
     async openEverywhere() {
       events.push('open')

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { ARTIFACT_FILES, formatOf, manifestSchema } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
@@ -182,8 +182,8 @@ export interface TestArtifactOptions {
   readonly rows: readonly ArtifactRow[]
   readonly privateKeyDer: Buffer
   readonly name?: string
-  /** Divides even so few rows into cells. */
-  readonly divided?: boolean
+  /** Builds a graph even for so few rows. */
+  readonly graph?: boolean
   readonly acts?: readonly ActEntry[]
   /** Unit length; with any, the artifact has statistics of its cosines. */
   readonly queries?: readonly Float32Array[]
@@ -195,7 +195,7 @@ export async function buildTestArtifact({
   rows,
   privateKeyDer,
   name = 'projection',
-  divided = false,
+  graph = false,
   acts = [],
   queries = [],
 }: TestArtifactOptions): Promise<TestArtifact> {
@@ -212,8 +212,7 @@ export async function buildTestArtifact({
     acts,
     sampleQueries: () => Promise.resolve(queries),
     privateKeyDer,
-    threads: 1,
-    ...(divided ? { dividedFrom: 1 } : {}),
+    ...(graph ? { graphFromBytes: 0 } : {}),
   })
   return { ...written, folder, projectionId, rows }
 }
@@ -277,14 +276,14 @@ function cosine(a: Float32Array, b: Float32Array): number {
 export function testManifest(projectionId: string): Manifest {
   const file = { bytes: 1, sha256: 'a'.repeat(64) }
   return manifestSchema.parse({
-    format: formatOf(undefined),
+    format: ARTIFACT_FORMAT,
     projection_id: projectionId,
     version_id: projectionId,
     passages: 7,
     documents: 1,
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
-    index: { metric: 'cos', scalar: 'i8', head: 8, cells: 1, reach: { near: 1, far: 1 } },
+    index: { metric: 'cos' },
     snapshots_digest: 'a'.repeat(64),
-    files: Object.fromEntries(ARTIFACT_FILES.map((name) => [name, file])),
+    files: Object.fromEntries(ARTIFACT_FILES.filter((name) => name !== 'graph.usearch').map((name) => [name, file])),
   })
 }

@@ -3,37 +3,44 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
+import { graphSchema } from '#core/index/vectors/graph.ts'
+import type { Graph } from '#core/index/vectors/graph.ts'
 
-/** Format 3 lacks `cosines`; its cosines count as they are. An artifact without statistics is still written in it. */
-export const ARTIFACT_FORMAT = 4
-const ARTIFACT_FORMAT_WITHOUT_STATISTICS = 3
+/**
+ * Formats 3 and 4 hold the vectors in cells, which are no longer read; format 3 also lacks `cosines`, and its cosines
+ * count as they are.
+ */
+export const ARTIFACT_FORMAT = 5
 export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 
-/** The files that a manifest names. The layout file of each part (`facets`, `lexical`, …) describes them. */
-export const ARTIFACT_FILES = [
-  'vectors.f32',
-  'vectors.i8',
-  'cells.bin',
-  'passages.jsonl',
-  'passages.offsets',
-  'facets.json',
-  'facets.bin',
-  'documents.bin',
-  'rows.bin',
-  'lexical.json',
-  'lexical.terms',
-  'lexical.postings',
-  'forward.json',
-  'forward.tokens',
-  'forward.offsets',
-  'forward.pairs',
-  'references.json',
-  'references.bin',
-] as const
-export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
-
 const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/** The files of every format. The layout file of each part (`facets`, `lexical`, …) describes them. */
+const commonFiles = {
+  'vectors.f32': fileSchema,
+  'passages.jsonl': fileSchema,
+  'passages.offsets': fileSchema,
+  'facets.json': fileSchema,
+  'facets.bin': fileSchema,
+  'documents.bin': fileSchema,
+  'rows.bin': fileSchema,
+  'lexical.json': fileSchema,
+  'lexical.terms': fileSchema,
+  'lexical.postings': fileSchema,
+  'forward.json': fileSchema,
+  'forward.tokens': fileSchema,
+  'forward.offsets': fileSchema,
+  'forward.pairs': fileSchema,
+  'references.json': fileSchema,
+  'references.bin': fileSchema,
+} as const
+const filesSchema = z.strictObject({
+  ...commonFiles,
+  'vectors.i4': fileSchema,
+  'graph.usearch': fileSchema.optional(),
+})
+const formerFilesSchema = z.strictObject({ ...commonFiles, 'vectors.i8': fileSchema, 'cells.bin': fileSchema })
 
 const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax).default('')
 
@@ -81,18 +88,20 @@ const manifestFields = {
   passages: z.int().positive(),
   documents: z.int().positive(),
   embedding: embeddingSpaceSchema,
+  /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
+  snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
+}
+
+const formerFields = {
+  ...manifestFields,
   index: z.strictObject({
     metric: z.literal('cos'),
     scalar: z.literal('i8'),
-    /** Components of a head; see `vectors/layout.ts`. */
     head: z.int().positive(),
     cells: z.int().positive(),
-    /** See `Reach` in `vectors/layout.ts`. */
     reach: z.strictObject({ near: z.number().positive(), far: z.number().positive() }),
   }),
-  /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
-  snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
-  files: z.record(z.enum(ARTIFACT_FILES), fileSchema),
+  files: formerFilesSchema,
 }
 
 export const manifestSchema = z
@@ -100,25 +109,58 @@ export const manifestSchema = z
     z.strictObject({
       format: z.literal(ARTIFACT_FORMAT),
       ...manifestFields,
-      /** See `cosineStatisticsSchema`. */
-      cosines: cosineStatisticsSchema,
+      index: z.strictObject({
+        metric: z.literal('cos'),
+        /** Absent in a small version. */
+        graph: graphSchema.optional(),
+      }),
+      /** See `cosineStatisticsSchema`; absent if no queries were at hand. */
+      cosines: cosineStatisticsSchema.optional(),
+      files: filesSchema,
     }),
-    z.strictObject({
-      format: z.literal(ARTIFACT_FORMAT_WITHOUT_STATISTICS),
-      ...manifestFields,
-      cosines: z.undefined().optional(),
-    }),
+    z.strictObject({ format: z.literal(4), ...formerFields, cosines: cosineStatisticsSchema }),
+    z.strictObject({ format: z.literal(3), ...formerFields, cosines: z.undefined().optional() }),
   ])
   .refine(
     ({ cosines, embedding }) =>
       cosines === undefined || Buffer.from(cosines.mean, 'base64').length === embedding.dimensions * 4,
     'the mean vector has another number of dimensions than the space',
   )
+  .refine(
+    (manifest) =>
+      manifest.format !== ARTIFACT_FORMAT ||
+      (manifest.index.graph === undefined) === (manifest.files['graph.usearch'] === undefined),
+    'the graph and its file do not come together',
+  )
 export type Manifest = z.infer<typeof manifestSchema>
+/** A manifest as builds write it. */
+export type WrittenManifest = Extract<Manifest, { readonly format: typeof ARTIFACT_FORMAT }>
 
-/** The format of an artifact with or without statistics of its cosines. */
-export function formatOf(cosines: Manifest['cosines']): Manifest['format'] {
-  return cosines === undefined ? ARTIFACT_FORMAT_WITHOUT_STATISTICS : ARTIFACT_FORMAT
+/** The files that an artifact of the present format may have. */
+export const ARTIFACT_FILES = filesSchema.keyof().options
+const ALL_FILES = [...new Set([...ARTIFACT_FILES, ...formerFilesSchema.keyof().options])]
+export type ArtifactFile = (typeof ALL_FILES)[number]
+
+/** A file that a manifest names. */
+export interface NamedFile {
+  readonly name: ArtifactFile
+  readonly bytes: number
+  /** Lower-case hex. */
+  readonly sha256: string
+}
+
+/** The files of an artifact, always in the same order. */
+export function filesOf(manifest: Pick<Manifest, 'files'>): readonly NamedFile[] {
+  const files: { readonly [Name in ArtifactFile]?: z.infer<typeof fileSchema> | undefined } = manifest.files
+  return ALL_FILES.flatMap((name) => {
+    const file = files[name]
+    return file === undefined ? [] : [{ name, ...file }]
+  })
+}
+
+/** The graph of an artifact; undefined if it has none. */
+export function graphOf(manifest: Manifest): Graph | undefined {
+  return manifest.format === ARTIFACT_FORMAT ? manifest.index.graph : undefined
 }
 
 /** The text of manifest.json, which is signed. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openFacetsReader } from '#core/index/facets/reader.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
@@ -11,12 +12,16 @@ import { readRowTable } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
-import { readCells } from '#core/index/vectors/cells-reader.ts'
-import type { Cells } from '#core/index/vectors/cells-reader.ts'
+import { openCodes } from '#core/index/vectors/codes-reader.ts'
+import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { Reach } from '#core/index/vectors/layout.ts'
+import { codesInMemory } from '#core/index/vectors/codes-writer.ts'
+import type { Graph } from '#core/index/vectors/graph.ts'
+import { openGraph } from '#core/index/vectors/graph-reader.ts'
+import type { GraphReader } from '#core/index/vectors/graph-reader.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { ARTIFACT_FORMAT, graphOf } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reference to a verified artifact that the event loop passes to a thread. */
@@ -26,40 +31,48 @@ export interface ArtifactRef {
   readonly passages: number
   readonly dimensions: number
   readonly documents: number
-  readonly head: number
-  readonly cells: number
-  readonly reach: Reach
+  /** Undefined for a small version. */
+  readonly graph: Graph | undefined
+  /** The codes of a version of a former format, which has no file of them; all threads share them. */
+  readonly codes: SharedArrayBuffer | undefined
   /** Undefined for a version of a format without them. */
   readonly cosines: CosineStatistics | undefined
 }
 
-export function artifactRef(
-  folder: string,
-  { projection_id, passages, documents, embedding, index, cosines }: Manifest,
-): ArtifactRef {
+/** @param codes see `codesOf`. */
+export function artifactRef(folder: string, manifest: Manifest, codes?: SharedArrayBuffer): ArtifactRef {
+  const { projection_id, passages, documents, embedding, cosines } = manifest
   return {
     projectionId: projection_id,
     folder,
     passages,
     documents,
     dimensions: embedding.dimensions,
-    head: index.head,
-    cells: index.cells,
-    reach: index.reach,
     cosines,
+    graph: graphOf(manifest),
+    codes,
   }
+}
+
+/**
+ * Codes the vectors of a verified artifact whose format has no codes. A search scans them; such a version has no graph.
+ * @returns undefined for an artifact with codes of its own.
+ */
+export async function codesOf(folder: string, manifest: Manifest): Promise<SharedArrayBuffer | undefined> {
+  if (manifest.format === ARTIFACT_FORMAT) return undefined
+  const { passages: rows, embedding } = manifest
+  return codesInMemory({ path: join(folder, 'vectors.f32'), rows, dimensions: embedding.dimensions }, nextTurn)
 }
 
 /** One thread's view of one artifact: a reader for each of its parts. */
 export interface IndexReader {
   readonly passages: number
   readonly dimensions: number
-  readonly cells: Cells
   readonly cosines: CosineStatistics | undefined
   /** float32. */
   readonly vectors: RowFile
-  /** int8, by slot. */
-  readonly heads: RowFile
+  readonly codes: CodesReader
+  readonly graph: (GraphReader & Graph) | undefined
   readonly facets: FacetsReader
   readonly rows: RowTable
   readonly lexical: LexicalReader
@@ -77,7 +90,8 @@ export function openIndex(ref: ArtifactRef): IndexReader {
   const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
     opening.adopt(reader, (opened) => opened.close())
   const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
-  const heads = held(openRowFile(join(folder, 'vectors.i8'), ref.head))
+  const coded = ref.codes === undefined ? { path: join(folder, 'vectors.i4') } : { bytes: ref.codes }
+  const codes = held(openCodes(coded, passages, dimensions))
   const records = held(openPassagesReader(folder, passages))
   const facets = held(openFacetsReader(folder, passages, ref.documents))
   const lexical = held(openLexicalReader(folder, passages))
@@ -87,9 +101,9 @@ export function openIndex(ref: ArtifactRef): IndexReader {
     passages,
     dimensions,
     cosines: ref.cosines,
-    cells: readCells(folder, passages, dimensions, ref),
     vectors,
-    heads,
+    codes,
+    graph: ref.graph && { ...ref.graph, ...openGraph(join(folder, 'graph.usearch'), passages, dimensions, ref.graph) },
     facets,
     rows: readRowTable(folder, passages),
     lexical,

@@ -5,7 +5,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents-check.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageOffsetsFault } from '#core/index/passages/layout.ts'
-import { cellsFault } from '#core/index/vectors/cells-check.ts'
+import { codesLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
@@ -13,14 +13,15 @@ import { referencesLayout, referencesSchema } from '#core/index/references/layou
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
 import { digestFiles } from './hash-threads.ts'
 import {
-  ARTIFACT_FILES,
+  ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
+  filesOf,
   manifestSchema,
   manifestSignatureHolds,
   manifestText,
 } from './manifest.ts'
-import type { ArtifactFile, Manifest } from './manifest.ts'
+import type { ArtifactFile, Manifest, NamedFile } from './manifest.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
 
@@ -43,8 +44,8 @@ export async function verifyArtifact(
   expectedDigest?: Uint8Array,
 ): Promise<Manifest> {
   const { manifest } = await readSignedManifest(folder, publicKeysDer, expectedDigest)
-  await verifyNames(folder)
-  for (const name of ARTIFACT_FILES) await verifySize(folder, name, manifest)
+  await verifyNames(folder, manifest)
+  for (const file of filesOf(manifest)) await verifySize(folder, file)
   await verifyHashes(folder, manifest)
   await verifyShapes(folder, manifest)
   await verifyTables(folder, manifest)
@@ -96,26 +97,28 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-async function verifyNames(folder: string): Promise<void> {
-  const expected: ReadonlySet<string> = new Set([...ARTIFACT_FILES, MANIFEST_FILE, SIGNATURE_FILE])
+async function verifyNames(folder: string, manifest: Manifest): Promise<void> {
+  const expected: ReadonlySet<string> = new Set([
+    ...filesOf(manifest).map(({ name }) => name),
+    MANIFEST_FILE,
+    SIGNATURE_FILE,
+  ])
   const present = await readdir(folder)
   if (present.some((name) => !expected.has(name)))
     throw new ArtifactError('The artifact holds a file that its manifest does not name.')
 }
 
-async function verifySize(folder: string, name: ArtifactFile, manifest: Manifest): Promise<void> {
+async function verifySize(folder: string, { name, bytes }: NamedFile): Promise<void> {
   const found = await lstat(join(folder, name)).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new ArtifactError(`The artifact lacks its file ${name}.`)
-  if (found.size !== manifest.files[name].bytes)
-    throw new ArtifactError(`${name} has ${found.size} bytes instead of ${manifest.files[name].bytes}.`)
+  if (found.size !== bytes) throw new ArtifactError(`${name} has ${found.size} bytes instead of ${bytes}.`)
 }
 
 async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
-  const found = await digestFiles(
-    ARTIFACT_FILES.map((name) => ({ path: join(folder, name), bytes: manifest.files[name].bytes })),
-  )
-  for (const [at, name] of ARTIFACT_FILES.entries()) {
-    if (found[at]?.bytes !== manifest.files[name].bytes || found[at].sha256 !== manifest.files[name].sha256)
+  const files = filesOf(manifest)
+  const found = await digestFiles(files.map(({ name, bytes }) => ({ path: join(folder, name), bytes })))
+  for (const [at, { name, bytes, sha256: expected }] of files.entries()) {
+    if (found[at]?.bytes !== bytes || found[at].sha256 !== expected)
       throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
   }
 }
@@ -124,8 +127,11 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files } = manifest
   if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4)
     throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (files['vectors.i8'].bytes !== passages * manifest.index.head)
-    throw new ArtifactError('vectors.i8 does not hold one head a passage.')
+  if (
+    manifest.format === ARTIFACT_FORMAT &&
+    manifest.files['vectors.i4'].bytes !== codesLayout(passages, embedding.dimensions).bytes
+  )
+    throw new ArtifactError('vectors.i4 does not hold one code a passage.')
   const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
   if (!facets.success)
     throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
@@ -137,12 +143,11 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
     throw new ArtifactError('facets.bin does not fit facets.json.')
 }
 
-/** Verifies the tables that a search does not check. A row or slot out of range would address foreign bytes. */
-async function verifyTables(folder: string, { passages, documents, embedding, index, files }: Manifest): Promise<void> {
+/** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */
+async function verifyTables(folder: string, { passages, documents, files }: Manifest): Promise<void> {
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
     passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
-    cellsFault(await read('cells.bin'), passages, embedding.dimensions, index) ??
     documentsFault(await read('documents.bin'), passages, documents)
   if (fault !== undefined) throw new ArtifactError(fault)
 }
@@ -169,8 +174,8 @@ async function verifyWords(folder: string, { passages, files }: Manifest): Promi
     'forward.pairs': 2 ** forward.pair_bits * 4,
     'references.bin': referencesLayout(references).bytes,
   }
-  for (const name of ARTIFACT_FILES) {
-    if (expected[name] !== undefined && files[name].bytes !== expected[name])
+  for (const { name, bytes } of filesOf({ files })) {
+    if (expected[name] !== undefined && bytes !== expected[name])
       throw new ArtifactError(`${name} is not as long as its description says.`)
   }
 }

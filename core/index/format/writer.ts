@@ -1,30 +1,27 @@
 import { randomBytes } from 'node:crypto'
 import { access, mkdir, rm } from 'node:fs/promises'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { buildCells } from '#core/index/vectors/cells-writer.ts'
 import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
 import type { FacetsWriter } from '#core/index/facets/writer.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
-import { openHashedFile } from '#core/platform/hashed-file.ts'
-import type { FileDigest, HashedFile } from '#core/platform/hashed-file.ts'
+import { openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
+import type { HashedFile } from '#core/platform/hashed-file.ts'
 import {
+  ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
-  formatOf,
   manifestSchema,
   manifestText,
   publicKeyOf,
   signManifest,
 } from './manifest.ts'
-import type { EmbeddingSpace, Manifest } from './manifest.ts'
-import type { QuantizedVectors } from '#core/index/vectors/nearest.ts'
+import type { EmbeddingSpace, Manifest, WrittenManifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
@@ -37,9 +34,10 @@ import { createPassagesWriter } from '#core/index/passages/writer.ts'
 import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
 import type { RowTableWriter } from '#core/index/passages/row-table.ts'
-import { quantize } from '#core/index/vectors/quantize.ts'
-import { createCosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
+import type { Graph } from '#core/index/vectors/graph.ts'
+import { openVectorsWriter } from '#core/index/vectors/writer.ts'
+import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -71,10 +69,8 @@ export interface ArtifactInput {
   readonly privateKeyDer: Buffer
   /** Keys under which an artifact that is already in place is kept; the one of the private key if absent. SPKI. */
   readonly publicKeysDer?: readonly Uint8Array[]
-  /** Minimum number of rows for a division into cells, if not the default. */
-  readonly dividedFrom?: number
-  /** Threads that divide the vectors into cells; all cores if absent. The artifact does not depend on the number. */
-  readonly threads?: number
+  /** Minimum number of bytes of codes for a graph, if not the default. */
+  readonly graphFromBytes?: number
   readonly onProgress?: (done: number, total: number) => void
   /** Abort is checked between batches. */
   readonly signal?: AbortSignal
@@ -90,14 +86,14 @@ const BATCH_ROWS = 1_000
 
 /**
  * Writes an artifact under a temporary name, makes it durable and renames it into place, so a reader never sees a part
- * of it. A valid artifact that is already in place is kept.
+ * of it. A valid artifact of this format that is already in place is kept.
  * @throws ArtifactError for an invalid row, a wrong row count, or a damaged artifact already in place.
  */
 export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
   if (await exists(input.artifactFolder)) {
     const kept = await keepExisting(input)
-    // A release without statistics was stopped after it wrote the artifact; the defaults of this one need them.
-    if (kept.manifest.cosines !== undefined || input.sampleQueries === undefined) return kept
+    // A former release was stopped after it wrote the artifact.
+    if (kept.manifest.format === ARTIFACT_FORMAT) return kept
     await rm(input.artifactFolder, { recursive: true })
   }
   const folder = `${input.artifactFolder}.${randomBytes(6).toString('hex')}.tmp`
@@ -143,43 +139,48 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 }
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
-  const vectors = await openHashedFile(join(folder, 'vectors.f32'))
+  const pause = pauseOf(input)
+  const vectors = await openVectorsWriter({
+    folder,
+    rows: input.passages,
+    dimensions: input.embedding.dimensions,
+    graphFromBytes: input.graphFromBytes,
+    pause,
+  })
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
-    const rows = await writeRows(input, { vectors, lines, tokens })
-    const { quantized, passages, facets, documents, table, lexical, forward, references } = rows
-    const cells = await buildCells(quantized, input.dividedFrom)
+    const rows = await writeRows(input, { vectors, lines, tokens }, pause)
+    const { passages, facets, documents, table, lexical, forward, references } = rows
+    const written = await vectors.finish((await input.sampleQueries?.()) ?? [])
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
     const files = {
-      'vectors.f32': await vectors.finish(),
-      'vectors.i8': await writeWhole(join(folder, 'vectors.i8'), cells.slots()),
-      'cells.bin': await writeWhole(join(folder, 'cells.bin'), [cells.table]),
+      ...written.files,
       'passages.jsonl': await lines.finish(),
-      'passages.offsets': await writeWhole(join(folder, 'passages.offsets'), [passages.finish()]),
-      'facets.json': await writeWhole(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
-      'facets.bin': await writeWhole(join(folder, 'facets.bin'), [bytes]),
-      'documents.bin': await writeWhole(join(folder, 'documents.bin'), [documents.finish()]),
-      'rows.bin': await writeWhole(join(folder, 'rows.bin'), [table.finish()]),
-      'lexical.json': await writeWhole(join(folder, 'lexical.json'), [Buffer.from(canonicalJson(words.description))]),
-      'lexical.terms': await writeWhole(join(folder, 'lexical.terms'), [words.terms]),
-      'lexical.postings': await writeWhole(join(folder, 'lexical.postings'), words.postings),
-      'forward.json': await writeWhole(join(folder, 'forward.json'), [Buffer.from(canonicalJson(order.description))]),
+      'passages.offsets': await writeHashed(join(folder, 'passages.offsets'), [passages.finish()]),
+      'facets.json': await writeHashed(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
+      'facets.bin': await writeHashed(join(folder, 'facets.bin'), [bytes]),
+      'documents.bin': await writeHashed(join(folder, 'documents.bin'), [documents.finish()]),
+      'rows.bin': await writeHashed(join(folder, 'rows.bin'), [table.finish()]),
+      'lexical.json': await writeHashed(join(folder, 'lexical.json'), [Buffer.from(canonicalJson(words.description))]),
+      'lexical.terms': await writeHashed(join(folder, 'lexical.terms'), [words.terms]),
+      'lexical.postings': await writeHashed(join(folder, 'lexical.postings'), words.postings),
+      'forward.json': await writeHashed(join(folder, 'forward.json'), [Buffer.from(canonicalJson(order.description))]),
       'forward.tokens': await tokens.finish(),
-      'forward.offsets': await writeWhole(join(folder, 'forward.offsets'), [order.offsets]),
-      'forward.pairs': await writeWhole(join(folder, 'forward.pairs'), [order.pairs]),
-      'references.json': await writeWhole(join(folder, 'references.json'), [
+      'forward.offsets': await writeHashed(join(folder, 'forward.offsets'), [order.offsets]),
+      'forward.pairs': await writeHashed(join(folder, 'forward.pairs'), [order.pairs]),
+      'references.json': await writeHashed(join(folder, 'references.json'), [
         Buffer.from(canonicalJson(named.references)),
       ]),
-      'references.bin': await writeWhole(join(folder, 'references.bin'), [named.bytes]),
+      'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
     }
     return await writeManifest(input, folder, {
       documents: documents.count,
-      index: { metric: 'cos', scalar: 'i8', head: cells.head, cells: cells.cells, reach: cells.reach },
-      cosines: rows.cosines,
+      graph: written.graph,
+      cosines: written.cosines,
       files,
     })
   } finally {
@@ -187,55 +188,50 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   }
 }
 
-async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<FileDigest> {
-  const file = await openHashedFile(path)
-  try {
-    for (const piece of pieces) await file.write(piece)
-    return await file.finish()
-  } finally {
-    await file.abandon()
-  }
-}
-
 interface Measured {
   readonly documents: number
-  readonly index: Manifest['index']
+  readonly graph: Graph | undefined
   readonly cosines: CosineStatistics | undefined
-  readonly files: Manifest['files']
+  readonly files: WrittenManifest['files']
 }
 
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { documents, index, cosines, files }: Measured,
+  { documents, graph, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
-    format: formatOf(cosines),
+    format: ARTIFACT_FORMAT,
     ...(cosines === undefined ? {} : { cosines }),
     projection_id: input.projectionId,
     version_id: input.versionId,
     passages: input.passages,
     documents,
     embedding: input.embedding,
-    index,
+    index: { metric: 'cos', ...(graph === undefined ? {} : { graph }) },
     snapshots_digest: input.snapshotsDigest,
     files,
   })
   const bytes = Buffer.from(manifestText(manifest))
-  await writeWhole(join(folder, MANIFEST_FILE), [bytes])
-  await writeWhole(join(folder, SIGNATURE_FILE), [signManifest(bytes, input.privateKeyDer)])
+  await writeHashed(join(folder, MANIFEST_FILE), [bytes])
+  await writeHashed(join(folder, SIGNATURE_FILE), [signManifest(bytes, input.privateKeyDer)])
   return { manifest, manifestDigest: sha256(bytes) }
 }
 
+function pauseOf({ signal }: ArtifactInput): () => Promise<void> {
+  return async () => {
+    signal?.throwIfAborted()
+    await nextTurn()
+  }
+}
+
 interface RowFiles {
-  readonly vectors: HashedFile
+  readonly vectors: VectorsWriter
   readonly lines: HashedFile
   readonly tokens: HashedFile
 }
 
 interface WrittenRows {
-  readonly quantized: QuantizedVectors
-  readonly cosines: CosineStatistics | undefined
   readonly passages: PassagesWriter
   readonly facets: FacetsWriter
   readonly documents: DocumentsWriter
@@ -245,10 +241,9 @@ interface WrittenRows {
   readonly references: ReferencesWriter
 }
 
-async function writeRows(input: ArtifactInput, files: RowFiles): Promise<WrittenRows> {
+async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>): Promise<WrittenRows> {
   const { dimensions } = input.embedding
   const check = createRowChecks(input.passages, dimensions)
-  const quantized = new Int8Array(input.passages * dimensions)
   const passages = createPassagesWriter(input.passages)
   const facets = createFacetsWriter(input.passages)
   const documents = createDocumentsWriter()
@@ -257,19 +252,12 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   const lexical = createLexicalWriter(input.passages)
   const forward = createForwardWriter(input.passages)
   const references = createReferencesWriter(input.passages)
-  const cosines = createCosineStatistics(input.passages, dimensions)
   const batch = new Float32Array(BATCH_ROWS * dimensions)
   let done = 0
   let batched = 0
 
-  async function pause(): Promise<void> {
-    input.signal?.throwIfAborted()
-    await nextTurn()
-  }
   async function flush(): Promise<void> {
-    const filled = batch.slice(0, batched * dimensions)
-    await files.vectors.write(new Uint8Array(filled.buffer))
-    quantized.set(quantize(filled, dimensions), (done - batched) * dimensions)
+    await files.vectors.add(batch.slice(0, batched * dimensions))
     batched = 0
     input.onProgress?.(done, input.passages)
     await pause()
@@ -277,7 +265,6 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   for await (const { record, vector } of input.rows) {
     check(record, done)
     copyUnit(vector, batch, batched * dimensions, dimensions)
-    cosines.add(batch.subarray(batched * dimensions, (batched + 1) * dimensions))
     await files.lines.write(passages.add(done, record))
     facets.add(done, record)
     documents.add(done, record.document.id)
@@ -293,8 +280,6 @@ async function writeRows(input: ArtifactInput, files: RowFiles): Promise<Written
   if (batched > 0) await flush()
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
   return {
-    quantized: { values: quantized, dimensions, threads: input.threads ?? availableParallelism(), pause },
-    cosines: cosines.finish((await input.sampleQueries?.()) ?? []),
     passages,
     facets,
     documents,

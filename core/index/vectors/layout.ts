@@ -2,62 +2,51 @@
  * Files of vectors, little-endian.
  *
  * - `vectors.f32`: rows × dimensions float32, unit length. Exact scores are computed from it.
- * - `vectors.i8`: rows × head int8, the head of each vector. A head holds the components along the directions of
- *   largest variance, minus the common mean, all in one scale. Inner products with heads find the candidates from a
- *   sixth of a vector's components, of one byte each. Heads are in slot order, not row order: cell after cell, by row
- *   within a cell.
- * - `cells.bin`: see `cellsLayout`.
+ * - `vectors.i4`: the vectors in codes of four bits a component; see `codesLayout`. A scan of them finds the candidates
+ *   under any filter.
+ * - `graph.usearch`: a graph of all vectors (usearch, int8) that finds the candidates where the filter allows the
+ *   query's neighbourhood; only in versions whose codes are longer than GRAPH_FROM_BYTES.
  */
 
-/**
- * Number of standard deviations beyond its mean that a cell is assumed to reach. `near` applies where the filter allows
- * the query's own neighbourhood, else `far`.
- */
-export interface Reach {
-  readonly near: number
-  readonly far: number
-}
+/** Components of one block of codes: 16 bytes, one component in the low and one in the high half of each. */
+export const BLOCK_COMPONENTS = 32
+const BLOCK_BYTES = 16
+/** Steps of one component. */
+export const COMPONENT_STEPS = 16
+/** Steps of the component along the mean, which has a block of its own. */
+export const COMMON_STEPS = BLOCK_COMPONENTS * (COMPONENT_STEPS - 1)
 
-/** Division of a version's vectors: the number of cells, and the components of a head. */
-export interface Division {
-  readonly cells: number
-  readonly head: number
-}
+/** Below this size a scan of all codes takes no longer than a search of the graph; see decision 0027. */
+const GRAPH_FROM_BYTES = 8 * 1024 * 1024
 
-/** Byte offsets of the parts of a file, and its length. */
-export interface CellsLayout {
-  readonly startsOffset: number
-  readonly standardDeviationsOffset: number
-  readonly rowsOffset: number
-  readonly directionsOffset: number
-  readonly meansOffset: number
+/** Byte offsets of the parts of `vectors.i4`, and its length. */
+export interface CodesLayout {
+  readonly codesOffset: number
+  /** Bytes of one row. */
+  readonly rowBytes: number
   readonly bytes: number
 }
 
+/** float64 values of the header; see `codesLayout`. */
+export const HEADER_NUMBERS = 4
+
 /**
- * Layout of `cells.bin`:
+ * Layout of `vectors.i4`:
  *
- * - float64: the scale of the means.
- * - (cells + 1) uint32: the first slot of each cell, and the end.
- * - cells float32: the standard deviation of each cell's heads about their mean, along a direction that a query may
- *   have.
- * - rows uint32: the row in each slot.
- * - head × dimensions float32: the directions that project a query to its head; none where a head is as long as a
- *   vector.
- * - cells × head int8: the mean of each cell's heads times the scale.
+ * - float64 × 4: the step of a component, the value of step 0 along the mean, the step along the mean, and the standard
+ *   deviation of the error of a cosine.
+ * - dimensions × float64: the mean of all vectors.
+ * - rows × rowBytes: the code of each row. Byte j of block b holds component 32 b + j of the row less the mean in its
+ *   low half and component 32 b + 16 + j in its high half, in steps from -7.5 to 7.5. The halves of the last block sum
+ *   to the step of the row's component along the mean.
  */
-export function cellsLayout(rows: number, dimensions: number, { cells, head }: Division): CellsLayout {
-  const startsOffset = 8
-  const standardDeviationsOffset = startsOffset + (cells + 1) * 4
-  const rowsOffset = standardDeviationsOffset + cells * 4
-  const directionsOffset = rowsOffset + rows * 4
-  const meansOffset = directionsOffset + (head === dimensions ? 0 : head * dimensions * 4)
-  return {
-    startsOffset,
-    standardDeviationsOffset,
-    rowsOffset,
-    directionsOffset,
-    meansOffset,
-    bytes: meansOffset + cells * head,
-  }
+export function codesLayout(rows: number, dimensions: number): CodesLayout {
+  const codesOffset = (HEADER_NUMBERS + dimensions) * 8
+  const rowBytes = (Math.ceil(dimensions / BLOCK_COMPONENTS) + 1) * BLOCK_BYTES
+  return { codesOffset, rowBytes, bytes: codesOffset + rows * rowBytes }
+}
+
+/** Whether a version of this size has a graph. */
+export function hasGraph(rows: number, dimensions: number, fromBytes: number = GRAPH_FROM_BYTES): boolean {
+  return rows * codesLayout(rows, dimensions).rowBytes >= fromBytes
 }

@@ -5,7 +5,7 @@ import { hasRow } from '#core/index/facets/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
 import type { CandidateSource } from './source.ts'
-import { cosines, nearestRows } from './vectors/search.ts'
+import { nearestRows } from './vectors/search.ts'
 import type { LexicalQuery } from './words/query.ts'
 import { SCORE_UNIT } from './words/query.ts'
 import { searchLexical } from './words/search.ts'
@@ -30,12 +30,10 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
       const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
-    async byVector({ vector, scope, depth, rowsScoredMin }, limits) {
+    async byVector({ vector, scope, depth, expansionMin }, limits) {
       assertInTime(limits)
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
-      const { plan, rows } = nearestRows(index, vector, filter.within(scope), wanted, rowsScoredMin)
-      const ids = rows.toSorted()
-      return { plan, ids, scores: cosines(index.vectors, ids, vector) }
+      return nearestRows(index, vector, filter.within(scope), wanted, expansionMin)
     },
     async byReference({ text, scope, entitled }, limits) {
       assertInTime(limits)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { ARTIFACT_FILES, MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
+import { MANIFEST_FILE, filesOf, manifestSchema } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/stages.ts'
 import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
@@ -63,8 +63,9 @@ async function visible(
  */
 async function contentOf(buildId: string): Promise<unknown> {
   const folder = harness.store.artifactFolder(projectionIdOf(buildId))
-  const files = await Promise.all(ARTIFACT_FILES.map((name) => digestFile(join(folder, name))))
-  const { cosines } = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
+  const files = await Promise.all(filesOf(manifest).map(({ name }) => digestFile(join(folder, name))))
+  const { cosines } = manifest
   expect(cosines).toBeDefined()
   const { rows } = await harness.owner.query(
     `select v.state, v.passages, v.documents, v.facets,

@@ -11,10 +11,9 @@ const artifact: ArtifactRef = {
   passages: 1,
   dimensions: 1,
   documents: 1,
-  head: 1,
-  cells: 1,
-  reach: { near: 1, far: 1 },
   cosines: undefined,
+  graph: undefined,
+  codes: undefined,
 }
 
 function task(limit: number): SearchTask {

@@ -1,40 +1,34 @@
 /**
- * How rows are found: `exact` scores every allowed row; `cells` scores the allowed rows cell by cell and stops early.
+ * How rows are found: `exact` scores every allowed row in float32; `scan` scores their codes first; `graph` searches
+ * the graph and keeps the allowed rows.
  */
-export type QueryPlan = 'exact' | 'cells'
+export type QueryPlan = 'exact' | 'scan' | 'graph'
 
-export interface QueryPlanInput {
-  readonly passages: number
-  /** Components of a head. */
-  readonly head: number
-  /** Cells of the version; 1: not divided. */
-  readonly cells: number
-  /** Rows that the filters allow. */
-  readonly allowed: number
+/** Up to this number of allowed rows, reading their float32 takes no longer than reading their codes. */
+export const EXACT_ROWS_MAX = 1_024
+
+/** Costs in nanoseconds on one thread; see decision 0027. */
+const READ_NS_PER_BYTE = 0.05
+const SCORE_NS_PER_BYTE = 0.05
+const READ_NS_PER_CALL = 700
+const GRAPH_NS_PER_ROW = 300
+const GRAPH_NS_PER_COMPONENT = 3
+
+/** Estimated costs in nanoseconds, by which a search chooses between a scan and the graph. */
+export interface PlanCosts {
+  readonly scanNs: typeof scanNs
+  readonly graphNs: typeof graphNs
 }
 
-/** Costs in nanoseconds on one thread; see decision 0007. */
-const SCORE_NS_PER_COMPONENT = 0.17
-/** Reading the gap between two rows; at most the cost of a separate call. */
-const READ_NS_PER_COMPONENT = 0.1
-const READ_NS_PER_CALL = 1_000
-const BOUND_NS_PER_COMPONENT = 0.2
-/** Testing whether a row is allowed. */
-const LOOK_NS_PER_ROW = 1.5
-/**
- * Share of all rows that are tested, and of allowed rows that are scored, if a random filter allows a few hundred of a
- * million rows.
- */
-const SHARE_OF_FEW = 0.5
-
-/**
- * Returns the plan with the lower estimated cost. Cells exclude most rows if many are allowed, but only about half of
- * them if few are.
- */
-export function planQuery({ passages, head, cells, allowed }: QueryPlanInput): QueryPlan {
-  if (cells === 1 || allowed === 0) return 'exact'
-  const rowNs =
-    head * SCORE_NS_PER_COMPONENT + Math.min(READ_NS_PER_CALL, (passages / allowed) * head * READ_NS_PER_COMPONENT)
-  const cellsNs = cells * head * BOUND_NS_PER_COMPONENT + SHARE_OF_FEW * (passages * LOOK_NS_PER_ROW + allowed * rowNs)
-  return allowed * rowNs <= cellsNs ? 'exact' : 'cells'
+/** Estimates a scan. Rows between two allowed ones are read with them if that costs less than another call. */
+function scanNs(passages: number, allowed: number, rowBytes: number): number {
+  const gapNs = Math.min(READ_NS_PER_CALL, (passages / allowed - 1) * rowBytes * READ_NS_PER_BYTE)
+  return allowed * (gapNs + rowBytes * (READ_NS_PER_BYTE + SCORE_NS_PER_BYTE))
 }
+
+/** Estimates a search of the graph. @param expansion rows that it looks at. */
+function graphNs(expansion: number, dimensions: number): number {
+  return expansion * (GRAPH_NS_PER_ROW + dimensions * GRAPH_NS_PER_COMPONENT)
+}
+
+export const PLAN_COSTS: PlanCosts = { scanNs, graphNs }

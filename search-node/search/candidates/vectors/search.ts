@@ -1,67 +1,128 @@
+import { hasRow } from '#core/index/facets/bitset.ts'
+import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
+import { GRAPH_RECALL } from '#core/index/vectors/graph.ts'
+import type { GraphReader } from '#core/index/vectors/graph-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
-import { candidatesOf } from '#core/index/vectors/heads.ts'
+import { codesLayout } from '#core/index/vectors/layout.ts'
+import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { createTopK } from '#core/platform/top-k.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
-import { headOf } from '#core/index/vectors/cells-reader.ts'
-import { scoreCells } from './cells.ts'
-import type { Cells } from '#core/index/vectors/cells-reader.ts'
-import { createScorer, scoreAll } from './exact.ts'
-import { planQuery } from './query-plan.ts'
-import type { QueryPlan } from './query-plan.ts'
-import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { EXACT_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
+import type { PlanCosts, QueryPlan } from './query-plan.ts'
 
 export interface VectorIndex {
   readonly passages: number
-  readonly cells: Cells
-  /** int8, by slot. */
-  readonly heads: RowFile
+  readonly dimensions: number
+  /** float32. */
+  readonly vectors: RowFile
+  readonly codes: CodesReader
+  /** Undefined for a small version. */
+  readonly graph: MeasuredGraph | undefined
+  readonly rows: { readonly chunkRanks: Uint32Array }
+}
+
+export interface MeasuredGraph extends GraphReader {
+  /** Rows that a search looks at, and the share of the true ten nearest that it then finds. */
+  readonly expansion: number
+  readonly recall: number
 }
 
 export interface NearestRows {
   readonly plan: QueryPlan
-  /** Nearest first, up to rounding error; more than the limit if so many are allowed. */
-  readonly rows: Uint32Array
+  /** Ascending; more than the limit if so many are allowed. */
+  readonly ids: Uint32Array
+  /** Cosines. */
+  readonly scores: Float64Array
 }
 
 /**
- * Finds candidates for the `limit` allowed rows nearest to the query; the caller rescores them with `cosines`. The same
- * input gives the same rows on every replica.
- * @param query unit length. @param rowsScoredMin the minimum of rows that are scored.
+ * Finds at least the `limit` allowed rows nearest to the query, or all if there are fewer. The same input gives the
+ * same rows on every replica.
+ * @param query unit length. @param expansionMin the minimum of rows that a search of the graph looks at.
  */
 export function nearestRows(
   index: VectorIndex,
   query: Float32Array,
   allowed: FilterBitset,
   limit: number,
-  rowsScoredMin: number,
+  expansionMin: number,
+  costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
-  const { passages, cells, heads } = index
-  const plan = planQuery({ passages, head: cells.head, cells: cells.count, allowed: allowed.count })
-  if (allowed.count === 0) return { plan, rows: new Uint32Array(0) }
-  const head = headOf(cells, query)
-  for (let wanted = candidatesOf(limit); ; wanted *= WIDEN_FACTOR) {
-    const scorer = createScorer(heads, cells.rowOf, head, wanted)
-    if (plan === 'exact') scoreAll(scorer, listRows(allowed), cells.slotOf)
-    else
-      scoreCells(cells, scorer, {
-        head,
-        allowed,
-        needed: Math.min(limit, allowed.count),
-        least: Math.min(rowsScoredMin, allowed.count),
-      })
-    const undecided =
-      cells.count === 1 && scorer.productOf(limit) - scorer.productOf(wanted) < ROUNDING * innerProductAt(head, 0, head)
-    if (!undecided || wanted > CANDIDATES_MAX) return { plan, rows: scorer.rows() }
+  if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...best(index, query, listRows(allowed), limit) }
+  const near = index.graph && fromGraph(index, index.graph, query, allowed, limit, expansionMin, costs)
+  if (near !== undefined) {
+    const found = best(index, query, near, limit)
+    if (!endsInTie(found.scores, limit)) return { plan: 'graph', ...found }
   }
+  const rows = index.codes.nearest(query, allowed, keptOf(limit))
+  return { plan: 'scan', ...best(index, query, rows, limit) }
 }
 
+/** The nearest third of the rows that a graph finds is as complete as its nearest ten (decision 0027). */
+const COMPLETE_SHARE = 1 / 3
+/** A second search looks at this many times the rows that the first one suggests. */
+const SPARE = 1.3
+const SEARCHES_MAX = 2
+/** A graph that misses rows is used where a scan would take longer than this. */
+const SCAN_NS_MAX = 4_000_000
+
 /**
- * The cosine error of whole int8 vectors is at most about 0.001. If a filter leaves rows at nearly equal distances,
- * more rows than usual lie within that error of the last wanted row. All of them are then rescored from float32.
+ * Searches the graph, and once more with a wider search if the filter allows too few of the nearest rows.
+ * @returns allowed rows, at least `limit` of them in the complete part; undefined where a scan costs less.
  */
-const ROUNDING = 0.002
-const WIDEN_FACTOR = 6
-const CANDIDATES_MAX = 2_000
+function fromGraph(
+  { passages, dimensions }: VectorIndex,
+  graph: MeasuredGraph,
+  query: Float32Array,
+  { bits, count }: FilterBitset,
+  limit: number,
+  expansionMin: number,
+  { scanNs, graphNs }: PlanCosts,
+): Uint32Array | undefined {
+  const ofScan = scanNs(passages, count, codesLayout(passages, dimensions).rowBytes)
+  if (graph.recall < GRAPH_RECALL && ofScan <= SCAN_NS_MAX) return undefined
+  let expansion = Math.max(graph.expansion, expansionMin, Math.ceil(limit / COMPLETE_SHARE))
+  for (let search = 0; search < SEARCHES_MAX && graphNs(expansion, dimensions) <= ofScan; search++) {
+    const found = graph.search(query, expansion)
+    const rows = found.filter((row) => hasRow(bits, row))
+    const complete = Math.floor(found.length * COMPLETE_SHARE)
+    const near = found.subarray(0, complete).filter((row) => hasRow(bits, row)).length
+    if (near >= limit) return rows
+    if (found.length < expansion) return undefined
+    expansion = Math.ceil(((limit * complete) / near / COMPLETE_SHARE) * SPARE)
+  }
+  return undefined
+}
+
+/** Rows that are kept for `limit` wanted ones; the fusion with words looks further than the vectors alone. */
+function keptOf(limit: number): number {
+  return 40 + Math.ceil(1.4 * limit)
+}
+
+/** Whether so many rows are equally near that rows which the graph did not find may be as near. */
+function endsInTie(scores: Float64Array, limit: number): boolean {
+  const nearestFirst = scores.toSorted().reverse()
+  return scores.length >= limit && nearestFirst[limit - 1] === nearestFirst.at(-1)
+}
+
+/** Scores rows exactly and keeps the best of them; of equal ones those of the first chunk ids. */
+function best(
+  { vectors, rows: { chunkRanks } }: VectorIndex,
+  query: Float32Array,
+  rows: Uint32Array,
+  limit: number,
+): Pick<NearestRows, 'ids' | 'scores'> {
+  const ids = rows.toSorted()
+  const scores = cosines(vectors, ids, query)
+  const kept = keptOf(limit)
+  if (ids.length <= kept) return { ids, scores }
+  const top = createTopK(kept)
+  for (const [at, row] of ids.entries()) top.offer(chunkRanks[row] ?? 0, scores[at] ?? 0)
+  const ranks = new Set(top.sorted().ids)
+  const places = Uint32Array.from(ids.keys()).filter((at) => ranks.has(chunkRanks[ids[at] ?? 0] ?? 0))
+  return { ids: places.map((at) => ids[at] ?? 0), scores: Float64Array.from(places, (at) => scores[at] ?? 0) }
+}
 
 /** Cosines of rows, bit-identical on every machine. @param rows ascending. @param query unit length. */
 export function cosines(vectors: RowFile, rows: Uint32Array, query: Float32Array): Float64Array {

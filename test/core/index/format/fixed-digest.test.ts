@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { graphOf } from '#core/index/format/manifest.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 
 /**
@@ -36,18 +37,18 @@ const rows = testRows({
 })
 
 test.each([
-  ['undivided', false, '990d351e6409fd1e531c33db8cfc7b44601c9a388ff70c73881bd9d78904c132'],
-  ['divided into cells', true, '1dc104644a58a3221b6d5c92ee584308c4d5db2f612c0170255562bf206e06ff'],
-] as const)('the same passages and vectors give the same bytes as ever, %s', async (name, divided, digest) => {
+  ['without a graph', false, '21370410f637ebb6a8b4e3f4a6db920a73bacbfb26f6b1bfebc0438fce9c938b'],
+  ['with a graph', true, 'f65ba41440f940bacc19fd741306f9cb8c57e211e4e406193b118ef4593299a7'],
+] as const)('the same passages and vectors give the same bytes as ever, %s', async (name, graph, digest) => {
   const { manifest, manifestDigest } = await buildTestArtifact({
     store,
     rows,
     privateKeyDer: keys.privateKeyDer,
     name,
-    divided,
+    graph,
     acts: [{ id: 'de:bgb', aliases: ['BGB', 'Bürgerliches Gesetzbuch'] }],
   })
-  expect(manifest.index.cells > 1).toBe(divided)
+  expect(graphOf(manifest) !== undefined).toBe(graph)
   expect(manifestDigest.toString('hex')).toBe(digest)
 })
 
@@ -57,8 +58,8 @@ test('sample queries add statistics to the manifest and change no file', async (
   const random = seededRandom(21)
   const queries = Array.from({ length: 10 }, (_, n) => queryNear(rows, n * 100, random))
   const [without, first, again] = [await build('bare'), await build('measured', queries), await build('again', queries)]
-  expect([without.manifest.format, first.manifest.format]).toEqual([3, 4])
+  expect([without.manifest.cosines === undefined, first.manifest.cosines === undefined]).toEqual([true, false])
   expect(first.manifest.files).toEqual(without.manifest.files)
   expect(again.manifest.cosines).toEqual(first.manifest.cosines)
-  expect(first.manifestDigest.toString('hex')).toBe('7f70c116a22c1486bbd083542db3f00805a4f0054a8c0fa99404191543a3c415')
+  expect(first.manifestDigest.toString('hex')).toBe('64f88ce36c9c0b8b2e9b9847317fddc695894ed52ad3fafb925a53d350ae151a')
 })

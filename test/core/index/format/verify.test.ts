@@ -24,7 +24,6 @@ import {
 } from '#core/index/format/manifest.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
-import { cellsLayout } from '#core/index/vectors/layout.ts'
 import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
@@ -38,7 +37,7 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
   const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  good = (await buildTestArtifact({ store: root, rows, acts, privateKeyDer: keys.privateKeyDer })).folder
+  good = (await buildTestArtifact({ store: root, rows, acts, graph: true, privateKeyDer: keys.privateKeyDer })).folder
 })
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
@@ -62,11 +61,8 @@ function replaceSigned(
 ): void {
   writeFileSync(file(name), bytes)
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  const changed = change({
-    ...manifest,
-    files: { ...manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } },
-  })
-  signAgain(manifestText(changed))
+  const files = { ...manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
+  signAgain(manifestText(change(manifestSchema.parse({ ...manifest, files }))))
 }
 
 function signAgain(text: string): void {
@@ -140,7 +136,7 @@ test('a signed manifest of another form is refused', async () => {
   const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
   signAgain(canonicalJson(manifest))
   await expect(verify()).resolves.not.toThrow()
-  for (const format of [manifest.format - 1, ARTIFACT_FORMAT, ARTIFACT_FORMAT + 1]) {
+  for (const format of [2, 3, 4, ARTIFACT_FORMAT + 1]) {
     signAgain(canonicalJson({ ...manifest, format }))
     await expect(verify()).rejects.toThrow(/form/)
   }
@@ -191,9 +187,9 @@ test('files that do not fit the counts of the manifest are refused', async () =>
   replaceSigned('vectors.f32', readFileSync(file('vectors.f32')).subarray(32))
   await expect(verify()).rejects.toThrow(/vectors.f32 does not hold one vector a passage/)
   replaceSigned('vectors.f32', readFileSync(join(good, 'vectors.f32')))
-  replaceSigned('vectors.i8', readFileSync(file('vectors.i8')).subarray(8))
-  await expect(verify()).rejects.toThrow(/vectors.i8 does not hold one head a passage/)
-  replaceSigned('vectors.i8', readFileSync(join(good, 'vectors.i8')))
+  replaceSigned('vectors.i4', readFileSync(file('vectors.i4')).subarray(8))
+  await expect(verify()).rejects.toThrow(/vectors.i4 does not hold one code a passage/)
+  replaceSigned('vectors.i4', readFileSync(join(good, 'vectors.i4')))
   replaceSigned('facets.bin', readFileSync(file('facets.bin')).subarray(4))
   await expect(verify()).rejects.toThrow(/facets.bin does not fit/)
 })
@@ -205,22 +201,8 @@ function withWord(name: ArtifactFile, at: number, value: number): Buffer {
   return bytes
 }
 
-const cells = cellsLayout(200, 8, { cells: 1, head: 8 })
 const documents = documentsLayout(20)
-const NOT_A_NUMBER_32 = 0x7fc0_0000
 test.each<[string, ArtifactFile, number, number, RegExp]>([
-  ['a scale that is no number', 'cells.bin', 4, 0x7ff8_0000, /no scale/],
-  ['a first cell that does not begin at the front', 'cells.bin', cells.startsOffset, 1, /follow each other/],
-  ['cells that end before the passages do', 'cells.bin', cells.startsOffset + 4, 199, /do not end with/],
-  [
-    'a cell without a standard deviation',
-    'cells.bin',
-    cells.standardDeviationsOffset,
-    NOT_A_NUMBER_32,
-    /no standard deviation/,
-  ],
-  ['a row out of range', 'cells.bin', cells.rowsOffset, 200, /every passage once/],
-  ['a row that comes twice', 'cells.bin', cells.rowsOffset, 1, /every passage once/],
   ['a document without a passage', 'documents.bin', documents.firstRunsOffset + 4, 0, /has no passage/],
   ['documents out of order', 'documents.bin', 0, 0xffff_ffff, /not sorted/],
   ['a run beyond the passages', 'documents.bin', documents.runsOffset + 4, 201, /outside the passages/],
@@ -231,15 +213,21 @@ test.each<[string, ArtifactFile, number, number, RegExp]>([
   await expect(verify()).rejects.toThrow(message)
 })
 
-test('cells or documents of another number than the manifest states are refused', async () => {
-  replaceSigned('cells.bin', readFileSync(file('cells.bin')), (manifest) => ({
-    ...manifest,
-    index: { ...manifest.index, cells: 2 },
-  }))
-  await expect(verify()).rejects.toThrow(/cells.bin does not fit/)
-  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100), (manifest) => ({
-    ...manifest,
-    index: { ...manifest.index, cells: 1 },
-  }))
+test('documents of another number than the manifest states are refused', async () => {
+  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100))
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
+})
+
+test('a graph comes with its description, and a description with its graph', async () => {
+  const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
+  signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' } }))
+  await expect(verify()).rejects.toThrow(/form/)
+  const files = Object.fromEntries(Object.entries(manifest.files).filter(([name]) => name !== 'graph.usearch'))
+  signAgain(canonicalJson({ ...manifest, files }))
+  await expect(verify()).rejects.toThrow(/form/)
+  signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files }))
+  await expect(verify()).rejects.toThrow(/file that its manifest does not name/)
+  rmSync(file('graph.usearch'))
+  await expect(verify()).resolves.not.toThrow()
 })

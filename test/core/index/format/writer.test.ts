@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
-import { ARTIFACT_FORMAT } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FORMAT, graphOf } from '#core/index/format/manifest.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
@@ -13,6 +13,7 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { signingKeys, testPassage, testRows, unit } from '#test/support/artifact.ts'
+import { toFormerFormat } from '#test/support/former-artifact.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 const keys = signingKeys()
@@ -36,7 +37,6 @@ function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}):
     rows,
     acts: [],
     privateKeyDer: keys.privateKeyDer,
-    threads: 1,
     ...more,
   }
 }
@@ -140,20 +140,19 @@ test('words, provisions and acts are indexed under the row of their passage', as
   references.close()
 })
 
-test('the same passages give the same files, whatever the number of threads, the folder and the key', async () => {
+test('the same passages give the same files, whatever the folder and the key', async () => {
   const rows = corpus(1_500)
-  const { manifest: one } = await writeArtifact(input(rows, { dividedFrom: 1 }))
+  const { manifest: one } = await writeArtifact(input(rows, { graphFromBytes: 0 }))
   const { privateKeyDer } = signingKeys()
   const { manifest: two } = await writeArtifact(
     input(rows, {
-      dividedFrom: 1,
-      threads: 3,
+      graphFromBytes: 0,
       privateKeyDer,
       artifactFolder: join(folder, 'artifacts', 'other'),
       projectionId: derivedUuid('test', 'other'),
     }),
   )
-  expect(one.index.cells).toBeGreaterThan(1)
+  expect(graphOf(one)).toBeDefined()
   expect(two.files).toEqual(one.files)
   expect(two.index).toEqual(one.index)
 })
@@ -280,12 +279,14 @@ test('sample queries that cannot be embedded leave no artifact', async () => {
   expect(readdirSync(join(folder, 'artifacts'))).toEqual([])
 })
 
-test('an artifact of a release without statistics is written again with them', async () => {
+test.each([3, 4] as const)('an artifact that a former release left in format %i is written again', async (format) => {
   const rows = testRows({ rows: 20, dimensions: 8, seed: 12 })
-  const former = await writeArtifact(input(rows))
-  expect(former.manifest.format).toBe(3)
   const queries = rows.slice(0, 3).map(({ vector }) => vector)
-  const written = await writeArtifact(input(rows, { sampleQueries: () => Promise.resolve(queries) }))
-  expect(written.manifest.format).toBe(4)
-  expect(written.manifest.files).toEqual(former.manifest.files)
+  const sampled = { sampleQueries: () => Promise.resolve(queries) }
+  const before = await writeArtifact(input(rows, sampled))
+  const projectionId = derivedUuid('test', 'projection')
+  const former = toFormerFormat({ ...before, folder: artifactFolder, projectionId, rows }, format, keys.privateKeyDer)
+  expect(former.manifest.format).toBe(format)
+  const written = await writeArtifact(input(rows, sampled))
+  expect(written.manifest).toEqual(before.manifest)
 })

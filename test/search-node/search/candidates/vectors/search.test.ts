@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
-import { cosines, nearestRows } from '#search-node/search/candidates/vectors/search.ts'
+import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
+import type { PlanCosts } from '#search-node/search/candidates/vectors/query-plan.ts'
+import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
+import { GRAPH_RECALL } from '#core/index/vectors/graph.ts'
+import { graphOf } from '#core/index/format/manifest.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import {
@@ -24,7 +28,9 @@ console.log(`TEST_SEED=${seed}`)
 const { privateKeyDer } = signingKeys()
 
 const LIMIT = 10
-const ROWS_SCORED_MIN = 64
+const EXPANSION_MIN = 64
+/** A scan never costs less. */
+const GRAPH_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 const EVERYTHING: TestFilters = {
   languages: ['de', 'en'],
   jurisdictions: ['XA', 'XB'],
@@ -48,13 +54,17 @@ interface Found {
   readonly chunkIds: readonly string[]
 }
 
-function nearest(mapping: IndexReader, query: Float32Array, filters: TestFilters, limit = LIMIT): Found {
+function nearest(
+  mapping: IndexReader,
+  query: Float32Array,
+  filters: TestFilters,
+  { limit = LIMIT, costs = PLAN_COSTS }: { readonly limit?: number; readonly costs?: PlanCosts } = {},
+): Found {
   const allowed = filterBitset(filters, mapping.passages, mapping.facets)
-  const { plan, rows } = nearestRows(mapping, query, allowed, limit, ROWS_SCORED_MIN)
-  const candidates = Uint32Array.from(rows).sort()
-  const scores = cosines(mapping.vectors, candidates, query)
-  const order = [...candidates.keys()].sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
-  return { plan, chunkIds: order.slice(0, limit).map((at) => mapping.passage(candidates[at] ?? 0).chunk_id) }
+  const { plan, ids, scores } = nearestRows(mapping, query, allowed, limit, EXPANSION_MIN, costs)
+  const found = Array.from(ids, (row, at) => ({ score: scores[at] ?? 0, chunkId: mapping.passage(row).chunk_id }))
+  const order = found.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1))
+  return { plan, chunkIds: order.slice(0, limit).map(({ chunkId }) => chunkId) }
 }
 
 /**
@@ -65,7 +75,7 @@ function recallOf(
   mapping: IndexReader,
   rows: readonly ArtifactRow[],
   filtersOf: (nearRow: number) => TestFilters,
-  queries = 40,
+  { queries = 40, costs = PLAN_COSTS }: { readonly queries?: number; readonly costs?: PlanCosts } = {},
 ): { readonly recall: number; readonly plans: ReadonlySet<string> } {
   const random = seededRandom(seed + 1)
   const plans = new Set<string>()
@@ -75,7 +85,7 @@ function recallOf(
     const query = queryNear(rows, row, random)
     const ranked = bruteForce(rows, query, filtersOf(row), rows.length)
     const best = ranked.slice(0, LIMIT)
-    const { plan, chunkIds } = nearest(mapping, query, filtersOf(row))
+    const { plan, chunkIds } = nearest(mapping, query, filtersOf(row), { costs })
     plans.add(plan)
     expect(new Set(chunkIds).size).toBe(best.length)
     const found = ranked.filter(({ chunk_id }) => chunkIds.includes(chunk_id))
@@ -89,10 +99,10 @@ function recallOf(
 const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001, s001: 0.000_5 } as const
 const ROWS = 6_000
 const CLUSTERS = 100
-/** A build reaches 0.975 over its sampled queries where filters exclude the neighbourhood; 40 other queries vary. */
-const FAR_RECALL_MIN = 0.95
-
-describe('a version that is divided into cells', () => {
+describe.each([
+  ['by the estimated costs', PLAN_COSTS],
+  ['by its graph first', GRAPH_FIRST],
+])('a version that is searched %s', (way, costs) => {
   let mapping: IndexReader
   let artifact: TestArtifact
   let rows: readonly ArtifactRow[]
@@ -107,8 +117,8 @@ describe('a version that is divided into cells', () => {
       language: cluster % 2 === 0 ? 'de' : 'en',
     })
     rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'cells', divided: true })
-    expect(artifact.manifest.index.cells).toBeGreaterThan(50)
+    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: way, graph: true })
+    expect(graphOf(artifact.manifest)?.recall).toBeGreaterThanOrEqual(GRAPH_RECALL)
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -122,7 +132,7 @@ describe('a version that is divided into cells', () => {
 
   test.each(Object.keys(SHARES))('finds the true best ten where the filter %s allows passages at random', (subject) => {
     expect(
-      recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: [subject] })).recall,
+      recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: [subject] }), { costs }).recall,
     ).toBeGreaterThanOrEqual(0.98)
   })
 
@@ -134,7 +144,7 @@ describe('a version that is divided into cells', () => {
         anySubject: false,
         subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
       })
-      expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(0.98)
+      expect(recallOf(mapping, rows, filters, { costs }).recall).toBeGreaterThanOrEqual(0.98)
     },
   )
 
@@ -146,15 +156,29 @@ describe('a version that is divided into cells', () => {
         anySubject: false,
         subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
       })
-      expect(recallOf(mapping, rows, filters).recall).toBeGreaterThanOrEqual(FAR_RECALL_MIN)
+      expect(recallOf(mapping, rows, filters, { costs }).recall).toBeGreaterThanOrEqual(0.98)
     },
   )
 
-  test('scores few allowed rows one by one and many cell by cell', () => {
-    expect([...recallOf(mapping, rows, () => EVERYTHING, 5).plans]).toEqual(['cells'])
-    expect([
-      ...recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: ['s01'] }), 5).plans,
-    ]).toEqual(['exact'])
+  test('few allowed rows are scored one by one', () => {
+    const few = (): TestFilters => ({ ...EVERYTHING, anySubject: false, subjects: ['s01'] })
+    expect([...recallOf(mapping, rows, few, { queries: 5, costs }).plans]).toEqual(['exact'])
+  })
+
+  test('many are found by their codes if that costs less, else by the graph', () => {
+    const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
+    expect([...plans]).toEqual([costs === GRAPH_FIRST ? 'graph' : 'scan'])
+  })
+
+  test('where the filter excludes the neighbourhood of the query, the graph gives way to a scan', () => {
+    const far = (row: number): TestFilters => ({
+      ...EVERYTHING,
+      anySubject: false,
+      subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS >= 50),
+    })
+    const { recall, plans } = recallOf(mapping, rows, far, { queries: 20, costs })
+    expect(recall).toBeGreaterThanOrEqual(0.98)
+    expect(plans).toContain('scan')
   })
 
   test('a limit near the number of allowed rows is filled in full', () => {
@@ -162,13 +186,13 @@ describe('a version that is divided into cells', () => {
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
     const query = queryNear(rows, 7, seededRandom(seed))
     for (const limit of [allowed - 1, allowed, allowed + 1])
-      expect(nearest(mapping, query, filters, limit).chunkIds).toHaveLength(Math.min(limit, allowed))
+      expect(nearest(mapping, query, filters, { limit, costs }).chunkIds).toHaveLength(Math.min(limit, allowed))
   })
 
   test('the same search gives the same rows on another mapping', () => {
     const other = open(artifact)
     const query = queryNear(rows, 11, seededRandom(seed))
-    expect(nearest(other, query, EVERYTHING)).toEqual(nearest(mapping, query, EVERYTHING))
+    expect(nearest(other, query, EVERYTHING, { costs })).toEqual(nearest(mapping, query, EVERYTHING, { costs }))
     other.close()
   })
 
@@ -179,7 +203,7 @@ describe('a version that is divided into cells', () => {
     const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
     const allowed = filterBitset(filters, mapping.passages, mapping.facets)
     expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
-    expect(recallOf(mapping, rows, () => filters, 10).recall).toBe(1)
+    expect(recallOf(mapping, rows, () => filters, { queries: 10, costs }).recall).toBe(1)
   })
 
   test('a document that the version does not hold, or that is no id, allows nothing', () => {
@@ -226,8 +250,7 @@ describe('a version whose vectors differ in few directions', () => {
       record,
       vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
     }))
-    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', divided: true })
-    expect(artifact.manifest.index).toMatchObject({ head: 64 })
+    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', graph: true })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -237,12 +260,15 @@ describe('a version whose vectors differ in few directions', () => {
     ['half of the topics', { languages: ['en'] }],
     ['one topic', { anySubject: false, subjects: ['topic-3'] }],
     ['few topics', { anySubject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
-  ])('is searched by heads, and the true best ten are found under %s', (_, filters) => {
-    expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters })).recall).toBeGreaterThanOrEqual(0.98)
+  ])('finds the true best ten under %s, by codes and by the graph', (_, filters) => {
+    for (const costs of [PLAN_COSTS, GRAPH_FIRST])
+      expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters }), { costs }).recall).toBeGreaterThanOrEqual(
+        0.98,
+      )
   })
 })
 
-test('vectors without neighbourhoods are not divided, and the true best ten are found among them', async () => {
+test('vectors without neighbourhoods are scanned, and the true best ten are found among them', async () => {
   const random = seededRandom(seed)
   const sparse = (): Float32Array =>
     Float32Array.from({ length: 256 }, () => (random() < 0.04 ? random() - 0.5 : 0.000_1))
@@ -250,9 +276,27 @@ test('vectors without neighbourhoods are not divided, and the true best ten are 
     record,
     vector: unit(sparse()),
   }))
-  const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', divided: true })
-  expect(artifact.manifest.index.cells).toBe(1)
-  const mapping = open(artifact)
-  expect(recallOf(mapping, rows, () => EVERYTHING)).toEqual({ recall: 1, plans: new Set(['exact']) })
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', graph: true }))
+  const { recall, plans } = recallOf(mapping, rows, () => EVERYTHING)
+  expect([...plans]).toEqual(['scan'])
+  expect(recall).toBeGreaterThanOrEqual(0.99)
+  mapping.close()
+})
+
+test.each([
+  ['by codes', PLAN_COSTS],
+  ['by the graph', GRAPH_FIRST],
+])('of many rows that are equally near, those of the first chunk ids are found %s', async (name, costs) => {
+  const rows = testRows({ rows: 3_000, dimensions: 16, seed }).map(({ record }, at) => ({
+    record,
+    vector: unit(Float32Array.from({ length: 16 }, (_, d) => (at % 2 === 0 ? 1 : d + 1))),
+  }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}`, graph: true }))
+  const first = rows
+    .filter((_, at) => at % 2 === 0)
+    .map(({ record }) => record.chunk_id)
+    .sort()
+  const { chunkIds } = nearest(mapping, unit(new Float32Array(16).fill(1)), EVERYTHING, { costs })
+  expect(chunkIds).toEqual(first.slice(0, LIMIT))
   mapping.close()
 })

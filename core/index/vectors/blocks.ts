@@ -1,0 +1,41 @@
+import { closeSync } from 'node:fs'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
+
+/** A file of float32 rows. */
+export interface VectorFile {
+  readonly path: string
+  readonly rows: number
+  readonly dimensions: number
+}
+
+export interface VectorBlock {
+  readonly firstRow: number
+  /** Concatenated; valid until the next block. */
+  readonly vectors: Float32Array<ArrayBuffer>
+}
+
+/** About the size of a processor's own cache. */
+const BLOCK_BYTES = 2 * 1024 * 1024
+
+/**
+ * Reads a file of vectors block by block, in row order.
+ * @param pause runs before each block: yields to other work, or throws to stop.
+ */
+export async function* vectorBlocks(
+  { path, rows, dimensions }: VectorFile,
+  pause: () => Promise<void>,
+): AsyncGenerator<VectorBlock> {
+  const rowBytes = dimensions * 4
+  const blockRows = Math.max(1, Math.floor(BLOCK_BYTES / rowBytes))
+  const file = openSized(path, rows * rowBytes)
+  try {
+    for (let firstRow = 0; firstRow < rows; firstRow += blockRows) {
+      await pause()
+      const bytes = new Uint8Array(Math.min(blockRows, rows - firstRow) * rowBytes)
+      readFully(file, bytes, firstRow * rowBytes)
+      yield { firstRow, vectors: new Float32Array(bytes.buffer) }
+    }
+  } finally {
+    closeSync(file)
+  }
+}

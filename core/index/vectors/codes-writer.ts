@@ -1,0 +1,61 @@
+import { createEncoder, encodeHeader, fitCodes } from './codes.ts'
+import type { CodeSpace } from './codes.ts'
+import { vectorBlocks } from './blocks.ts'
+import type { VectorFile } from './blocks.ts'
+import { codesLayout } from './layout.ts'
+
+/** Rows that fit the codes, evenly spaced. */
+const SAMPLE_ROWS = 256
+
+/**
+ * Codes the vectors of a version in two passes over their file. Double precision in a fixed order gives every machine
+ * the same bytes.
+ * @returns the pieces of `vectors.i4`, in order.
+ */
+export async function* codePieces(file: VectorFile, pause: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  const space = await spaceOf(file, pause)
+  const { dimensions } = file
+  const { rowBytes } = codesLayout(file.rows, dimensions)
+  const encode = createEncoder(space)
+  yield encodeHeader(space)
+  for await (const { vectors } of vectorBlocks(file, pause)) {
+    const rows = vectors.length / dimensions
+    const codes = new Uint8Array(rows * rowBytes)
+    for (let row = 0; row < rows; row++) encode(vectors, row * dimensions, codes, row * rowBytes)
+    yield codes
+  }
+}
+
+/** Codes the vectors into memory that threads can share. */
+export async function codesInMemory(file: VectorFile, pause: () => Promise<void>): Promise<SharedArrayBuffer> {
+  const shared = new SharedArrayBuffer(codesLayout(file.rows, file.dimensions).bytes)
+  const bytes = new Uint8Array(shared)
+  let at = 0
+  for await (const piece of codePieces(file, pause)) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  return shared
+}
+
+async function spaceOf(file: VectorFile, pause: () => Promise<void>): Promise<CodeSpace> {
+  const { rows, dimensions } = file
+  const sums = new Float64Array(dimensions)
+  const squares = new Float64Array(dimensions)
+  const every = Math.max(1, rows / SAMPLE_ROWS)
+  const sample: Float32Array[] = []
+  for await (const { firstRow, vectors } of vectorBlocks(file, pause)) {
+    for (let at = 0; at < vectors.length; at += dimensions) {
+      for (let d = 0; d < dimensions; d++) {
+        const value = vectors[at + d] ?? 0
+        sums[d] = (sums[d] ?? 0) + value
+        squares[d] = (squares[d] ?? 0) + value * value
+      }
+      if (firstRow + at / dimensions >= sample.length * every) sample.push(vectors.slice(at, at + dimensions))
+    }
+  }
+  const mean = sums.map((sum) => sum / rows)
+  const variances = squares.map((sum, d) => Math.max(0, sum / rows - (mean[d] ?? 0) ** 2))
+  const deviation = variances.reduce((sum, variance) => sum + Math.sqrt(variance), 0) / dimensions
+  return fitCodes(mean, deviation, sample)
+}

@@ -1,0 +1,151 @@
+import { innerProductAt } from './inner-product.ts'
+import { BLOCK_COMPONENTS, COMMON_STEPS, COMPONENT_STEPS, HEADER_NUMBERS, codesLayout } from './layout.ts'
+
+/** How the vectors of one version are coded; see `codesLayout`. */
+export interface CodeSpace {
+  readonly step: number
+  /** Step 0 of the component along the mean, and its step. */
+  readonly commonBase: number
+  readonly commonStep: number
+  /** Standard deviation of the error of a cosine, for a query whose part across the mean has unit length. */
+  readonly error: number
+  readonly mean: Float64Array
+}
+
+/** The header of `vectors.i4`. */
+export function encodeHeader({ step, commonBase, commonStep, error, mean }: CodeSpace): Uint8Array {
+  return new Uint8Array(Float64Array.of(step, commonBase, commonStep, error, ...mean).buffer)
+}
+
+/** @throws Error if a number of the header is not usable. */
+export function decodeHeader(bytes: Uint8Array, dimensions: number): CodeSpace {
+  const numbers = new Float64Array(new Uint8Array(bytes.subarray(0, (HEADER_NUMBERS + dimensions) * 8)).buffer)
+  const [step = 0, commonBase = 0, commonStep = 0, error = 0] = numbers
+  if (!numbers.every(Number.isFinite) || step <= 0 || commonStep <= 0 || error < 0)
+    throw new Error('the header of vectors.i4 holds a number that no build writes')
+  return { step, commonBase, commonStep, error, mean: numbers.slice(HEADER_NUMBERS) }
+}
+
+/** The direction of the mean; zeros if the mean is zero. */
+function directionOf({ mean }: Pick<CodeSpace, 'mean'>): Float64Array {
+  const length = Math.sqrt(mean.reduce((sum, value) => sum + value * value, 0))
+  return mean.map((value) => (length === 0 ? 0 : value / length))
+}
+
+/** Writes codes of rows into buffers. */
+export type Encoder = (vectors: Float32Array, at: number, code: Uint8Array, codeAt: number) => void
+
+/** Returns a function that codes the vector at `at` of a block. The code's bytes must be zero before. */
+export function createEncoder(space: CodeSpace): Encoder {
+  const { step, commonBase, commonStep, mean } = space
+  const direction = directionOf(space)
+  const dimensions = mean.length
+  const blocks = codesLayout(0, dimensions).rowBytes / 16 - 1
+  return (vectors, at, code, codeAt) => {
+    let common = 0
+    for (let d = 0; d < dimensions; d++) {
+      const value = vectors[at + d] ?? 0
+      common += value * (direction[d] ?? 0)
+      const steps = Math.floor((value - (mean[d] ?? 0)) / step) + COMPONENT_STEPS / 2
+      put(code, codeAt, d, Math.max(0, Math.min(COMPONENT_STEPS - 1, steps)))
+    }
+    const steps = Math.max(0, Math.min(COMMON_STEPS, Math.round((common - commonBase) / commonStep)))
+    for (let part = 0; part < BLOCK_COMPONENTS; part++)
+      put(code, codeAt + blocks * 16, part, Math.floor((steps + part) / BLOCK_COMPONENTS))
+  }
+}
+
+function put(code: Uint8Array, codeAt: number, component: number, steps: number): void {
+  const within = component % BLOCK_COMPONENTS
+  const byte = codeAt + ((component - within) / BLOCK_COMPONENTS) * 16 + (within % 16)
+  code[byte] = (code[byte] ?? 0) | (within < 16 ? steps : steps << 4)
+}
+
+/** A query in the form that the kernel needs. */
+export interface CodedQuery {
+  /** One byte a component, and those of the last block. */
+  readonly bytes: Int8Array<ArrayBuffer>
+  /** A difference of two scores is about this number times the difference of the cosines. */
+  readonly scorePerCosine: number
+  /** Standard deviation of the error of a score. */
+  readonly error: number
+}
+
+/** Codes a query. @param query unit length. */
+export function codeQuery(space: CodeSpace, query: Float32Array): CodedQuery {
+  const direction = directionOf(space)
+  const { step, commonStep, mean } = space
+  const along = direction.reduce((sum, value, d) => sum + value * (query[d] ?? 0), 0)
+  const across = direction.map((value, d) => (query[d] ?? 0) - along * value)
+  const common = (along * commonStep) / step
+  const largest = across.reduce((max, value) => Math.max(max, Math.abs(value)), Math.abs(common))
+  const scale = largest === 0 ? 1 : 127 / largest
+  const bytes = new Int8Array((codesLayout(0, mean.length).rowBytes / 16) * BLOCK_COMPONENTS)
+  for (const [d, value] of across.entries()) bytes[d] = Math.round(value * scale)
+  bytes.fill(Math.round(common * scale), bytes.length - BLOCK_COMPONENTS)
+  const length = Math.sqrt(across.reduce((sum, value) => sum + value * value, 0))
+  return { bytes, scorePerCosine: scale / step, error: (space.error * length * scale) / step }
+}
+
+/** The score of one code without the kernel: its definition. */
+export function scoreOfCode({ bytes }: Pick<CodedQuery, 'bytes'>, code: Uint8Array, codeAt: number): number {
+  let score = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const within = at % BLOCK_COMPONENTS
+    const byte = code[codeAt + ((at - within) / BLOCK_COMPONENTS) * 16 + (within % 16)] ?? 0
+    score += (bytes[at] ?? 0) * (within < 16 ? byte & 15 : byte >>> 4)
+  }
+  return score
+}
+
+/** Steps that are tried, in standard deviations of a component. Rare words make components far larger than most. */
+const STEPS_TRIED = [0.3, 0.36, 0.45, 0.6, 0.8, 1.2] as const
+/** Rows of the sample that are compared with all of it. */
+const COMPARED = 16
+/** The step of vectors that are all equal. */
+const STEP_MIN = 1e-6
+
+/**
+ * Chooses how the vectors of a version are coded.
+ * @param mean of all vectors. @param deviation mean standard deviation of their components. @param sample of them.
+ */
+export function fitCodes(mean: Float64Array, deviation: number, sample: readonly Float32Array[]): CodeSpace {
+  const direction = directionOf({ mean })
+  const commons = sample.map((vector) => direction.reduce((sum, value, d) => sum + value * (vector[d] ?? 0), 0))
+  const least = commons.reduce((a, b) => Math.min(a, b), Infinity)
+  const most = commons.reduce((a, b) => Math.max(a, b), -Infinity)
+  const beyond = Math.max(STEP_MIN, (most - least) / 4)
+  const commonBase = least - beyond
+  const commonStep = (most + beyond - commonBase) / COMMON_STEPS
+  const fitted = STEPS_TRIED.map((tried) => {
+    const space = { step: Math.max(STEP_MIN, tried * deviation), commonBase, commonStep, error: 0, mean }
+    return { ...space, error: errorOf(space, sample) }
+  })
+  return fitted.reduce((best, space) => (space.error < best.error ? space : best))
+}
+
+/** Measures the error of cosines between rows of the sample. */
+function errorOf(space: CodeSpace, sample: readonly Float32Array[]): number {
+  const { rowBytes } = codesLayout(0, space.mean.length)
+  const encode = createEncoder(space)
+  const codes = sample.map((vector) => {
+    const code = new Uint8Array(rowBytes)
+    encode(vector, 0, code, 0)
+    return code
+  })
+  const every = Math.max(1, Math.floor(sample.length / COMPARED))
+  let [squares, count] = [0, 0]
+  for (let at = 0; at < sample.length; at += every) {
+    const query = sample[at] ?? new Float32Array()
+    const coded = codeQuery({ ...space, error: 1 }, query)
+    const errors = codes.map(
+      (code, row) =>
+        scoreOfCode(coded, code, 0) / coded.scorePerCosine - innerProductAt(sample[row] ?? query, 0, query),
+    )
+    const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length
+    const length = coded.error / coded.scorePerCosine
+    for (const error of errors) squares += length === 0 ? 0 : ((error - mean) / length) ** 2
+    count += errors.length
+  }
+  return count === 0 ? 0 : Math.sqrt(squares / count)
+}

@@ -1,0 +1,176 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { codeQuery, createEncoder, decodeHeader, encodeHeader, scoreOfCode } from '#core/index/vectors/codes.ts'
+import type { CodeSpace } from '#core/index/vectors/codes.ts'
+import { codePieces, codesInMemory } from '#core/index/vectors/codes-writer.ts'
+import { openCodes } from '#core/index/vectors/codes-reader.ts'
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
+import { createKernel } from '#core/index/vectors/kernel.ts'
+import { codesLayout } from '#core/index/vectors/layout.ts'
+import { seededRandom, unit } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+const noPause = (): Promise<void> => Promise.resolve()
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'codes-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Unit vectors with a large common part, as embedding models give them. */
+function vectorsWithMean(rows: number, dimensions: number): Float32Array<ArrayBuffer> {
+  const random = seededRandom(seed)
+  const common = Float32Array.from({ length: dimensions }, () => random() - 0.5)
+  const vectors = new Float32Array(rows * dimensions)
+  for (let row = 0; row < rows; row++)
+    vectors.set(unit(common.map((value) => value + (random() - 0.5) * 0.7)), row * dimensions)
+  return vectors
+}
+
+async function coded(
+  vectors: Float32Array<ArrayBuffer>,
+  dimensions: number,
+): Promise<{ readonly bytes: Buffer; readonly path: string; readonly space: CodeSpace; readonly rows: number }> {
+  const rows = vectors.length / dimensions
+  const source = { path: join(folder, `${rows}-${dimensions}.f32`), rows, dimensions }
+  writeFileSync(source.path, new Uint8Array(vectors.buffer))
+  const pieces: Uint8Array[] = []
+  for await (const piece of codePieces(source, noPause)) pieces.push(piece)
+  const bytes = Buffer.concat(pieces)
+  const path = join(folder, `${rows}-${dimensions}.i4`)
+  writeFileSync(path, bytes)
+  expect(bytes.length).toBe(codesLayout(rows, dimensions).bytes)
+  expect(Buffer.from(await codesInMemory(source, noPause)).equals(bytes)).toBe(true)
+  return { bytes, path, space: decodeHeader(bytes, dimensions), rows }
+}
+
+test.each([1, 7, 31, 32, 33, 384, 768])(
+  'codes of %i dimensions give cosines with the stated error',
+  async (dimensions) => {
+    const rows = 300
+    const vectors = vectorsWithMean(rows, dimensions)
+    const { bytes, space } = await coded(vectors, dimensions)
+    const { codesOffset, rowBytes } = codesLayout(rows, dimensions)
+    let [squares, expected] = [0, 0]
+    for (let row = 0; row < rows; row += 10) {
+      const query = vectors.slice(row * dimensions, (row + 1) * dimensions)
+      const asked = codeQuery(space, query)
+      const errors = Array.from(
+        { length: rows },
+        (_, other) =>
+          scoreOfCode(asked, bytes, codesOffset + other * rowBytes) / asked.scorePerCosine -
+          innerProductAt(vectors, other * dimensions, query),
+      )
+      const mean = errors.reduce((sum, error) => sum + error, 0) / rows
+      squares += errors.reduce((sum, error) => sum + (error - mean) ** 2, 0) / rows
+      expected += (asked.error / asked.scorePerCosine) ** 2
+    }
+    expect(Math.sqrt(squares)).toBeLessThan(1.5 * Math.sqrt(expected) + 1e-6)
+  },
+)
+
+test('the kernel gives the score that defines a code, for every row that is asked for and no other', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 6 }).chain((blocks) =>
+        fc.record({
+          blocks: fc.constant(blocks),
+          codes: fc.uint8Array({ minLength: 64 * blocks * 16, maxLength: 64 * blocks * 16 }),
+          query: fc.int8Array({ minLength: blocks * 32, maxLength: blocks * 32, min: -127 }),
+        }),
+      ),
+      fc.tuple(fc.nat(0xffff_ffff), fc.nat(0xffff_ffff)),
+      fc.integer({ min: -20_000, max: 20_000 }),
+      ({ blocks, codes, query }, words, threshold) => {
+        const kernel = createKernel(blocks * 16)
+        kernel.ask(query)
+        kernel.codes.set(codes)
+        kernel.bits.set(words)
+        const hits = kernel.scan(words.length, threshold)
+        const expected = Array.from({ length: 64 }, (_, row) => [
+          row,
+          scoreOfCode({ bytes: query }, codes, row * blocks * 16),
+        ])
+          .filter(([row = 0]) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1)
+          .filter(([, score = 0]) => score > threshold)
+        expect([...kernel.hits.subarray(0, hits * 2)]).toEqual(expected.flat())
+      },
+    ),
+    { seed },
+  )
+})
+
+test('the kernel that is committed is made from its source', async () => {
+  const { default: wabt } = await import('wabt')
+  const source = readFileSync(new URL('../../../../core/index/vectors/kernel.wat', import.meta.url), 'utf8')
+  const module = (await wabt()).parseWat('kernel.wat', source, { simd: true, relaxed_simd: true })
+  const committed = readFileSync(new URL('../../../../core/index/vectors/kernel.wasm', import.meta.url))
+  expect(Buffer.from(module.toBinary({}).buffer).toString('base64')).toBe(committed.toString('base64'))
+})
+
+test('a scan finds the nearest of any set of rows, from its file and from memory', async () => {
+  const [rows, dimensions] = [9_000, 40]
+  const vectors = vectorsWithMean(rows, dimensions)
+  const { path, bytes } = await coded(vectors, dimensions)
+  const shared = new SharedArrayBuffer(bytes.length)
+  new Uint8Array(shared).set(bytes)
+  const random = seededRandom(seed + 1)
+  for (const source of [{ path }, { bytes: shared }]) {
+    const reader = openCodes(source, rows, dimensions)
+    let [found, wanted] = [0, 0]
+    for (const share of [1, 0.5, 0.05, 0.001, 0]) {
+      const bits = new Uint32Array(Math.ceil(rows / 32))
+      const allowed = Array.from({ length: rows }, (_, row) => row).filter(() => random() < share)
+      for (const row of allowed) bits[row >>> 5] = (bits[row >>> 5] ?? 0) | (1 << (row & 31))
+      const query = unit(Float32Array.from({ length: dimensions }, () => random() - 0.5))
+      const nearest = [...reader.nearest(query, { bits }, 10)]
+      expect(nearest).toEqual(nearest.toSorted((a, b) => a - b))
+      expect(nearest.filter((row) => !allowed.includes(row))).toEqual([])
+      const truth = allowed
+        .toSorted(
+          (a, b) => innerProductAt(vectors, b * dimensions, query) - innerProductAt(vectors, a * dimensions, query),
+        )
+        .slice(0, 10)
+      found += truth.filter((row) => nearest.includes(row)).length
+      wanted += truth.length
+    }
+    expect(found / wanted).toBeGreaterThanOrEqual(0.97)
+    reader.close()
+  }
+})
+
+test('rows that are all the same are coded and found without fault', async () => {
+  const { path, rows } = await coded(new Float32Array(500 * 16).fill(0.25), 16)
+  const reader = openCodes({ path }, rows, 16)
+  const bits = new Uint32Array(Math.ceil(rows / 32)).fill(0xffff_ffff)
+  bits[15] = 0x000f_ffff
+  expect(reader.nearest(new Float32Array(16).fill(0.25), { bits }, 10)).toHaveLength(500)
+  reader.close()
+})
+
+test('a header that no build writes is refused', () => {
+  const space = { step: 0.1, commonBase: 0, commonStep: 0.01, error: 0.001, mean: Float64Array.of(0.5, 0.5) }
+  expect(decodeHeader(encodeHeader(space), 2)).toEqual(space)
+  for (const wrong of [{ step: 0 }, { step: Number.NaN }, { commonStep: -1 }, { mean: Float64Array.of(0.5, Infinity) }])
+    expect(() => decodeHeader(encodeHeader({ ...space, ...wrong }), 2)).toThrow(/no build writes/)
+})
+
+test('a code of a component outside the steps is the nearest step', () => {
+  const space = { step: 0.1, commonBase: -1, commonStep: 0.01, error: 0, mean: Float64Array.of(0, 0, 0) }
+  const code = new Uint8Array(codesLayout(0, 3).rowBytes)
+  createEncoder(space)(Float32Array.of(-9, 9, 0.05), 0, code, 0)
+  expect([...code.subarray(0, 4)]).toEqual([0, 15, 8, 0])
+})
+
+test('the layout holds past 2^24 rows and past 2^32 bytes', () => {
+  const rows = 2 ** 24 + 1
+  const { rowBytes, codesOffset, bytes } = codesLayout(rows, 768)
+  expect(rowBytes).toBe(400)
+  expect(bytes).toBe(codesOffset + 6_710_886_800)
+  expect(codesLayout(rows, 768).bytes - codesLayout(rows - 1, 768).bytes).toBe(rowBytes)
+})
