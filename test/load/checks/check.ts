@@ -56,6 +56,9 @@ export interface TenantEvidence {
 }
 
 function tenantsOf({ records, tenants, truth }: Evidence): readonly TenantEvidence[] {
+  const [first] = tenants
+  // From outside all keys are of one entitlement.
+  if (truth === undefined) return first === undefined ? [] : [{ tenant: first, records, reservations: undefined }]
   const byTenant = Map.groupBy(records, ({ tenant }) => tenant)
   const byEntitlement = Map.groupBy(truth?.reservations ?? [], ({ entitlementId }) => entitlementId)
   return tenants.map((tenant) => ({

@@ -25,9 +25,12 @@ export async function startGateways(
   const running: LocalGateway[] = []
   const start = async (index: number, port?: number): Promise<LocalGateway> => {
     const gateway = await startGateway({ ...settings, environment }, searchNodes, `${name}-${index}`, port)
-    steps.onStop(() => gateway.stop())
+    steps.onStop(() => {
+      expected.add(gateway)
+      return gateway.stop()
+    })
     gateway.ended.catch((error: unknown) => {
-      if (expected.has(gateway) || steps.isStopping()) return
+      if (expected.has(gateway)) return
       steps.print(error instanceof Error ? error.message : gateway.name)
       void steps.stop(1)
     })

@@ -1,11 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { migrate } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { provisionLogins } from '#core/db/provision.ts'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
@@ -13,19 +11,17 @@ import { publish } from '#jobs/cli/demo/publish.ts'
 import { readOrCreateState } from '#jobs/cli/demo/state.ts'
 import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
-import { startService } from '#jobs/cli/local/processes.ts'
-import type { LocalService } from '#jobs/cli/local/processes.ts'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 import { startJobs, startSearchNode, storeUrl } from '#jobs/cli/local/stack.ts'
 import type { StackSettings } from '#jobs/cli/local/stack.ts'
-import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import { startProvider } from './provider-process.ts'
+import type { LocalProvider } from './provider-process.ts'
 
 const DATABASE = 'evidence'
 const CONNECTIONS_MAX = 4
 const STATEMENT_TIMEOUT_MS = 120_000
-const MODEL = 'load'
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
 /** Everything but the gateways: Postgres, Redis, search nodes, a job worker, a provider and an active version. */
@@ -35,7 +31,7 @@ export interface Installation {
   readonly owner: Database
   readonly operator: Operator
   readonly searchNodes: readonly string[]
-  readonly provider: { readonly baseUrl: string }
+  readonly provider: Pick<LocalProvider, 'baseUrl'>
   readonly knowledgeBase: string
 }
 
@@ -58,13 +54,7 @@ export async function install({ dataDir, ...options }: InstallationOptions, step
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets: readOrCreateState(join(folder, 'state.json')).secrets,
-    environment: {
-      OPENAI_BASE_URL: provider.baseUrl,
-      OPENAI_API_KEY: 'load',
-      OPENAI_MODEL: MODEL,
-      OPENAI_DIMENSIONS: String(createLocalEmbedder().space.dimensions),
-      OPENAI_TIMEOUT_MS: '9000',
-    },
+    environment: provider.environment,
   }
   const searchNodes: string[] = []
   for (let n = 0; n < options.searchNodes; n++) {
@@ -109,21 +99,6 @@ async function startServers(folder: string, steps: Steps): Promise<Servers> {
     return urls
   })
   return { postgres, redis, logins }
-}
-
-async function startProvider(folder: string): Promise<LocalService & { readonly baseUrl: string }> {
-  const port = await freePort()
-  const baseUrl = `http://127.0.0.1:${port}/v1`
-  const service = await startService({
-    name: 'provider',
-    script: fileURLToPath(new URL('./provider.ts', import.meta.url)),
-    args: [String(port)],
-    environment: {},
-    logFile: join(folder, 'logs', 'provider.log'),
-    ready: async () =>
-      (await fetch(`${baseUrl}/embeddings`, { method: 'POST', body: JSON.stringify({ input: 'ready' }) })).ok,
-  })
-  return { ...service, baseUrl }
 }
 
 /** The demo's rulebook, imported, built, approved and activated as an operator does. */

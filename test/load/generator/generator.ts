@@ -27,6 +27,7 @@ export async function startGenerator(): Promise<Generator> {
   const script = fileURLToPath(new URL('./main.ts', import.meta.url))
   // A session of its own, so that Ctrl-C reaches only the parent.
   const child = fork(script, [], {
+    execArgv: [],
     serialization: 'advanced',
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
