@@ -85,49 +85,23 @@ export interface Delivered {
   readonly withinMs: number
 }
 
-/**
- * Records an outcome of an open reservation within its time. A reservation that the sweeper settled cannot be delivered
- * any more. A repetition with the same outcome succeeds.
- */
-const RECORD = `
-  update reservations set state = 'delivered', finished_at = coalesce(finished_at, clock_timestamp()), outcome = $2,
-    served = $3, replay = $5
-  where id = $1 and ((state = 'delivered' and outcome = $2::jsonb)
-    or (state = 'open' and clock_timestamp() < reserved_at + make_interval(secs => $4::float8 / 1000)))
-  returning id`
+/** The function of the schema records each outcome within its time; see migration 0011. */
+const RECORD = 'select record_deliveries($1::jsonb) as id'
 
 /**
- * The same for several. It is not prepared, because a plan from the time of a small table would still scan the whole
- * table.
+ * Records outcomes of open reservations. A reservation that the sweeper settled cannot be delivered any more. A
+ * repetition with the same outcome succeeds.
+ * @returns the ids of those that are delivered now.
  */
-const RECORD_TOGETHER = `
-  update reservations as r set state = 'delivered', finished_at = coalesce(r.finished_at, clock_timestamp()),
-    outcome = d.outcome, served = d.served, replay = d.replay
-  from jsonb_to_recordset($1::jsonb) as d (id uuid, outcome jsonb, served jsonb, replay jsonb, "withinMs" float8)
-  where r.id = d.id and ((r.state = 'delivered' and r.outcome = d.outcome)
-    or (r.state = 'open' and clock_timestamp() < r.reserved_at + make_interval(secs => d."withinMs" / 1000)))
-  returning r.id`
-
-/** @returns the ids of those that are delivered now. */
 export async function recordDelivered(
   database: Queryable,
   delivered: readonly Delivered[],
 ): Promise<ReadonlySet<string>> {
-  const [first, ...others] = delivered
-  const { rows } =
-    first !== undefined && others.length === 0
-      ? await database.query<{ id: string }>({
-          name: 'record-delivered',
-          text: RECORD,
-          values: [
-            first.id,
-            JSON.stringify(first.outcome),
-            JSON.stringify(first.served),
-            first.withinMs,
-            JSON.stringify(first.replay),
-          ],
-        })
-      : await database.query<{ id: string }>(RECORD_TOGETHER, [JSON.stringify(delivered)])
+  const { rows } = await database.query<{ id: string }>({
+    name: 'record-delivered',
+    text: RECORD,
+    values: [JSON.stringify(delivered)],
+  })
   return new Set(rows.map((row) => row.id))
 }
 

@@ -113,6 +113,8 @@ projections
   jobs insert embedding, id, manifest_digest, version_id
   jobs select
   operator select
+record_deliveries()
+  gateway execute
 reserve_requests()
   gateway execute
 reservations

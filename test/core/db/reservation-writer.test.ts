@@ -7,12 +7,14 @@ import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
+import { recordDelivered } from '#core/db/reservations.ts'
 import type { Delivered, NewReservation } from '#core/db/reservations.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
+import { insertReservations } from '#test/support/jobs/reservations.ts'
 
 /** More than go into one statement, so that several run side by side. */
 const MANY = BOUNDS.reservationBatchMax * 3
@@ -184,6 +186,38 @@ test('an outcome that arrives after its time is not recorded, alone or together 
     ids.map((id, n) => writer.recordDelivered(deliveredWith(id, 'x', n === 0 ? 0 : WITHIN_MS))),
   )
   expect(recorded).toEqual([false, true, true])
+})
+
+test('outcomes are found by their key, also under a plan from the time of an almost empty table', async () => {
+  const own = await openTestDatabase()
+  const admin = openDatabase(own.ownerUrl, silent, 1)
+  const gateway = openDatabase(own.gatewayUrl, silent, 1)
+  const record = (ids: readonly string[]): Promise<unknown> =>
+    recordDelivered(
+      gateway,
+      ids.map((id) => deliveredWith(id, 'x')),
+    )
+  const reads = async (): Promise<number> => {
+    await Promise.all([admin, gateway].map((each) => each.query('select pg_stat_force_next_flush()')))
+    const { rows } = await admin.query<{ rows: string }>(
+      `select seq_tup_read + (
+         select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'reservations') as rows
+       from pg_stat_user_tables where relname = 'reservations'`,
+    )
+    return Number(rows[0]?.rows)
+  }
+  try {
+    const few = await insertReservations(admin, 10, { state: 'open' })
+    await admin.query('analyze reservations')
+    for (const id of few) await record([id, randomUUID()])
+    const ids = await insertReservations(admin, 2_000, { state: 'open' })
+    const before = await reads()
+    for (const id of ids.slice(0, 20)) await record([id, randomUUID()])
+    expect((await reads()) - before).toBeLessThan(1_000)
+  } finally {
+    await Promise.all([admin.end(), gateway.end()])
+    await own.drop()
+  }
 })
 
 test('a key used under either of two service secrets conflicts, whichever order a gateway has them in', async () => {
