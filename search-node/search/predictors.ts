@@ -57,15 +57,13 @@ const TOP = 5
  */
 export function predictorsOf(input: PredictorInput): number[] {
   const { namedCoverage, dense, standardised, lexical, first } = input
-  const ofVectors: PredictorFigures = {
-    document_agreement: documentFigures(input).document_agreement,
-    fused_top: meanOf([...fusedBest(input, TOP)]),
-    fused_best: fusedBest(input, 1)[0] ?? 0,
-  }
+  const { document_share, document_agreement } = documentFigures(input)
+  const best = fusedBest(input, TOP)
+  const ofVectors: PredictorFigures = { document_agreement, fused_top: meanOf([...best]), fused_best: best[0] ?? 0 }
   const sharesWords = lexical.rows.length > 0 && first !== undefined
   const figures: PredictorFigures = {
     ...(standardised || sharesWords ? ofVectors : {}),
-    ...(sharesWords ? wordFigures(input, first) : {}),
+    ...(sharesWords ? { document_share, ...wordFigures(input, first) } : {}),
     named: namedCoverage === undefined ? 0 : 1,
     named_coverage: namedCoverage ?? 0,
     nearest_vector: dense.scores[0] ?? 0,
@@ -84,7 +82,6 @@ function wordFigures(input: PredictorInput, first: NonNullable<PredictorInput['f
   const [words = new Uint32Array(0)] = best
   return {
     document_coverage: documentCoverage(input),
-    document_share: documentFigures(input).document_share,
     adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
     near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEITHER,
     content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
@@ -108,8 +105,8 @@ function documentCoverage({ question, lexical, contributions, documents }: Predi
   const width = question.words.length
   const document = documents[lexical.rows[0] ?? 0]
   const best = new Float64Array(width)
-  for (const [at, row] of lexical.rows.entries()) {
-    if (documents[row] !== document) continue
+  for (let at = 0; at < lexical.rows.length; at++) {
+    if (documents[lexical.rows[at] ?? 0] !== document) continue
     for (let place = 0; place < width; place++)
       best[place] = Math.max(best[place] ?? 0, contributions[at * width + place] ?? 0)
   }
@@ -125,7 +122,8 @@ function documentFigures({
 }: PredictorInput): Pick<Record<Predictor, number>, 'document_share' | 'document_agreement'> {
   const ofRow = (row: number): number => documents[row] ?? 0
   const first = ofRow(lexical.rows[0] ?? 0)
-  if ([...lexical.rows, ...dense.rows].every((row) => ofRow(row) === first))
+  const isFirst = (row: number): boolean => ofRow(row) === first
+  if (lexical.rows.every(isFirst) && dense.rows.every(isFirst))
     return { document_share: NEITHER, document_agreement: NEITHER }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
   const byVectors = documentWeights(dense, ofRow, standardised ? STANDARDISED_TEMPERATURE : COSINE_TEMPERATURE)
@@ -148,8 +146,10 @@ function documentWeights(
   const weights = scores.map((score) => Math.exp((score - best) / temperature))
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   const byDocument = new Map<number, number>()
-  for (const [at, row] of rows.entries())
-    byDocument.set(ofRow(row), (byDocument.get(ofRow(row)) ?? 0) + (weights[at] ?? 0) / total)
+  for (let at = 0; at < rows.length; at++) {
+    const document = ofRow(rows[at] ?? 0)
+    byDocument.set(document, (byDocument.get(document) ?? 0) + (weights[at] ?? 0) / total)
+  }
   return byDocument
 }
 
@@ -188,15 +188,36 @@ function rankOverlap(lexical: Uint32Array, dense: Uint32Array): number {
   return most === 0 ? 0 : sum / most
 }
 
+/** How much of the best rows stays without one word, the mean over the words that add something. */
 function wordStability({ question, lexical, contributions }: PredictorInput): number {
   const width = question.words.length
   const { scores } = lexical
-  const size = Math.min(TOP, scores.length)
+  const without = new Float64Array(scores.length)
   const shares: number[] = []
   for (let place = 0; place < width; place++) {
-    const without = scores.map((score, at) => score - (contributions[at * width + place] ?? 0))
-    if (without.every((score, at) => score === scores[at])) continue
-    shares.push(largest(without, size).ids.filter((at) => at < size).length / size)
+    let adds = false
+    for (let at = 0; at < scores.length; at++) {
+      const score = scores[at] ?? 0
+      const rest = score - (contributions[at * width + place] ?? 0)
+      without[at] = rest
+      if (rest !== score) adds = true
+    }
+    if (adds) shares.push(shareThatStays(without, Math.min(TOP, scores.length)))
   }
   return meanOf(shares)
+}
+
+/** Share of the first `size` places that hold one of the `size` largest values; of equal values the first is larger. */
+function shareThatStays(values: Float64Array, size: number): number {
+  let stay = 0
+  for (let at = 0; at < size; at++) {
+    const value = values[at] ?? 0
+    let larger = 0
+    for (let other = 0; other < values.length && larger < size; other++) {
+      const one = values[other] ?? 0
+      if (one > value || (one === value && other < at)) larger += 1
+    }
+    if (larger < size) stay += 1
+  }
+  return stay / size
 }

@@ -45,9 +45,10 @@ export function rescoreRows(
       Math.min(contextWindow.rows - 1, (rows[to] ?? 0) + CONTEXT_ROWS),
     )
     for (let at = from; at <= to; at++) {
-      const ofWords = contributions.subarray(at * width, (at + 1) * width)
-      let score = scoreRow(question, forward, contextWindow, read, rows[at] ?? 0, ofWords) / most
-      for (let place = 0; place < width; place++) score += ofWords[place] = (ofWords[place] ?? 0) / most
+      const first = at * width
+      let score = scoreRow(question, forward, contextWindow, read, rows[at] ?? 0, contributions, first) / most
+      for (let place = first; place < first + width; place++)
+        score += contributions[place] = (contributions[place] ?? 0) / most
       scores[at] = Math.min(1, score)
     }
     from = to + 1
@@ -78,7 +79,10 @@ export function greatestScore({ words, pairsWeight }: Question): number {
   return ofWords + RESCORE.pairs * (RESCORE.pairK1 + 1) * pairsWeight
 }
 
-/** @param counts zeros; receives what each word adds. @returns what the pairs add. */
+/**
+ * @param counts zeros from `first` on, one for each word; receives what each word adds.
+ * @returns what the pairs add.
+ */
 function scoreRow(
   question: Question,
   { description }: TokenStatistics,
@@ -86,6 +90,7 @@ function scoreRow(
   { tokens, start, textStart, end }: TokenRange,
   row: number,
   counts: Float64Array,
+  first: number,
 ): number {
   const before = row > 0 && sameRevisionAsPrevious(row) ? 1 + Number(row > 1 && sameRevisionAsPrevious(row - 1)) : 0
   const after =
@@ -93,24 +98,27 @@ function scoreRow(
       ? 1 + Number(row + 2 < rows && sameRevisionAsPrevious(row + 2))
       : 0
   const own = end(row) - start(row)
-  const ofPairs = countOwn(question, tokens, start(row), end(row), counts)
+  const ofOwn = countOwn(question, tokens, start(row), end(row), counts, first)
   // Context adds to a score but does not replace it: a row without any word of the question scores 0.
-  if (counts.every((occurrences) => occurrences === 0)) return 0
+  if (!ofOwn.any) return 0
   let length = own
   for (let other = row - before; other <= row + after; other++) {
     if (other === row || !allowed(other)) continue
     const weight = Math.abs(other - row) === 1 ? RESCORE.beside : RESCORE.near
-    count(question, tokens, textStart(other), end(other), weight, counts)
+    count(question, tokens, textStart(other), end(other), weight, counts, first)
     length += weight * (end(other) - textStart(other))
   }
   const mean = description.mean_length + RESCORE.beside * description.mean_beside + RESCORE.near * description.mean_near
   const saturation = RESCORE.k1 * (1 - RESCORE.b + (RESCORE.b * length) / Math.max(1, mean))
   for (let place = 0; place < question.words.length; place++) {
-    const occurrences = counts[place] ?? 0
+    const occurrences = counts[first + place] ?? 0
     if (occurrences > 0)
-      counts[place] = ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
+      counts[first + place] =
+        ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
   }
-  return ofPairs === undefined ? 0 : RESCORE.pairs * pairScore(question.pairs, ofPairs, own, description.mean_length)
+  return ofOwn.pairs === undefined
+    ? 0
+    : RESCORE.pairs * pairScore(question.pairs, ofOwn.pairs, own, description.mean_length)
 }
 
 /** Adds the occurrences of words between two places to the counts, times `weight`. */
@@ -121,26 +129,40 @@ function count(
   to: number,
   weight: number,
   counts: Float64Array,
+  first: number,
 ): void {
   for (let at = from; at < to; at++) {
     const place = position(tokens[at] ?? 0)
-    if (place !== -1) counts[place] = (counts[place] ?? 0) + weight
+    if (place !== -1) counts[first + place] = (counts[first + place] ?? 0) + weight
   }
 }
 
-/** The same for the row itself, with weight 1. @returns occurrences of each pair; undefined if none occurs. */
+/** What a row has of its own. */
+interface OwnWords {
+  /** Whether any word of the question occurs. */
+  readonly any: boolean
+  /** Occurrences of each pair; undefined if none occurs. */
+  readonly pairs: Float64Array | undefined
+}
+
+/** The same for the row itself, with weight 1. */
 function countOwn(
   { position, pairs }: Question,
   tokens: Uint32Array,
   from: number,
   to: number,
   counts: Float64Array,
-): Float64Array | undefined {
+  first: number,
+): OwnWords {
   let ofPairs: Float64Array | undefined
+  let any = false
   let previous = -1
   for (let at = from; at < to; at++) {
     const place = position(tokens[at] ?? 0)
-    if (place !== -1) counts[place] = (counts[place] ?? 0) + 1
+    if (place !== -1) {
+      counts[first + place] = (counts[first + place] ?? 0) + 1
+      any = true
+    }
     if (place !== -1 && previous !== -1) {
       for (let pair = 0; pair < pairs.length; pair++) {
         if (pairs[pair]?.first !== tokens[at - 1] || pairs[pair]?.second !== tokens[at]) continue
@@ -150,7 +172,7 @@ function countOwn(
     }
     previous = place
   }
-  return ofPairs
+  return { any, pairs: ofPairs }
 }
 
 /** @param counts of each pair. @param length words of the row. */

@@ -40,7 +40,7 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
     let [low, high] = [0, layout.blocks]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (wanted.compare(firstTerms, table[middle * 2 + 1], table[middle * 2 + 3]) < 0) high = middle
+      if (isBelow(wanted, firstTerms, table[middle * 2 + 1] ?? 0, table[middle * 2 + 3] ?? 0)) high = middle
       else low = middle + 1
     }
     return low - 1
@@ -52,7 +52,7 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
       const wanted = storedTerm(language, term)
       const number = blockOf(wanted)
       if (number < 0) return undefined
-      const [from = 0, , to = 0] = table.subarray(number * 2, number * 2 + 3)
+      const [from, to] = [table[number * 2] ?? 0, table[number * 2 + 2] ?? 0]
       if (block.length < to - from) block = Buffer.alloc(to - from)
       readFully(terms, block.subarray(0, to - from), from)
       return findInBlock(block, to - from, wanted)
@@ -62,10 +62,20 @@ export function openLexicalReader(folder: string, rows: number): LexicalReader {
   }
 }
 
-function findInBlock(block: Buffer, length: number, wanted: Buffer): TermEntry | undefined {
+/** Whether a term is below the one from `from` to `to`. A loop costs less than a native call for so few bytes. */
+function isBelow(wanted: Uint8Array, terms: Uint8Array, from: number, to: number): boolean {
+  const common = Math.min(wanted.length, to - from)
+  for (let at = 0; at < common; at++) {
+    const difference = (wanted[at] ?? 0) - (terms[from + at] ?? 0)
+    if (difference !== 0) return difference < 0
+  }
+  return wanted.length < to - from
+}
+
+function findInBlock(block: Buffer, length: number, wanted: Uint8Array): TermEntry | undefined {
   for (let at = 0; at < length;) {
     const entryAt = at + 1 + (block[at] ?? 0)
-    if (entryAt - at - 1 === wanted.length && wanted.compare(block, at + 1, entryAt) === 0)
+    if (entryAt - at - 1 === wanted.length && isAt(wanted, block, at + 1))
       return {
         frequency: block.readUInt32LE(entryAt),
         offset: 2 * (block.readUInt32LE(entryAt + 4) + block.readUInt16LE(entryAt + 8) * 2 ** 32),
@@ -75,4 +85,9 @@ function findInBlock(block: Buffer, length: number, wanted: Buffer): TermEntry |
     at = entryAt + ENTRY_BYTES
   }
   return undefined
+}
+
+function isAt(wanted: Uint8Array, block: Uint8Array, from: number): boolean {
+  for (let at = 0; at < wanted.length; at++) if (wanted[at] !== block[from + at]) return false
+  return true
 }
