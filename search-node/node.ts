@@ -5,6 +5,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
 import type { SearchNodeConfig } from './config.ts'
+import { collectGarbage } from './threads/collect-garbage.ts'
 import { startScoringWorker, startVerifier } from './threads/workers.ts'
 import type { Verifier } from './threads/workers.ts'
 import { NodeError } from './node-error.ts'
@@ -31,7 +32,11 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
     artifactFolder: (projectionId) => store.artifactFolder(projectionId),
     verify: (folder, digest) => verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest),
     openEverywhere: (artifact) => pool.openEverywhere(artifact),
-    closeEverywhere: (artifact) => pool.closeEverywhere(artifact),
+    async closeEverywhere(artifact) {
+      await pool.closeEverywhere(artifact)
+      // This thread passed the memory that the scoring threads share to each of them.
+      await collectGarbage()
+    },
   })
   const server = createServer({ pool, versions, log })
   async function endThreads(): Promise<void> {

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /**
@@ -22,20 +22,4 @@ export function openSized(path: string, bytes: number): number {
   if (fstatSync(file).size === bytes) return file
   closeSync(file)
   throw new Error(`${basename(path)} is not as long as its description says`)
-}
-
-/**
- * Reads a file into its own buffer, aligned for typed arrays.
- * @param bytes expected size.
- * @throws Error unless the file has this size.
- */
-export function ownBytes(path: string, bytes = statSync(path).size): ArrayBuffer {
-  const file = openSized(path, bytes)
-  try {
-    const own = new Uint8Array(bytes)
-    readFully(file, own, 0)
-    return own.buffer
-  } finally {
-    closeSync(file)
-  }
 }

@@ -1,8 +1,8 @@
-import type { ScoringWorker } from './workers.ts'
+import type { SharedParts } from '#core/platform/resident-parts.ts'
+import type { ArtifactSearch, ScoringWorker } from './workers.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { SearchTask } from './scoring-worker.ts'
 
 interface Waiting {
   readonly deadlineMs: number
@@ -44,7 +44,7 @@ export class SearchPool {
    * @throws NodeError RESOURCE_EXHAUSTED at once if the queue is full, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE once
    * `end` was called.
    */
-  async search(task: SearchTask, { deadlineMs, signal }: CallLimits): Promise<Uint8Array> {
+  async search(task: ArtifactSearch, { deadlineMs, signal }: CallLimits): Promise<Uint8Array> {
     if (this.#ending) throw new NodeError('UNAVAILABLE', 'This search node is stopping; ask another node.')
     if (signal.aborted) throw cancelled()
     const free = this.#slots.find(({ busy }) => !busy)
@@ -61,10 +61,15 @@ export class SearchPool {
 
   /**
    * Maps an artifact on one thread after the other, ahead of waiting searches; the other threads continue to score.
-   * The first thread that fails ends it; the caller then closes the artifact everywhere.
+   * What threads share is read by the first. The first thread that fails ends it; the caller then closes the artifact
+   * everywhere.
    */
   async openEverywhere(artifact: ArtifactRef): Promise<void> {
-    for (const slot of this.#slots) await this.#control(slot, (worker) => worker.open(artifact))
+    let shared: SharedParts | undefined
+    for (const slot of this.#slots) {
+      const known: SharedParts = await this.#control(slot, (worker) => worker.open(artifact, shared))
+      shared ??= known
+    }
   }
 
   /** Closes an artifact on every thread, also if it fails on one. @throws what the first failure was. */
@@ -85,11 +90,11 @@ export class SearchPool {
     await Promise.all(this.#slots.map(({ worker }) => worker.end()))
   }
 
-  async #control(slot: Slot, controlTask: (worker: ScoringWorker) => Promise<void>): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
+  #control<Result>(slot: Slot, controlTask: (worker: ScoringWorker) => Promise<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
     slot.controlTasks.push(() => controlTask(slot.worker).then(resolve, reject))
     this.#dispatch(slot)
-    await promise
+    return promise
   }
 
   #dispatch(slot: Slot): void {

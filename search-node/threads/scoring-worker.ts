@@ -1,9 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
+import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
@@ -11,18 +9,28 @@ import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
+import { collectGarbage } from './collect-garbage.ts'
 
 /** The tasks of a scoring thread, which runs one at a time; a task is selected by the name of its function. */
 
 export interface SearchTask {
-  readonly artifact: ArtifactRef
+  readonly projectionId: string
   readonly input: SearchInput
   /** Milliseconds since the epoch; Infinity for none. */
   readonly deadlineMs: number
 }
 
-/** An error loses its class between threads, so a refusal is returned as a value. */
-export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string }
+export interface OpenTask {
+  readonly artifact: ArtifactRef
+  /** What another thread read of the artifact. */
+  readonly shared: SharedParts | undefined
+}
+
+/**
+ * An error loses its class between threads, so a refusal is returned as a value. Undefined: the version is not open
+ * here.
+ */
+export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | undefined
 
 interface OpenVersion extends SearchableVersion {
   readonly index: IndexReader
@@ -34,19 +42,25 @@ const versions = new Map<string, OpenVersion>()
  */
 const NEVER_ABORTED = new AbortController().signal
 
-/** Maps an artifact on this thread and runs one warm-up search; idempotent. */
-export async function open(artifact: ArtifactRef): Promise<void> {
-  const version = versionOf(artifact)
+/**
+ * Maps an artifact on this thread and runs one warm-up search; idempotent.
+ * @returns what other threads need not read again.
+ */
+export async function open({ artifact, shared }: OpenTask): Promise<SharedParts> {
+  const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared)
+  versions.set(artifact.projectionId, version)
   encodeSearchReply(
     await runSearch(version, searchForFirstRow(version.index), { deadlineMs: Infinity, signal: NEVER_ABORTED }),
   )
+  return version.index.shared
 }
 
 /** @returns the encoded reply, so that the event loop only forwards bytes; or the refusal. */
-export async function search({ artifact, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
+export async function search({ projectionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
+  const version = versions.get(projectionId)
+  if (version === undefined) return undefined
   try {
-    const limits = { deadlineMs, signal: NEVER_ABORTED }
-    return encodeSearchReply(await runSearch(versionOf(artifact), input, limits))
+    return encodeSearchReply(await runSearch(version, input, { deadlineMs, signal: NEVER_ABORTED }))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
     throw error
@@ -54,11 +68,16 @@ export async function search({ artifact, input, deadlineMs }: SearchTask): Promi
 }
 
 /** Closes an artifact; idempotent. The caller ensures that no search of it is queued or running. */
-export async function close(artifact: ArtifactRef): Promise<void> {
-  const version = versions.get(artifact.projectionId)
-  versions.delete(artifact.projectionId)
-  version?.index.close()
+export async function close(projectionId: string): Promise<void> {
+  forget(projectionId)
   await collectGarbage()
+}
+
+/** A function of its own, because a variable of `close` would keep the version from being collected. */
+function forget(projectionId: string): void {
+  const version = versions.get(projectionId)
+  versions.delete(projectionId)
+  version?.index.close()
 }
 
 function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: IndexReader): SearchInput {
@@ -92,23 +111,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
   }
 }
 
-/** Opens the artifact if it is not open: a thread that piscina replaced has nothing open. */
-function versionOf(artifact: ArtifactRef): OpenVersion {
-  const known = versions.get(artifact.projectionId)
-  if (known !== undefined) return known
-  const index = openIndex(artifact)
-  const opened = { index, ...createIndexVersion(index) }
-  versions.set(artifact.projectionId, opened)
-  return opened
-}
-
-/**
- * Forces a garbage collection. usearch unmaps its file only when its object is collected, and V8 does not collect a
- * small object soon, however large its mapping.
- */
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString('--expose-gc')
-  await nextTurn()
-  runInNewContext('gc()')
-  await nextTurn()
+function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined): OpenVersion {
+  const index = openIndex(artifact, shared)
+  return { index, ...createIndexVersion(index) }
 }

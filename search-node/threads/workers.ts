@@ -2,14 +2,19 @@ import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { NodeError } from '#search-node/node-error.ts'
-import type { SearchOutcome, SearchTask } from './scoring-worker.ts'
+import type { OpenTask, SearchOutcome, SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
+
+/** A search of an artifact that is open on the thread. */
+export type ArtifactSearch = Omit<SearchTask, 'projectionId'> & { readonly artifact: ArtifactRef }
 
 /** One scoring thread. It runs one task at a time. */
 export interface ScoringWorker {
-  search(task: SearchTask): Promise<Uint8Array>
-  open(artifact: ArtifactRef): Promise<void>
+  search(search: ArtifactSearch): Promise<Uint8Array>
+  /** @param shared what another thread read of the artifact. @returns what other threads need not read again. */
+  open(artifact: ArtifactRef, shared?: SharedParts): Promise<SharedParts>
   close(artifact: ArtifactRef): Promise<void>
   /** Ends the thread once its task is done; never while a native call runs. */
   end(): Promise<void>
@@ -30,14 +35,31 @@ export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', 
     recordTiming: false,
     resourceLimits: { maxYoungGenerationSizeMb: BOUNDS.scoringYoungGenerationMb },
   })
+  /** What is open, for a thread that replaces this one. */
+  const opened = new Map<string, OpenTask>()
+  const openOnThread = (task: OpenTask): Promise<SharedParts> => thread.run(task, { name: 'open' })
+  const run = (task: SearchTask): Promise<SearchOutcome> => thread.run(task, { name: 'search' })
   return {
-    async search(task) {
-      const outcome = (await thread.run(task, { name: 'search' })) as SearchOutcome
+    async search({ artifact, input, deadlineMs }) {
+      const task = { projectionId: artifact.projectionId, input, deadlineMs }
+      let outcome = await run(task)
+      if (outcome === undefined) {
+        await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined })
+        outcome = await run(task)
+      }
       if (outcome instanceof Uint8Array) return outcome
+      if (outcome === undefined) throw new Error('a thread lost a version that it had just opened')
       throw new NodeError(outcome.code, outcome.message)
     },
-    open: (artifact) => thread.run(artifact, { name: 'open' }),
-    close: (artifact) => thread.run(artifact, { name: 'close' }),
+    async open(artifact, shared) {
+      const known = await openOnThread({ artifact, shared })
+      opened.set(artifact.projectionId, { artifact, shared: shared ?? known })
+      return known
+    },
+    close({ projectionId }) {
+      opened.delete(projectionId)
+      return thread.run(projectionId, { name: 'close' })
+    },
     end: () => thread.close(),
   }
 }

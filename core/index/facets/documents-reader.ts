@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ownBytes } from '#core/platform/file-reader.ts'
+import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
 /** The rows of each document. */
@@ -15,8 +16,9 @@ export interface DocumentTable {
  * @param folder of a verified artifact.
  * @param documents number of documents in the manifest.
  */
-export function readDocumentTable(folder: string, documents: number): DocumentTable {
-  const bytes = ownBytes(join(folder, 'documents.bin'))
+export function readDocumentTable(folder: string, documents: number, parts = createResidentParts()): DocumentTable {
+  const path = join(folder, 'documents.bin')
+  const bytes = parts.read(wholeFile(path, statSync(path).size))
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)
   const ids = Buffer.from(bytes, 0, firstRunsOffset)
   const firstRuns = new Uint32Array(bytes, firstRunsOffset, documents + 1)

@@ -1,6 +1,7 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
 import { bitsetWords } from './bitset.ts'
 import { readDocumentTable } from './documents-reader.ts'
 import type { DocumentTable } from './documents-reader.ts'
@@ -23,23 +24,30 @@ export interface FacetsReader {
 }
 
 /** @param folder of a verified artifact. @throws Error if `facets.bin` does not have the expected size. */
-export function openFacetsReader(folder: string, rows: number, documents: number): FacetsReader {
+export function openFacetsReader(
+  folder: string,
+  rows: number,
+  documents: number,
+  parts = createResidentParts(),
+): FacetsReader {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
   const { fromOffset, toOffset, bytes: size } = facetsLayout(rows, facets)
-  const table = readDocumentTable(folder, documents)
+  const path = join(folder, 'facets.bin')
   using opening = new DisposableStack()
-  const file = opening.adopt(openSized(join(folder, 'facets.bin'), size), closeSync)
+  const file = opening.adopt(openSized(path, size), closeSync)
   const words = bitsetWords(rows)
-  const part = (position: number, words32: number): ArrayBuffer => {
-    const bytes = new Uint8Array(words32 * 4)
-    readFully(file, bytes, position)
-    return bytes.buffer
-  }
-  const [inForceFrom, inForceTo] = [new Int32Array(part(fromOffset, rows)), new Int32Array(part(toOffset, rows))]
+  const days = (position: number): Int32Array =>
+    new Int32Array(parts.read({ path, size, position, bytes: rows * Int32Array.BYTES_PER_ELEMENT }))
+  const [inForceFrom, inForceTo] = [days(fromOffset), days(toOffset)]
+  const table = readDocumentTable(folder, documents, parts)
   const files = opening.move()
   return {
     facets,
-    bitset: (value) => new Uint32Array(part(value * words * 4, words)),
+    bitset(value) {
+      const bits = new Uint32Array(words)
+      readFully(file, new Uint8Array(bits.buffer), value * words * 4)
+      return bits
+    },
     documents: table,
     inForceFrom,
     inForceTo,

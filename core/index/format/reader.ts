@@ -21,6 +21,8 @@ import { openGraph } from '#core/index/vectors/graph-reader.ts'
 import type { GraphReader } from '#core/index/vectors/graph-reader.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
+import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { ARTIFACT_FORMAT, graphOf } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -79,12 +81,18 @@ export interface IndexReader {
   readonly forward: ForwardReader
   readonly references: ReferencesReader
   readonly passage: PassagesReader['passage']
+  /** What threads share of the artifact. */
+  readonly shared: SharedParts
   /** Idempotent. */
   close(): void
 }
 
-/** @throws Error, with every file closed, if one does not match the verified manifest. */
-export function openIndex(ref: ArtifactRef): IndexReader {
+/**
+ * @param known what another thread read of the same artifact.
+ * @throws Error, with every file closed, if one does not match the verified manifest.
+ */
+export function openIndex(ref: ArtifactRef, known?: SharedParts): IndexReader {
+  const parts = createResidentParts(known)
   const { folder, passages, dimensions } = ref
   using opening = new DisposableStack()
   const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
@@ -92,10 +100,10 @@ export function openIndex(ref: ArtifactRef): IndexReader {
   const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
   const coded = ref.codes === undefined ? { path: join(folder, 'vectors.i4') } : { bytes: ref.codes }
   const codes = held(openCodes(coded, passages, dimensions))
-  const records = held(openPassagesReader(folder, passages))
-  const facets = held(openFacetsReader(folder, passages, ref.documents))
-  const lexical = held(openLexicalReader(folder, passages))
-  const forward = held(openForwardReader(folder, passages))
+  const records = held(openPassagesReader(folder, passages, parts))
+  const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
+  const lexical = held(openLexicalReader(folder, passages, parts))
+  const forward = held(openForwardReader(folder, passages, parts))
   const references = held(openReferencesReader(folder))
   const index = {
     passages,
@@ -105,11 +113,12 @@ export function openIndex(ref: ArtifactRef): IndexReader {
     codes,
     graph: ref.graph && { ...ref.graph, ...openGraph(join(folder, 'graph.usearch'), passages, dimensions, ref.graph) },
     facets,
-    rows: readRowTable(folder, passages),
+    rows: readRowTable(folder, passages, parts),
     lexical,
     forward,
     references,
     passage: (row: number) => records.passage(row),
+    shared: parts.shared,
   }
   const files = opening.move()
   return { ...index, close: () => files.dispose() }

@@ -2,7 +2,8 @@ import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forwardSchema, pairSlot } from './forward-layout.ts'
 import type { ForwardDescription } from './forward-layout.ts'
-import { openSized, ownBytes, readFully } from '#core/platform/file-reader.ts'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
 
 /** The words of rows; see `forward-layout.ts`. */
 export interface ForwardReader {
@@ -37,9 +38,9 @@ export interface RowsTokens {
 }
 
 /** @throws Error if a file's size contradicts the description. */
-export function openForwardReader(folder: string, rows: number): ForwardReader {
+export function openForwardReader(folder: string, rows: number, parts = createResidentParts()): ForwardReader {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
-  const offsets = new Uint32Array(ownBytes(join(folder, 'forward.offsets'), (rows + 1) * 4))
+  const offsets = new Uint32Array(parts.read(wholeFile(join(folder, 'forward.offsets'), (rows + 1) * 4)))
   using opening = new DisposableStack()
   const pairs = opening.adopt(openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4), closeSync)
   const count = new Uint32Array(1)

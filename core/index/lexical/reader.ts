@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import type { LexicalDescription } from './layout.ts'
 import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
 import { PostingList } from './posting-list.ts'
 import type { TermEntry } from './posting-list.ts'
 
 /**
  * One thread's view of a lexical index. Only the first term of every dictionary block is in memory, about 20 bytes per
- * 32 terms. Everything else is read from the page cache, which all threads share.
+ * 32 terms, shared by all threads. Everything else is read from the page cache, which all threads share.
  */
 export interface LexicalReader {
   readonly description: LexicalDescription
@@ -21,18 +22,19 @@ export interface LexicalReader {
  * @param folder of a verified artifact.
  * @throws Error if a file's size contradicts its description, or the description has another number of rows.
  */
-export function openLexicalReader(folder: string, rows: number): LexicalReader {
+export function openLexicalReader(folder: string, rows: number, parts = createResidentParts()): LexicalReader {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)
   using opening = new DisposableStack()
-  const terms = opening.adopt(openSized(join(folder, 'lexical.terms'), layout.bytes), closeSync)
+  const path = join(folder, 'lexical.terms')
+  const terms = opening.adopt(openSized(path, layout.bytes), closeSync)
   const postings = opening.adopt(openSized(join(folder, 'lexical.postings'), description.postings_bytes), closeSync)
-  const firstTerms = Buffer.alloc(description.first_terms_bytes)
-  readFully(terms, firstTerms, layout.firstTermsOffset)
+  const partOf = (position: number, bytes: number): SharedArrayBuffer =>
+    parts.read({ path, size: layout.bytes, position, bytes })
+  const firstTerms = new Uint8Array(partOf(layout.firstTermsOffset, description.first_terms_bytes))
   /** Pairs: start of the block, start of its first term. */
-  const table = new Uint32Array((layout.blocks + 1) * 2)
-  readFully(terms, new Uint8Array(table.buffer), layout.tableOffset)
+  const table = new Uint32Array(partOf(layout.tableOffset, (layout.blocks + 1) * 8))
   let block = Buffer.alloc(0)
 
   /** Returns the last block whose first term is not above the wanted one; -1 if there is none. */

@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
-import { openSized, ownBytes, readFully } from '#core/platform/file-reader.ts'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
 import { passageOffsetsBytes } from './layout.ts'
 import type { PassageRecord } from './record.ts'
 
@@ -14,8 +15,8 @@ export interface PassagesReader {
  * @param folder of a verified artifact.
  * @throws Error if a file does not have the expected size.
  */
-export function openPassagesReader(folder: string, rows: number): PassagesReader {
-  const offsets = new Float64Array(ownBytes(join(folder, 'passages.offsets'), passageOffsetsBytes(rows)))
+export function openPassagesReader(folder: string, rows: number, parts = createResidentParts()): PassagesReader {
+  const offsets = new Float64Array(parts.read(wholeFile(join(folder, 'passages.offsets'), passageOffsetsBytes(rows))))
   const file = openSized(join(folder, 'passages.jsonl'), offsets[rows] ?? 0)
   return {
     passage(row) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { ownBytes } from '#core/platform/file-reader.ts'
+import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
 import type { PassageRecord } from './record.ts'
 
 /**
@@ -23,11 +23,11 @@ export function rowTableBytes(rows: number): number {
  * @param folder of a verified artifact.
  * @throws Error if the file's size does not fit the number of rows.
  */
-export function readRowTable(folder: string, rows: number): RowTable {
-  return tableOf(ownBytes(join(folder, 'rows.bin'), rowTableBytes(rows)), rows)
+export function readRowTable(folder: string, rows: number, parts = createResidentParts()): RowTable {
+  return tableOf(parts.read(wholeFile(join(folder, 'rows.bin'), rowTableBytes(rows))), rows)
 }
 
-function tableOf(bytes: ArrayBuffer, rows: number): RowTable {
+function tableOf(bytes: ArrayBufferLike, rows: number): RowTable {
   return {
     documents: new Uint32Array(bytes, 0, rows),
     provisions: new Uint32Array(bytes, rows * 4, rows),

@@ -58,7 +58,13 @@ function versionsOn(pool: SearchPool): Versions {
 
 function failing(change: Partial<ScoringWorker>): ScoringWorker {
   const done = (): Promise<void> => Promise.resolve()
-  return { search: () => Promise.reject(new Error('no search')), open: done, close: done, end: done, ...change }
+  return {
+    search: () => Promise.reject(new Error('no search')),
+    open: () => Promise.resolve(new Map()),
+    close: done,
+    end: done,
+    ...change,
+  }
 }
 
 const fails = (): Promise<never> => Promise.reject(new Error('the thread failed'))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { SearchPool } from '#search-node/threads/pool.ts'
+import type { ArtifactSearch } from '#search-node/threads/workers.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
 import { UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 
@@ -16,7 +16,7 @@ const artifact: ArtifactRef = {
   codes: undefined,
 }
 
-function task(limit: number): SearchTask {
+function task(limit: number): ArtifactSearch {
   return { artifact, input: inputOf({ vector: new Float32Array(1), limit }), deadlineMs: Infinity }
 }
 

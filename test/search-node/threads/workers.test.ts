@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScoringWorker } from '#search-node/threads/workers.ts'
-import type { ScoringWorker } from '#search-node/threads/workers.ts'
+import type { ArtifactSearch, ScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { SearchTask } from '#search-node/threads/scoring-worker.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { inputOf } from '#test/support/search-node/asked.ts'
@@ -35,7 +34,7 @@ afterAll(async () => {
   rmSync(store, { recursive: true, force: true })
 })
 
-function task(limit: number): SearchTask {
+function task(limit: number): ArtifactSearch {
   const { folder, manifest } = artifact
   const ref: ArtifactRef = artifactRef(folder, manifest)
   return {
@@ -64,6 +63,30 @@ test(
     ])
   },
 )
+
+test('what threads share is read once, also for a thread that replaces another', async () => {
+  const folder = mkdtempSync(join(store, 'copy-'))
+  cpSync(artifact.folder, folder, { recursive: true })
+  const ref = { ...task(5).artifact, folder, projectionId: 'shared' }
+  const first = startScoringWorker()
+  const alone = startScoringWorker()
+  try {
+    const shared = await first.open(ref)
+    const bytes = [...shared.values()].reduce((sum, part) => sum + part.byteLength, 0)
+    // Documents, provisions, ranks and revisions; days; offsets of passages and words.
+    expect(bytes).toBeGreaterThanOrEqual(300 * (13 + 8 + 8 + 4))
+    const answer = await first.search({ ...task(5), artifact: ref })
+    for (const name of ['rows.bin', 'passages.offsets', 'forward.offsets']) rmSync(join(folder, name))
+    await worker.open(ref, shared)
+    expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
+    await worker.search({ ...task(99), artifact: ref }).catch(() => undefined)
+    expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
+    await expect(alone.open(ref)).rejects.toThrow('ENOENT')
+  } finally {
+    await worker.close(ref)
+    await Promise.all([first.end(), alone.end()])
+  }
+})
 
 test('a version can be let go on a thread that replaced another and never opened it', async () => {
   await pool.search(task(99), NEVER).catch(() => undefined)

@@ -22,7 +22,10 @@ export function createHeldWorker(): HeldWorker {
       if (input.limit === 99) throw new Error('the thread failed')
       return Uint8Array.of(input.limit)
     },
-    open: () => hold('open'),
+    async open() {
+      await hold('open')
+      return new Map()
+    },
     close: () => hold('close'),
     async end() {
       started.push('end')
