@@ -3,7 +3,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, placesOf } from './documents.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, drawn, placesOf } from './documents.ts'
 import type { DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
 import { inventedText } from './text.ts'
@@ -133,14 +133,23 @@ export function* inventedPassages(shape: CorpusShape): Generator<InventedPassage
   }
 }
 
-function inventedPassage(document: DocumentTraits, place: Place, row: number, seed: number): InventedPassage {
-  const { topic } = place
-  const sample = streamAt(seed, 'texts', row)() * 100
-  const subjects = [
-    SUBJECT_NAMES[document.subject] ?? '',
-    ...SAMPLE_PERCENTS.filter((percent) => sample < percent).map(sampleSubject),
+/** The subjects by which the benchmark filters. @param share uniform in [0, 1). */
+function drawnSubjects(place: Neighbourhood, share: number): readonly string[] {
+  return [
+    ...SAMPLE_PERCENTS.filter((percent) => share * 100 < percent).map(sampleSubject),
     ...AREA_PERCENTS.filter((percent) => isInArea(percent, place)).map(areaSubject),
   ]
+}
+
+/** Subjects of a passage whose source has none: one by its document, and those by which the benchmark filters. */
+export function facetSubjects(place: Neighbourhood, number: number): readonly string[] {
+  const subject = drawn(SUBJECTS, streamAt(0, 'documents', place.document)())
+  return [SUBJECT_NAMES[subject] ?? '', ...drawnSubjects(place, streamAt(0, 'texts', number)())]
+}
+
+function inventedPassage(document: DocumentTraits, place: Place, row: number, seed: number): InventedPassage {
+  const { topic } = place
+  const subjects = [SUBJECT_NAMES[document.subject] ?? '', ...drawnSubjects(place, streamAt(seed, 'texts', row)())]
   const language = LANGUAGE_NAMES[document.language] ?? ''
   return {
     row,

@@ -121,7 +121,7 @@ function traits(seed: number, number: number, topics: number): Omit<DocumentTrai
 }
 
 /** @returns the place among the keys. */
-function drawn(shares: Readonly<Record<string, number>>, at: number): number {
+export function drawn(shares: Readonly<Record<string, number>>, at: number): number {
   let below = 0
   for (const [place, share] of Object.values(shares).entries()) {
     below += share

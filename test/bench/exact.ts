@@ -18,19 +18,26 @@ export interface Task {
   readonly queries: readonly Query[]
 }
 
+export interface Scored {
+  readonly row: number
+  readonly score: number
+}
+
 /** The right answers to the questions of one task. */
 export interface Exact {
   /** Rows that the filter allows. */
   readonly allowed: number
-  /** For each question the rows of its ten nearest allowed passages, nearest first. */
-  readonly nearest: readonly (readonly number[])[]
+  /** For each question its nearest allowed passages with their cosines, nearest first: ten, and more of equal ones. */
+  readonly nearest: readonly (readonly Scored[])[]
 }
 
-const K = 10
+/** Passages with the same text have the same cosine, but for rounding: either of them is right. */
+const EQUAL = 1e-6
 /** Nearest by single precision of which the right ones are chosen in double precision. */
 const CANDIDATES = 30
 
-const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest: z.array(z.array(z.number())) }))
+const scoredSchema = z.object({ row: z.number(), score: z.number() })
+const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest: z.array(z.array(scoredSchema)) }))
 
 /**
  * The definition of a right answer: every allowed row scored from its float32 vector, without any index. Computed once
@@ -108,10 +115,7 @@ function answersOf({ task, allowed, best }: Scan, rows: Rows): Exact {
   const nearest = best.map((candidates, at) => {
     const query = task.queries[at]?.vector ?? new Float32Array()
     const scored = candidates.map(({ row }) => ({ row, score: dot(rows.vector(row), query) }))
-    return scored
-      .sort((a, b) => b.score - a.score)
-      .slice(0, K)
-      .map(({ row }) => row)
+    return scored.sort((a, b) => b.score - a.score)
   })
   return { allowed, nearest }
 }
@@ -120,15 +124,18 @@ function dot(a: Float32Array, b: Float32Array): number {
   return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
 }
 
-/** Share of the exact k that are among the first k found, over all questions; 1 where nothing is allowed. */
+/**
+ * Share of the exact k that are among the first k found, over all questions; 1 where nothing is allowed. A passage as
+ * near as the k-th is as right as that one.
+ */
 export function recallAt(k: number, found: readonly (readonly number[])[], { nearest }: Exact): number {
   let right = 0
   let wanted = 0
-  for (const [at, rows] of nearest.entries()) {
-    const given = new Set(found[at]?.slice(0, k))
-    const best = rows.slice(0, k)
-    right += best.filter((row) => given.has(row)).length
-    wanted += best.length
+  for (const [at, best] of nearest.entries()) {
+    const least = (best.slice(0, k).at(-1)?.score ?? 0) - EQUAL
+    const rows = new Set(best.filter(({ score }) => score >= least).map(({ row }) => row))
+    right += found[at]?.slice(0, k).filter((row) => rows.has(row)).length ?? 0
+    wanted += Math.min(k, best.length)
   }
   return wanted === 0 ? 1 : right / wanted
 }

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import { REAL_DIMENSIONS } from './real/encoder.ts'
+import { whatIsMissing } from './real/texts.ts'
 
 export interface BenchFlags {
   /** Where to write the result as JSON. */
@@ -17,11 +19,16 @@ export interface BenchFlags {
   readonly deliveries: number
   /** Measure LanceDB beside the gateway. */
   readonly lancedb: boolean
+  /** Passages and questions of a real encoder instead of generated ones. */
+  readonly realVectors: boolean
+  /** Only compare generated vectors with those of a real encoder. */
+  readonly compareVectors: boolean
 }
 
 const USAGE = `npm run bench -- [options]
 
-Builds a synthetic corpus with the code of every build. Then measures the search alone, within the node and under
+Builds a synthetic corpus with the code of every build; its vectors are as hard to search as those of a sentence
+encoder. Then measures the search alone, within the node and under
 filters, the search node over gRPC, the whole gateway path, a change of versions under load, and a rebuild of limit
 counters. Exit code 1 when a threshold is missed.
 
@@ -33,6 +40,9 @@ counters. Exit code 1 when a threshold is missed.
   --seed N           seed of corpus and queries (default 1)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench)
   --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
+  --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
+                     --passages (then default 5000: encoding takes half an hour for 50000, once)
+  --compare-vectors  only measure how hard real and generated vectors are to search, as many of each
   --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
 
@@ -40,34 +50,50 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+const PASSAGES = '100000'
+/** Vectors of a real encoder take time. */
+const REAL_PASSAGES = '5000'
+const DIMENSIONS = '768'
+
 const OPTIONS = {
   json: { type: 'string' },
   html: { type: 'string' },
-  passages: { type: 'string', default: '100000' },
-  dimensions: { type: 'string', default: '768' },
+  passages: { type: 'string' },
+  dimensions: { type: 'string' },
   seconds: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
   'data-dir': { type: 'string', default: '.data/bench' },
   deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
+  'real-vectors': { type: 'boolean', default: false },
+  'compare-vectors': { type: 'boolean', default: false },
 } as const
 
 /** @throws UsageError */
 export function benchFlags(args: readonly string[]): BenchFlags {
   const { values } = parse(args)
-  const passages = values.passages.split(',').map((text) => number('--passages', text, 1_000, 6_000_000))
+  const real = values['real-vectors'] || values['compare-vectors']
+  const passages = (values.passages ?? (real ? REAL_PASSAGES : PASSAGES))
+    .split(',')
+    .map((text) => number('--passages', text, 1_000, 6_000_000))
   if (passages.length > 1 && (values.lancedb || values.html !== undefined))
     throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
+  if (real && (passages.length > 1 || values.dimensions !== undefined))
+    throw new UsageError(`Real vectors are for one size and have their own dimensions.\n\n${USAGE}`)
+  const missing = real ? whatIsMissing() : undefined
+  if (missing !== undefined) throw new UsageError(missing)
   return {
     json: values.json,
     html: values.html,
     passages,
-    dimensions: number('--dimensions', values.dimensions, 8, 4_096),
+    dimensions: real ? REAL_DIMENSIONS : number('--dimensions', values.dimensions ?? DIMENSIONS, 8, 4_096),
     seconds: number('--seconds', values.seconds, 0.01, 600),
     seed: number('--seed', values.seed, 0, 4_294_967_295),
     dataDir: values['data-dir'],
     deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
     lancedb: values.lancedb,
+    realVectors: values['real-vectors'],
+    compareVectors: values['compare-vectors'],
   }
 }
 

@@ -16,6 +16,7 @@ import { renderRefusals } from './refusals.ts'
 import type { BenchResult } from './result.ts'
 import { benchOf } from './run.ts'
 import { growth, renderGrowth, renderInside } from './scale.ts'
+import { compareVectors } from './vectors/compare.ts'
 import { renderThresholds, renderShares, renderTable } from './table.ts'
 
 async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Promise<number> {
@@ -79,15 +80,24 @@ async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
   return results.every(({ thresholds }) => thresholds.every(({ met }) => met)) ? 0 : 1
 }
 
+async function measured(flags: BenchFlags, steps: Steps): Promise<number> {
+  const [passages = 0] = flags.passages
+  return flags.passages.length > 1
+    ? severalSizes(flags, steps)
+    : report(flags, await benchOf(passages, flags, steps), steps)
+}
+
+/** Judges nothing. */
+async function comparison({ passages: [passages = 0], seed, dataDir }: BenchFlags, steps: Steps): Promise<number> {
+  steps.print(await compareVectors({ passages, seed, dataDir: resolve(dataDir) }, steps))
+  return 0
+}
+
 const steps = createSteps(process.stdout)
 try {
   const flags = benchFlags(process.argv.slice(2))
   steps.stopOnSignals()
-  const [passages = 0] = flags.passages
-  const code =
-    flags.passages.length > 1
-      ? await severalSizes(flags, steps)
-      : await report(flags, await benchOf(passages, flags, steps), steps)
+  const code = flags.compareVectors ? await comparison(flags, steps) : await measured(flags, steps)
   await steps.stop(code)
 } catch (error) {
   steps.print(error instanceof UsageError ? error.message : describeCause(error))

@@ -15,6 +15,7 @@ export interface BenchResult {
   readonly at: string
   readonly passages: number
   readonly dimensions: number
+  readonly vectors: 'real' | 'generated'
   readonly seconds: number
   readonly seed: number
   readonly threads: number

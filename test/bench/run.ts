@@ -29,6 +29,7 @@ import type { RawSearch, MeasuredPath } from './paths.ts'
 import { judgeRebuild, measureRebuild } from './rebuild.ts'
 import { judgeRefusals, measureRefusals, refusalRounds } from './refusals.ts'
 import { judgeScale } from './scale.ts'
+import { prepareRealVectors } from './real/corpus.ts'
 import { openCorpus } from './spec.ts'
 import type { CorpusSpec } from './spec.ts'
 import { renderCell } from './table.ts'
@@ -56,9 +57,12 @@ async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promi
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
   const state = readOrCreateState(join(dataDir, 'state.json'))
   const privateKeyDer = Buffer.from(state.secrets.MANIFEST_PRIVATE_KEY, 'base64')
-  const spec: CorpusSpec = { kind: 'invented', passages, dimensions, seed }
+  const spec: CorpusSpec = flags.realVectors
+    ? { kind: 'real', passages, dataDir, seed }
+    : { kind: 'invented', passages, dimensions, seed }
+  if (spec.kind === 'real') await steps.run('real vectors', () => prepareRealVectors(spec, steps))
   const settings = { corpus: openCorpus(spec), storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
-  const build = await steps.run(`build of ${passages} passages`, () => built(spec, settings, state))
+  const build = await steps.run(`build of ${settings.corpus.passages} passages`, () => built(spec, settings, state))
   const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
   const tasks = await steps.run('questions', async () => inventTasks(settings.corpus, seed))
   const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
@@ -126,8 +130,9 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const files = fileBytes(artifact)
   const result = {
     at: new Date().toISOString(),
-    passages,
+    passages: settings.corpus.passages,
     dimensions,
+    vectors: flags.realVectors ? ('real' as const) : ('generated' as const),
     seconds,
     seed,
     threads: availableParallelism(),

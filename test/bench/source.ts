@@ -82,7 +82,7 @@ export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCor
 }
 
 /** Questions on passages, several on each where there are fewer. */
-function repeated(sampled: readonly BenchPassage[], count: number, set: number): readonly Query[] {
+export function repeated(sampled: readonly BenchPassage[], count: number, set: number): readonly Query[] {
   return Array.from({ length: sampled.length === 0 ? 0 : count }, (_, at) => at).flatMap((at) => {
     const question = sampled[at % sampled.length]?.question(set * QUERIES_MAX + at)
     return question === undefined ? [] : [question]

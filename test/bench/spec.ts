@@ -1,16 +1,15 @@
 import { z } from 'zod'
+import { realCorpus } from './real/corpus.ts'
 import { inventedCorpus } from './source.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** A corpus in a few words, from which each process makes it anew. */
-export const corpusSpecSchema = z.strictObject({
-  kind: z.literal('invented'),
-  passages: z.int(),
-  dimensions: z.int(),
-  seed: z.int(),
-})
+export const corpusSpecSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('invented'), passages: z.int(), dimensions: z.int(), seed: z.int() }),
+  z.strictObject({ kind: z.literal('real'), passages: z.int(), dataDir: z.string(), seed: z.int() }),
+])
 export type CorpusSpec = z.infer<typeof corpusSpecSchema>
 
 export function openCorpus(spec: CorpusSpec): BenchCorpus {
-  return inventedCorpus(spec, spec.dimensions)
+  return spec.kind === 'real' ? realCorpus(spec) : inventedCorpus(spec, spec.dimensions)
 }
