@@ -109,7 +109,7 @@ async function charge(
       deps.counters.admit(candidate, epoch.id, { requestId, limits, corpusPassages, idempotencyDigest }),
     )
   } catch (error) {
-    await undo(deps, candidate, wait)
+    await undo(deps, candidate, epoch, wait)
     throw error
   }
 }
@@ -131,10 +131,10 @@ async function reserve(
     }
     const inserted = await wait('postgres', deps.reservations.insert(reservation, epoch))
     if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
-    const usage = await undo(deps, candidate, wait)
+    const usage = await undo(deps, candidate, epoch, wait)
     return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.originalRequestId, { ...decision, ...usage })
   } catch (error) {
-    await undo(deps, candidate, wait)
+    await undo(deps, candidate, epoch, wait)
     // The reservation may have been written although its answer was lost.
     deps.settlement.refundUncertain(candidate.id)
     throw error
@@ -153,6 +153,11 @@ function chargeOf(candidate: Candidate): Charge {
   }
 }
 
-async function undo({ settlement }: AdmissionDeps, candidate: Candidate, wait: Waiting): Promise<Usage | undefined> {
-  return wait('redis', settlement.undo(chargeOf(candidate)))
+async function undo(
+  { settlement }: AdmissionDeps,
+  candidate: Candidate,
+  epoch: LimitEpoch,
+  wait: Waiting,
+): Promise<Usage | undefined> {
+  return wait('redis', settlement.undo(chargeOf(candidate), epoch.id))
 }

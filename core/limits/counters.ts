@@ -58,12 +58,12 @@ export interface ChargeRequest {
 /** How a charged request ends; `settle.lua` says what each gives back. */
 export type Ending = 'deliver' | 'fail' | 'refund' | 'undo'
 
-export interface Settled {
+/** An undo names the epoch that was charged under: another charge of the same request is left as it is. */
+export type Settled = {
   readonly requestId: string
-  readonly ending: Ending
   readonly idempotencyDigest: Buffer | undefined
   readonly served: readonly ServedPassage[]
-}
+} & ({ readonly ending: Exclude<Ending, 'undo'> } | { readonly ending: 'undo'; readonly epoch: string })
 
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
 export interface Counters extends Usability {
@@ -210,6 +210,7 @@ async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promis
       scope.knowledgeBaseId,
       BOUNDS.hardDeadlineMs,
       settled.idempotencyDigest === undefined ? '' : heldKeySuffix(scope, settled.idempotencyDigest),
+      settled.ending === 'undo' ? settled.epoch : '',
       ...settled.served.flatMap((passage) => [
         passage.chunk,
         passage.document,

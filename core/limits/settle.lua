@@ -2,10 +2,11 @@
 --   deliver   the request stays charged, and what it served counts as exposure
 --   fail      the request stays charged
 --   refund    day, month and the Idempotency-Key are free again, the minute slot never
---   undo      everything is as before the charge
+--   undo      everything is as before the charge, if that was in the epoch in force
 -- KEYS: epoch
--- ARGV: hash tag, request id, mode, entitlement id, knowledge base id, lease ms, suffix of the held key or '', then for
---       each passage: chunk id, document id, revision id, ordinal, passages of the document
+-- ARGV: hash tag, request id, mode, entitlement id, knowledge base id, lease ms, suffix of the held key or '', epoch of
+--       the charge to undo or '', then for each passage: chunk id, document id, revision id, ordinal, passages of the
+--       document
 -- Reply: {whether an epoch is in force, day used, month used, minute used}
 local in_force = redis.call('HMGET', KEYS[1], 'epoch', 'window')
 if not in_force[1] then return { 0, 0, 0, 0 } end
@@ -14,6 +15,8 @@ local root = ARGV[1] .. ':' .. in_force[1]
 local entitlement = root .. ':entitlement:' .. ARGV[4]
 local minute, leases, counts = entitlement .. ':minute', entitlement .. ':leases', entitlement .. ':counts'
 local deadline = tonumber(redis.call('ZSCORE', leases, request) or 0)
+-- The request was charged again under this epoch; the charge to undo is of an epoch that is never read again.
+if mode == 'undo' and ARGV[8] ~= in_force[1] then deadline = 0 end
 
 if deadline > 0 then
   local admitted = deadline - tonumber(ARGV[6])
@@ -26,9 +29,9 @@ if deadline > 0 then
     if mode == 'undo' then redis.call('ZREM', minute, request) end
     local held = root .. ':' .. ARGV[7]
     if ARGV[7] ~= '' and redis.call('GET', held) == request then redis.call('DEL', held) end
-  elseif mode == 'deliver' and #ARGV > 7 then
+  elseif mode == 'deliver' and #ARGV > 8 then
     local exposure, kept = root .. ':exposure:' .. ARGV[5], tonumber(in_force[2])
-    for i = 8, #ARGV, 5 do
+    for i = 9, #ARGV, 5 do
       expose(exposure, admitted, kept, ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4])
     end
     keep_exposure(exposure, kept)

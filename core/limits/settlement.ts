@@ -45,8 +45,11 @@ export interface Settlement {
   refund(charge: Charge, outcome: Outcome): Promise<RefundState>
   /** The caller disconnected: the request stays charged. */
   abandon(charge: Charge, outcome: Outcome): Promise<void>
-  /** Takes the whole charge back. @returns the usage then; undefined where the counters cannot follow now. */
-  undo(charge: Pick<Charge, 'scope' | 'requestId' | 'idempotencyDigest'>): Promise<Usage | undefined>
+  /**
+   * Takes the whole charge under this epoch back. @returns the usage then; undefined where the counters cannot follow
+   * now.
+   */
+  undo(charge: Pick<Charge, 'scope' | 'requestId' | 'idempotencyDigest'>, epoch: string): Promise<Usage | undefined>
   /** Refunds an open reservation whose gateway did not settle it; a rebuild counts the refund itself. */
   refundOverdue(requestId: string, where?: 'postgres only'): Promise<RefundState>
   /** Refunds a reservation that may have been written; Postgres did not tell. Repeats in the background. */
@@ -107,7 +110,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
       // If the sweeper settled it first, the counters follow the sweeper.
       if (recorded) await settleCounters(charge.scope, { ...charge, ending: 'fail', served: [] })
     },
-    undo: (charge) => settleCounters(charge.scope, { ...charge, ending: 'undo', served: [] }),
+    undo: (charge, epoch) => settleCounters(charge.scope, { ...charge, ending: 'undo', epoch, served: [] }),
     refundOverdue: (requestId, where) =>
       refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
     refundUncertain: (requestId) =>

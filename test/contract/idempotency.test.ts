@@ -163,7 +163,8 @@ async function chargeOnly(caller: Caller, key: string): Promise<() => Promise<un
     idempotencyDigest: digest,
   })
   expect(charged.status).toBe('admitted')
-  return () => counters.settle(scope, { requestId, ending: 'undo', idempotencyDigest: digest, served: [] })
+  return () =>
+    counters.settle(scope, { requestId, ending: 'undo', epoch: scope.epoch, idempotencyDigest: digest, served: [] })
 }
 
 describe('Idempotency-Key: received means admitted and not refunded', () => {

@@ -56,7 +56,8 @@ export function ask(
   })
 }
 export function end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown> {
-  return counters.settle(scope, { requestId, ending, idempotencyDigest: digest, served: [] })
+  const settled = { requestId, idempotencyDigest: digest, served: [] }
+  return counters.settle(scope, ending === 'undo' ? { ...settled, ending, epoch: EPOCH } : { ...settled, ending })
 }
 /** Charges a request of another entitlement of the same organization and delivers these passages. */
 export async function serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
