@@ -142,7 +142,9 @@ export const BOUNDS = {
   searchLimitMax: 200,
   searchThreadsMax: 256,
   searchQueueMax: 256,
+  /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
   filterCacheEntriesMax: 64,
+  filterCacheBytesMax: 4 * 1_024 * 1_024,
   searchFilterValuesMax: 1_000,
   expansionMinDefault: 64,
   expansionMinMax: 4_096,

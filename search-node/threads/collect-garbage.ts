@@ -3,7 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 import { createContext, runInContext } from 'node:vm'
 import type { Context } from 'node:vm'
 
-/** An object that native code holds is destroyed in the turn after its collection, and what it held is found then. */
+/**
+ * An object behind native code is destroyed in the turn after its collection; what it held is collected in the next
+ * round. One round leaves the mapping of a graph.
+ */
 const ROUNDS = 2
 
 /** V8 gives `gc` to contexts that are created after the flag was set. */

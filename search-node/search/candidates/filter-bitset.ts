@@ -22,30 +22,38 @@ export interface ScopeFilter {
   readonly remembered: number
 }
 
-/** Creates a bounded cache, one per thread and version; the least recently used filter is evicted first. */
+/**
+ * Creates a cache that is bounded in entries and bytes, one per thread and version; the least recently used bitset is
+ * evicted first.
+ */
 export function createScopeFilter({
   passages,
   facets,
   rows,
 }: Pick<IndexReader, 'passages' | 'facets' | 'rows'>): ScopeFilter {
   const remembered = new Map<string, FilterBitset>()
-  function of(filters: Filters): FilterBitset {
-    const key = cacheKey(filters)
-    const known = remembered.get(key) ?? filterBitset(filters, passages, facets)
+  const entriesMax = cachedBitsetsMax(passages)
+  function recall(key: string, make: () => FilterBitset): FilterBitset {
+    const known = remembered.get(key) ?? make()
     remembered.delete(key)
     remembered.set(key, known)
-    if (remembered.size > BOUNDS.filterCacheEntriesMax) {
+    if (remembered.size > entriesMax) {
       const oldest = remembered.keys().next()
       if (oldest.done !== true) remembered.delete(oldest.value)
     }
     return known
   }
-  function compute({ filters, onlyRows, collapseRevisionsOn }: SearchScope): FilterBitset {
-    const filtered = of(filters)
-    const allowed = onlyRows === undefined ? filtered : narrowedTo(filtered, onlyRows)
+  const of = (filters: Filters): FilterBitset =>
+    recall(cacheKey(filters), () => filterBitset(filters, passages, facets))
+  function compute({ filters, onlyRows, collapseRevisionsOn: day }: SearchScope): FilterBitset {
+    const collapse = (allowed: FilterBitset): FilterBitset =>
+      withoutSuperseded(allowed, dayNumber(day), rows.provisions, facets)
     // If every allowed row is in force on a day, no allowed row is superseded.
-    if (collapseRevisionsOn === '' || filters.inForceOn !== '') return allowed
-    return withoutSuperseded(allowed, dayNumber(collapseRevisionsOn), rows.provisions, facets)
+    const collapses = day !== '' && filters.inForceOn === ''
+    if (onlyRows === undefined)
+      return collapses ? recall(`${day} ${cacheKey(filters)}`, () => collapse(of(filters))) : of(filters)
+    const narrowed = narrowedTo(of(filters), onlyRows)
+    return collapses ? collapse(narrowed) : narrowed
   }
   /** One search asks several times for the bitset of its scope. */
   const scopes = new WeakMap<SearchScope, FilterBitset>()
@@ -62,6 +70,12 @@ export function createScopeFilter({
   }
 }
 
+/** At least a filter and what collapsing leaves of it, however large they are. */
+export function cachedBitsetsMax(passages: number): number {
+  const bytes = bitsetWords(passages) * Uint32Array.BYTES_PER_ELEMENT
+  return Math.max(2, Math.min(BOUNDS.filterCacheEntriesMax, Math.floor(BOUNDS.filterCacheBytesMax / bytes)))
+}
+
 /**
  * Drops superseded rows: a provision with an allowed revision in force keeps only that revision. A provision without
  * one keeps all its allowed rows. A superseded row is therefore never listed because its successor is missing from the
@@ -73,16 +87,9 @@ function withoutSuperseded(
   provisions: Uint32Array,
   facets: FacetsReader,
 ): FilterBitset {
-  const known = collapsed.get(allowed)
-  if (known?.day === day) return known.allowed
   const bits = withoutOthers(allowed.bits, inForceBits(allowed.bits, day, facets), provisions)
-  const result = { bits, count: countRows(bits) }
-  collapsed.set(allowed, { day, allowed: result })
-  return result
+  return { bits, count: countRows(bits) }
 }
-
-/** Keyed by the filter's own bitset; an entry lives as long as the cached filter. */
-const collapsed = new WeakMap<FilterBitset, { readonly day: number; readonly allowed: FilterBitset }>()
 
 /** The allowed rows that a second bitset also names (bit row % 8 of byte row / 8). */
 function narrowedTo({ bits }: FilterBitset, rows: Uint8Array): FilterBitset {

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bitsetWords, forEachRow } from '#core/index/facets/bitset.ts'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
-import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
-import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { cachedBitsetsMax, createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
+import type { FilterBitset, ScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import { EVERYTHING } from '#test/support/search-node/asked.ts'
 import { bitsOf } from '#test/support/search-node/lexical-corpus.ts'
 
@@ -17,8 +18,9 @@ interface Row {
 const TODAY = '2026-01-01'
 const today = dayNumber(TODAY)
 
-function within(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
+function filterOf(rows: readonly Row[]): { readonly filter: ScopeFilter; readonly read: () => number } {
   const bits = bitsOf(rows.length, (row) => rows[row]?.allowed === true)
+  let read = 0
   const filter = createScopeFilter({
     passages: rows.length,
     rows: {
@@ -29,13 +31,21 @@ function within(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = '
     },
     facets: {
       facets: { languages: ['en'], jurisdictions: ['XA'], subjects: [], statuses: ['verified'] },
-      bitset: () => bits,
+      bitset() {
+        read += 1
+        return bits
+      },
       documents: { runsOf: () => new Uint32Array() },
       inForceFrom: Int32Array.from(rows, ({ from }) => from),
       inForceTo: Int32Array.from(rows, ({ to }) => to),
       close: () => undefined,
     },
   })
+  return { filter, read: () => read }
+}
+
+function within(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
+  const { filter } = filterOf(rows)
   return filter.within({ filters: { ...EVERYTHING, inForceOn }, onlyRows: undefined, collapseRevisionsOn })
 }
 
@@ -112,4 +122,26 @@ test('a million rows collapse without an object for each of their provisions', (
   const { count: kept } = filter.within({ filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY })
   expect(kept).toBe(count)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 2 ** 20)
+})
+
+test('the cache of filters is bounded in bytes at every size of a version', () => {
+  for (const passages of [1, 100_000, 1_000_000, 2 ** 24 + 1]) {
+    const bytes = Math.ceil(passages / 32) * 4
+    const most = cachedBitsetsMax(passages)
+    expect(most).toBeLessThanOrEqual(BOUNDS.filterCacheEntriesMax)
+    expect(most === 2 || most * bytes <= BOUNDS.filterCacheBytesMax).toBe(true)
+  }
+})
+
+test('what collapsing leaves of a filter is computed once for a day, and counts as an entry of the cache', () => {
+  const rows = Array.from({ length: 40 }, (_, n) => ({ provision: n, from: today, to: OPEN_END_DAY, allowed: true }))
+  const { filter, read } = filterOf(rows)
+  const scope = { filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY }
+  const first = filter.within({ ...scope })
+  const reads = read()
+  expect(filter.within({ ...scope }).bits).toBe(first.bits)
+  expect(read()).toBe(reads)
+  for (let day = 0; day < 3 * BOUNDS.filterCacheEntriesMax; day++)
+    filter.within({ ...scope, collapseRevisionsOn: new Date(day * 86_400_000).toISOString().slice(0, 10) })
+  expect(filter.remembered).toBe(BOUNDS.filterCacheEntriesMax)
 })

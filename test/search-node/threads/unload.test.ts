@@ -1,0 +1,88 @@
+import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { artifactRef } from '#core/index/format/reader.ts'
+import { collectGarbage } from '#search-node/threads/collect-garbage.ts'
+import { SearchPool } from '#search-node/threads/pool.ts'
+import { startScoringWorker } from '#search-node/threads/workers.ts'
+import { Versions } from '#search-node/versions.ts'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
+
+const CYCLES = 200
+/** Cycles after which the heaps of the threads have their size. */
+const SETTLED_AFTER = 50
+/** Of both threads together: 150 cycles that each kept a hundredth of the version would exceed it. */
+const GROWTH_MEGABYTES_MAX = 24
+
+let store: string
+let artifact: TestArtifact
+let pool: SearchPool
+
+beforeAll(async () => {
+  store = mkdtempSync(join(tmpdir(), 'unload-'))
+  artifact = await buildTestArtifact({
+    store,
+    rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
+    privateKeyDer: signingKeys().privateKeyDer,
+    graph: true,
+  })
+  pool = new SearchPool([startScoringWorker(), startScoringWorker()], 8)
+})
+afterAll(async () => {
+  await pool.end()
+  rmSync(store, { recursive: true, force: true })
+})
+
+/** Files of the version that this process holds open, on any thread. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      const path = readlinkSync(join('/proc/self/fd', descriptor))
+      return path.startsWith(artifact.folder) ? [path] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+function mappings(): string[] {
+  return readFileSync('/proc/self/maps', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(artifact.folder))
+}
+
+function anonymousMegabytes(): number {
+  const [, kilobytes = ''] = /RssAnon:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+  return Number(kilobytes) / 1_024
+}
+
+test('a version that is loaded and released 200 times leaves no file, no mapping and no memory', async () => {
+  const versions = new Versions({
+    artifactFolder: () => artifact.folder,
+    verify: () => Promise.resolve({ manifest: artifact.manifest, codes: undefined }),
+    openEverywhere: (ref) => pool.openEverywhere(ref),
+    closeEverywhere: (ref) => pool.closeEverywhere(ref),
+  })
+  const { projectionId } = artifact
+  const vector = artifact.rows[7]?.vector
+  const search = { artifact: artifactRef(artifact.folder, artifact.manifest), deadlineMs: Infinity }
+  let settledMegabytes = 0
+  for (let cycle = 0; cycle < CYCLES; cycle++) {
+    await versions.prepare(projectionId, Buffer.alloc(32))
+    expect(openFiles()).not.toEqual([])
+    expect(mappings().some((line) => line.endsWith('graph.usearch'))).toBe(true)
+    const asked = [1, 5].map((limit) =>
+      pool.search({ ...search, input: inputOf({ vector, text: 'rule 7', limit }) }, UNLIMITED),
+    )
+    await Promise.all(asked)
+    await versions.release(projectionId)
+    expect([...openFiles(), ...mappings()]).toEqual([])
+    // A node does so after each release; the heap of a test is larger.
+    if (cycle % 25 === 24) await collectGarbage()
+    if (cycle < SETTLED_AFTER) settledMegabytes = Math.max(settledMegabytes, anonymousMegabytes())
+  }
+  expect(anonymousMegabytes()).toBeLessThan(settledMegabytes + GROWTH_MEGABYTES_MAX)
+})
