@@ -1,3 +1,4 @@
+import { createLargeMap } from '#core/platform/large-map.ts'
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
 /** Collects the rows of each document as they are added and returns `documents.bin`; see `documents-layout.ts`. */
@@ -9,7 +10,7 @@ export interface DocumentsWriter {
 
 export function createDocumentsWriter(): DocumentsWriter {
   /** Per document: first row, row after the last, first row, … */
-  const runs = new Map<string, number[]>()
+  const runs = createLargeMap<number[]>()
   return {
     get count() {
       return runs.size

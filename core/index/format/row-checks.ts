@@ -1,4 +1,5 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { createLargeMap } from '#core/platform/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -8,7 +9,7 @@ import { rowOrder } from './row-order.ts'
 export function createRowChecks(passages: number, dimensions: number): (record: PassageRecord, row: number) => void {
   if (!Number.isSafeInteger(passages) || passages < 1 || passages * dimensions > Number.MAX_SAFE_INTEGER)
     throw new ArtifactError('An artifact needs at least one passage.')
-  const seen = new Set<string>()
+  const seen = createLargeMap<true>()
   let previous: PassageRecord | undefined
   return (record, row) => {
     if (row >= passages) throw new ArtifactError(`${passages} passages were announced and more came.`)
@@ -29,10 +30,10 @@ export function createRowChecks(passages: number, dimensions: number): (record: 
         `Passage ${record.chunk_id} takes more than ${BOUNDS.passageJsonBytesMax} bytes in a reply; ` +
           'shorten its citation fields.',
       )
-    if (seen.has(record.chunk_id)) throw new ArtifactError(`Passage ${record.chunk_id} comes twice.`)
+    if (seen.get(record.chunk_id) === true) throw new ArtifactError(`Passage ${record.chunk_id} comes twice.`)
     if (previous !== undefined && rowOrder(previous, record) > 0)
       throw new ArtifactError(`Passage ${record.chunk_id} comes out of row order; sort the rows with rowOrder first.`)
-    seen.add(record.chunk_id)
+    seen.set(record.chunk_id, true)
     previous = record
   }
 }

@@ -1,4 +1,5 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { PAIR_BITS_MAX, PAIR_BITS_MIN, pairSlot } from './forward-layout.ts'
 import type { ForwardDescription } from './forward-layout.ts'
 import { tokenHash } from './token-hash.ts'
@@ -16,8 +17,10 @@ export interface ForwardWriter {
   finish(): { readonly description: ForwardDescription; readonly offsets: Uint8Array; readonly pairs: Uint8Array }
 }
 
-/** @param rows number of rows; they are added in order. */
-export function createForwardWriter(rows: number): ForwardWriter {
+const UINT32_MAX = 0xffff_ffff
+
+/** @param rows number of rows; they are added in order. @param uint32sMax words of all rows; offsets have 32 bits. */
+export function createForwardWriter(rows: number, uint32sMax = UINT32_MAX): ForwardWriter {
   const bits = Math.min(PAIR_BITS_MAX, Math.max(PAIR_BITS_MIN, Math.ceil(Math.log2(rows * PAIR_SLOTS_PER_ROW))))
   const pairs = new Uint32Array(2 ** bits)
   const offsets = new Uint32Array(rows + 1)
@@ -36,7 +39,9 @@ export function createForwardWriter(rows: number): ForwardWriter {
       if (run > 0) total.beside += before + text.length
       if (run > 1) total.near += beforeThat + text.length
       ;[before, beforeThat] = [text.length, before]
-      offsets[row + 1] = (offsets[row] ?? 0) + encoded.length
+      const end = (offsets[row] ?? 0) + encoded.length
+      if (end > uint32sMax) throw new ArtifactError('The words of all passages do not fit the forward index.')
+      offsets[row + 1] = end
       row += 1
       return new Uint8Array(encoded.buffer)
     },

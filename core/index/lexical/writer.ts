@@ -1,5 +1,7 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { ANALYSIS_REVISION } from '#core/index/analysis/revisions.ts'
+import { createLargeMap } from '#core/platform/large-map.ts'
+import type { LargeMap } from '#core/platform/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
 import type { LexicalDescription, LexicalField } from './layout.ts'
@@ -72,11 +74,11 @@ interface Vocabulary {
 }
 
 function createVocabulary(): Vocabulary {
-  const byLanguage = new Map<string, Map<string, number>>()
+  const byLanguage = new Map<string, LargeMap<number>>()
   let next = 0
   return {
     of(language) {
-      const numbers = byLanguage.get(language) ?? new Map<string, number>()
+      const numbers = byLanguage.get(language) ?? createLargeMap<number>()
       byLanguage.set(language, numbers)
       return (term) => {
         const known = numbers.get(term)
@@ -89,7 +91,7 @@ function createVocabulary(): Vocabulary {
     stored() {
       const stored: string[] = []
       for (const [language, numbers] of byLanguage)
-        for (const [term, number] of numbers) stored[number] = storedTerm(language, term).toString('latin1')
+        for (const [term, number] of numbers.entries()) stored[number] = storedTerm(language, term).toString('latin1')
       return stored
     },
   }

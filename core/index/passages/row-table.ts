@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { createLargeMap } from '#core/platform/large-map.ts'
+import type { LargeMap } from '#core/platform/large-map.ts'
 import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
 import type { PassageRecord } from './record.ts'
 
@@ -45,8 +47,8 @@ export interface RowTableWriter {
 export function createRowTableWriter(rows: number): RowTableWriter {
   const bytes = new ArrayBuffer(rowTableBytes(rows))
   const table = tableOf(bytes, rows)
-  const documents = new Map<string, number>()
-  const provisions = new Map<string, number>()
+  const documents = createLargeMap<number>()
+  const provisions = createLargeMap<number>()
   const chunkIds: string[] = []
   let revision = ''
   return {
@@ -69,9 +71,10 @@ export function createRowTableWriter(rows: number): RowTableWriter {
   }
 }
 
-function numberOf(numbers: Map<string, number>, key: string): number {
+function numberOf(numbers: LargeMap<number>, key: string): number {
   const known = numbers.get(key)
   if (known !== undefined) return known
-  numbers.set(key, numbers.size)
-  return numbers.size - 1
+  const next = numbers.size
+  numbers.set(key, next)
+  return next
 }

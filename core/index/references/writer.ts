@@ -1,5 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import { createLargeMap } from '#core/platform/large-map.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 import type { ActEntry } from './layout.ts'
 
@@ -17,7 +18,7 @@ const OFFSET_MAX = 0xffff_ffff
 
 /** @param rows number of rows; row numbers are below it. */
 export function createReferencesWriter(rows: number): ReferencesWriter {
-  const postings = new Map<string, number[]>()
+  const postings = createLargeMap<number[]>()
 
   function post(term: string, row: number): void {
     const known = postings.get(term)
@@ -30,17 +31,16 @@ export function createReferencesWriter(rows: number): ReferencesWriter {
       for (const reference of references) for (const term of termsOf(reference)) post(term, row)
     },
     finish(acts) {
-      const sorted = [...postings].sort(([a], [b]) => (a < b ? -1 : 1))
-      const text = Buffer.from(sorted.map(([term]) => term).join(''))
+      const sorted = [...postings.entries()].sort(([a], [b]) => (a < b ? -1 : 1))
       const counts = {
         terms: sorted.length,
         postings: sorted.reduce((sum, [, held]) => sum + held.length, 0),
-        text_bytes: text.length,
+        text_bytes: sorted.reduce((sum, [term]) => sum + Buffer.byteLength(term), 0),
       }
       if (Math.max(counts.postings, counts.text_bytes) > OFFSET_MAX)
         throw new ArtifactError('The references of the version do not fit 32-bit offsets.')
       const references = referencesSchema.parse({ acts: sortedActs(acts), ...counts })
-      return { references, bytes: packed(sorted, text, referencesLayout(counts)) }
+      return { references, bytes: packed(sorted, referencesLayout(counts)) }
     },
   }
 }
@@ -53,7 +53,6 @@ function termsOf(reference: string): readonly string[] {
 
 function packed(
   sorted: readonly (readonly [string, readonly number[]])[],
-  text: Buffer,
   layout: ReturnType<typeof referencesLayout>,
 ): Buffer {
   const bytes = Buffer.alloc(layout.bytes)
@@ -62,11 +61,10 @@ function packed(
     bytes.writeUInt32LE(textAt, position * 8)
     bytes.writeUInt32LE(rowsAt, position * 8 + 4)
     for (const row of held) bytes.writeUInt32LE(row, layout.rowsOffset + rowsAt++ * 4)
-    textAt += Buffer.byteLength(term)
+    textAt += bytes.write(term, layout.textOffset + textAt)
   }
   bytes.writeUInt32LE(textAt, sorted.length * 8)
   bytes.writeUInt32LE(rowsAt, sorted.length * 8 + 4)
-  bytes.set(text, layout.textOffset)
   return bytes
 }
 
