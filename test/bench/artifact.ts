@@ -14,7 +14,7 @@ import { derivedUuid } from '#core/platform/ids.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '6'
+const CORPUS_FORM = '7'
 export const MODEL = 'bench'
 
 export interface ArtifactPlace {

@@ -36,7 +36,7 @@ export const AREA_PERCENTS = [50, 10, 1, 0.1, 0.01] as const
 export type AreaPercent = (typeof AREA_PERCENTS)[number]
 const AREAS: Readonly<Record<AreaPercent, { readonly of: number; readonly at: number; readonly documents: number }>> = {
   50: { of: 2, at: 0, documents: 1 },
-  10: { of: 10, at: 3, documents: 1 },
+  10: { of: 10, at: 5, documents: 1 },
   1: { of: 100, at: 27, documents: 1 },
   0.1: { of: 100, at: 27, documents: 10 },
   0.01: { of: 100, at: 27, documents: 100 },
