@@ -17,8 +17,10 @@ export const EVALUATION_BOUNDS = {
   /** Fewer judged questions do not distinguish two rankings; more than the maximum add little. */
   comparedQuestionsMin: 50,
   comparedQuestionsMax: 300,
-  /** Each is compared with exact search under eighteen filters. */
-  filteredQuestionsMax: 15,
+  /** Questions, and rows that fill them up; each is compared with exact search under up to sixteen filters. */
+  filteredQueries: 200,
+  /** Similarities that are computed in one pass over the vectors. */
+  filteredSimilaritiesBytesMax: 128 * 1024 * 1024,
   /** Questions before the measurement, so that files are cached and code is compiled. */
   warmUpQuestionsMax: 10,
   timedQuestionsMax: 100,

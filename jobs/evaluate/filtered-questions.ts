@@ -1,29 +1,82 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { closeSync } from 'node:fs'
+import { join } from 'node:path'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { findRows } from './ask.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { embedQuestions, findRows } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { measureFilteredRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
+import { fewRowsAt } from './measured-filters.ts'
 
-/** Measures filtered recall with the vectors of an evenly spaced sample of the questions. */
+export interface FilteredMeasurement {
+  readonly recall: FilteredRecall
+  /** Questions that were asked. */
+  readonly questions: number
+  /** Rows whose vectors were asked, because there are too few questions. */
+  readonly sampledRows: number
+  /** Selectivities that keep fewer than ten rows. */
+  readonly fewRows: readonly string[]
+}
+
+interface MeasuredArtifact {
+  readonly folder: string
+  readonly passages: number
+  readonly embedding: EmbeddingSpace
+}
+
+/** Measures filtered recall with evenly spaced questions; the vectors of evenly spaced rows fill them up. */
 export async function filteredRecallOf(
-  artifact: { readonly folder: string; readonly passages: number; readonly embedding: EmbeddingSpace },
+  artifact: MeasuredArtifact,
   questions: readonly { readonly text: string }[],
   context: AskContext,
-): Promise<FilteredRecall> {
-  const count = Math.min(questions.length, BOUNDS.filteredQuestionsMax)
-  const texts = Array.from(
-    { length: count },
-    (_, at) => questions[Math.floor((at * questions.length) / count)]?.text ?? '',
+): Promise<FilteredMeasurement> {
+  const { passages, folder, embedding } = artifact
+  const asked = evenlySpaced(questions.length, BOUNDS.filteredQueries)
+  const vectors = await vectorsOf(
+    asked.map((at) => questions[at]?.text ?? ''),
+    context,
   )
-  const { vectors } = await context.embedder.embed(texts, 'query', context.signal)
-  return await measureFilteredRecall({
-    artifactFolder: artifact.folder,
-    rows: artifact.passages,
-    dimensions: artifact.embedding.dimensions,
-    queries: vectors,
+  const sampled = evenlySpaced(passages, BOUNDS.filteredQueries - asked.length)
+  const recall = await measureFilteredRecall({
+    artifactFolder: folder,
+    rows: passages,
+    dimensions: embedding.dimensions,
+    queries: [...vectors, ...vectorsOfRows(artifact, sampled)],
     find: (query, onlyRows, limit) => findRows(query, onlyRows, limit, context),
     signal: context.signal,
     onProgress: context.onProgress,
   })
+  return { recall, questions: asked.length, sampledRows: sampled.length, fewRows: fewRowsAt(passages) }
+}
+
+/** At most `count` of the numbers below `total`, evenly spaced. */
+function evenlySpaced(total: number, count: number): readonly number[] {
+  const taken = Math.min(total, count)
+  return Array.from({ length: taken }, (_, at) => Math.floor((at * total) / taken))
+}
+
+async function vectorsOf(texts: readonly string[], context: AskContext): Promise<readonly Float32Array[]> {
+  const vectors: Float32Array[] = []
+  for (let from = 0; from < texts.length; from += BOUNDS.embedBatchTexts) {
+    const batch = texts.slice(from, from + BOUNDS.embedBatchTexts).map((text) => ({ text, filters: undefined }))
+    vectors.push(...(await embedQuestions(batch, context)))
+  }
+  return vectors
+}
+
+function vectorsOfRows(
+  { folder, passages, embedding: { dimensions } }: MeasuredArtifact,
+  rows: readonly number[],
+): readonly Float32Array[] {
+  const file = openSized(join(folder, 'vectors.f32'), passages * dimensions * 4)
+  try {
+    return rows.map((row) => {
+      const vector = new Float32Array(dimensions)
+      readFully(file, new Uint8Array(vector.buffer), row * dimensions * 4)
+      return vector
+    })
+  } finally {
+    closeSync(file)
+  }
 }

@@ -1,25 +1,17 @@
-import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { vectorBlocks } from '#core/index/vectors/blocks.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
-import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { concurrently } from '#core/platform/concurrently.ts'
+import { FILTER_KINDS, SELECTIVITIES, TOP_K, measuredFilters } from './measured-filters.ts'
+import type { FilterKind, MeasuredFilter } from './measured-filters.ts'
 
-/** Shares of the passages that a filter allows, in percent. */
-export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const
-/**
- * Relation of a filter to the query. `random` keeps rows regardless of content; `near` keeps the rows nearest to the
- * query; `far` keeps the farthest rows. `far` excludes the query's neighbourhood, where filtered graph search fails.
- */
-export const FILTER_KINDS = ['random', 'near', 'far'] as const
-export type FilterKind = (typeof FILTER_KINDS)[number]
 export type FilteredRecall = Readonly<Record<FilterKind, Readonly<Record<string, number>>>>
 
 export const FILTERED_RECALL_MIN = 0.98
-const TOP_K = 10
 /** Similarities that differ by less than float32 precision count as equal. */
 const TIE = 1e-6
-const BLOCK_ROWS = 4_096
 
 export interface FilteredRecallInput {
   readonly artifactFolder: string
@@ -32,6 +24,8 @@ export interface FilteredRecallInput {
    * bit row % 8 of byte row / 8.
    */
   readonly find: (query: Float32Array, onlyRows: Buffer, limit: number) => Promise<readonly number[]>
+  /** Bound of the similarities that one pass over the vectors computes, if not the default. */
+  readonly similaritiesBytesMax?: number
   readonly signal: AbortSignal
   readonly onProgress: (done: number, total: number) => void
 }
@@ -39,36 +33,21 @@ export interface FilteredRecallInput {
 /**
  * Measures recall@10 of the served search against exact float32 scoring of every allowed row, for filters of every kind
  * and selectivity. Each value is the mean over the queries. Where fewer than ten rows are allowed, recall refers to
- * those. The filters depend on query number and rows alone.
+ * those. Filters that are the same are asked once. The file of vectors is read once for several queries.
  */
 export async function measureFilteredRecall(input: FilteredRecallInput): Promise<FilteredRecall> {
-  const { queries, rows, signal } = input
-  const sums = Object.fromEntries(
-    FILTER_KINDS.map((kind) => [kind, Object.fromEntries(SELECTIVITIES.map((name) => [name, 0]))]),
-  ) as Record<FilterKind, Record<string, number>>
-  for (const [number, query] of queries.entries()) {
-    const similarities = await similaritiesOf(input, query)
-    const nearestFirst = Uint32Array.from(similarities.keys()).sort(
-      (a, b) => (similarities[b] ?? 0) - (similarities[a] ?? 0) || a - b,
-    )
-    const shuffled = shuffledRows(rows, number)
-    for (const selectivity of SELECTIVITIES) {
-      const count = Math.max(1, Math.round((rows * Number(selectivity)) / 100))
-      const allowed: Readonly<Record<FilterKind, Uint32Array>> = {
-        random: shuffled.subarray(0, count),
-        near: nearestFirst.subarray(0, count),
-        far: nearestFirst.subarray(rows - count),
-      }
-      for (const kind of FILTER_KINDS) {
-        signal.throwIfAborted()
-        const bits = bitsetOf(allowed[kind], rows)
-        const found = (await input.find(query, bits, TOP_K)).filter(
-          (row) => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0,
-        )
-        sums[kind][selectivity] = (sums[kind][selectivity] ?? 0) + recallOf(found, allowed[kind], similarities)
-      }
+  const { queries, rows } = input
+  const zeros = (): Record<string, number> => Object.fromEntries(SELECTIVITIES.map((name) => [name, 0]))
+  const sums: Record<FilterKind, Record<string, number>> = { random: zeros(), near: zeros(), far: zeros() }
+  const { similaritiesBytesMax = BOUNDS.filteredSimilaritiesBytesMax } = input
+  const together = Math.max(1, Math.floor(similaritiesBytesMax / (rows * 4)))
+  for (let from = 0; from < queries.length; from += together) {
+    const group = queries.slice(from, from + together)
+    const similarities = await similaritiesOf(input, group)
+    for (const [at, query] of group.entries()) {
+      await addRecall(input, query, from + at, similarities[at] ?? new Float32Array(0), sums)
+      input.onProgress(from + at + 1, queries.length)
     }
-    input.onProgress(number + 1, queries.length)
   }
   for (const kind of FILTER_KINDS)
     for (const name of SELECTIVITIES) sums[kind][name] = (sums[kind][name] ?? 0) / Math.max(1, queries.length)
@@ -82,60 +61,62 @@ export function leastRecall(recall: FilteredRecall): Readonly<Record<string, num
   )
 }
 
+/** The similarities of every row with each of some queries. */
 async function similaritiesOf(
   { artifactFolder, rows, dimensions, signal }: FilteredRecallInput,
-  query: Float32Array,
-): Promise<Float64Array> {
-  const similarities = new Float64Array(rows)
-  const file = openSized(join(artifactFolder, 'vectors.f32'), rows * dimensions * 4)
-  try {
-    const block = new Float32Array(BLOCK_ROWS * dimensions)
-    for (let from = 0; from < rows; from += BLOCK_ROWS) {
-      signal.throwIfAborted()
-      const count = Math.min(BLOCK_ROWS, rows - from)
-      readFully(file, new Uint8Array(block.buffer, 0, count * dimensions * 4), from * dimensions * 4)
-      for (let row = 0; row < count; row++) similarities[from + row] = innerProductAt(block, row * dimensions, query)
-      await nextTurn()
-    }
-  } finally {
-    closeSync(file)
+  queries: readonly Float32Array[],
+): Promise<readonly Float32Array[]> {
+  const similarities = queries.map(() => new Float32Array(rows))
+  const pause = async (): Promise<void> => {
+    signal.throwIfAborted()
+    await nextTurn()
   }
+  const file = { path: join(artifactFolder, 'vectors.f32'), rows, dimensions }
+  for await (const { firstRow, vectors } of vectorBlocks(file, pause))
+    for (const [at, query] of queries.entries())
+      similaritiesInto(similarities[at] ?? new Float32Array(0), firstRow, vectors, query)
   return similarities
 }
 
-/**
- * Returns the share of the ten best allowed rows (all, where there are fewer) that was found. A row as similar as the
- * tenth counts as found.
- */
-function recallOf(found: readonly number[], allowed: Uint32Array, similarities: Float64Array): number {
-  const wanted = Math.min(TOP_K, allowed.length)
-  const best = new Float64Array(wanted).fill(-Infinity)
-  for (const row of allowed) {
-    const similarity = similarities[row] ?? 0
-    if (similarity <= (best[0] ?? 0)) continue
-    best[0] = similarity
-    best.sort()
-  }
-  const least = (best[0] ?? 0) - TIE
-  const right = [...new Set(found)].filter((row) => (similarities[row] ?? -Infinity) >= least)
+function similaritiesInto(
+  similarities: Float32Array,
+  firstRow: number,
+  vectors: Float32Array,
+  query: Float32Array,
+): void {
+  for (let row = firstRow, offset = 0; offset < vectors.length; row++, offset += query.length)
+    similarities[row] = innerProductAt(vectors, offset, query)
+}
+
+async function addRecall(
+  { find, signal }: FilteredRecallInput,
+  query: Float32Array,
+  queryNumber: number,
+  similarities: Float32Array,
+  sums: Record<FilterKind, Record<string, number>>,
+): Promise<void> {
+  await concurrently(
+    measuredFilters(similarities, queryNumber),
+    BOUNDS.evaluationConcurrency,
+    async (filter) => {
+      const bits = filter.bits()
+      const found = await find(query, bits, TOP_K)
+      const recall = recallOf(found, bits, filter, similarities)
+      for (const [kind, selectivity] of filter.names) sums[kind][selectivity] = (sums[kind][selectivity] ?? 0) + recall
+    },
+    signal,
+  )
+}
+
+/** Returns the share of the wanted rows that was found. A row as similar as the last of them counts as found. */
+function recallOf(
+  found: readonly number[],
+  bits: Buffer,
+  { wanted, least }: MeasuredFilter,
+  similarities: Float32Array,
+): number {
+  const right = [...new Set(found)].filter(
+    (row) => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0 && (similarities[row] ?? -Infinity) >= least - TIE,
+  )
   return Math.min(wanted, right.length) / wanted
-}
-
-function bitsetOf(rows: Uint32Array, total: number): Buffer {
-  const bits = Buffer.alloc(Math.ceil(total / 8))
-  for (const row of rows) bits[row >>> 3] = (bits[row >>> 3] ?? 0) | (1 << (row & 7))
-  return bits
-}
-
-/** Returns all rows in a pseudo-random order (Fisher–Yates) that depends on the seed alone. */
-function shuffledRows(rows: number, seed: number): Uint32Array {
-  const random = mulberry32(seed)
-  const order = Uint32Array.from({ length: rows }, (_, row) => row)
-  for (let last = rows - 1; last > 0; last--) {
-    const other = Math.floor(random() * (last + 1))
-    const row = order[last] ?? 0
-    order[last] = order[other] ?? 0
-    order[other] = row
-  }
-  return order
 }

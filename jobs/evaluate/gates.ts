@@ -1,6 +1,7 @@
 import { INSUFFICIENT_ANSWERED_MAX } from './calibration/target-threshold.ts'
-import { FILTERED_RECALL_MIN, SELECTIVITIES, leastRecall } from './filtered-recall.ts'
+import { FILTERED_RECALL_MIN, leastRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
+import { SELECTIVITIES } from './measured-filters.ts'
 import type { DecisionFigures } from './metrics/decision.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 import type { Gate } from './page/evaluation-report.ts'

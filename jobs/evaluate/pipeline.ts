@@ -1,6 +1,7 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
+import type { Graph } from '#core/index/vectors/graph.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -34,7 +35,10 @@ export interface EvaluationInput {
   readonly knowledgeBase: string
   readonly projection: Projection
   /** As its signed manifest describes it. */
-  readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & { readonly folder: string }
+  readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
+    readonly folder: string
+    readonly graph: Graph | undefined
+  }
   readonly facets: Facets
   readonly profile: ProfileParameters
   readonly targetRisk: number
@@ -93,7 +97,8 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     outcomes,
     decision,
     latency: await timeSystems(questions, context),
-    filteredRecall: await filteredRecallOf(input.artifact, questions, context),
+    filtered: await filteredRecallOf(input.artifact, questions, context),
+    graph: input.artifact.graph,
     missing,
   } as const
   const compared = await compareWithActive(comparedCandidate(input, measured, context), input.comparison, input.store)

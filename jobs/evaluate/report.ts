@@ -2,8 +2,9 @@ import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import type { System } from './ask.ts'
 import { rankingsOf } from './figures.ts'
 import type { Decision } from './figures.ts'
+import type { Graph } from '#core/index/vectors/graph.ts'
+import type { FilteredMeasurement } from './filtered-questions.ts'
 import { leastRecall } from './filtered-recall.ts'
-import type { FilteredRecall } from './filtered-recall.ts'
 import { gatesOf } from './gates.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { decisionFigures } from './metrics/decision.ts'
@@ -24,7 +25,9 @@ export interface ReportInput {
   readonly outcomes: Outcomes
   readonly decision: Decision
   readonly latency: Readonly<Record<System, Latency>>
-  readonly filteredRecall: FilteredRecall
+  readonly filtered: FilteredMeasurement
+  /** Undefined: a small version, which has none. */
+  readonly graph: Graph | undefined
   readonly comparison: EvaluationReport['comparison']
   /** What was lost or changed, against its limits; they do not decide whether the version passed. */
   readonly changeGates: readonly Gate[]
@@ -34,7 +37,7 @@ export interface ReportInput {
 
 /** Returns all measurements, as stored with a version and shown on its page. */
 export function reportOf(input: ReportInput): EvaluationReport {
-  const { questions, outcomes, decision, latency, filteredRecall, missing } = input
+  const { questions, outcomes, decision, latency, filtered, missing } = input
   const unanswerable = questions.filter(({ answerable }) => answerable === false).length
   const { threshold, target_risk, folds } = decision.calibration
   const abstention =
@@ -42,7 +45,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
       ? undefined
       : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNAL, threshold, target_risk, folds })
   const systems = rankingsOf(outcomes)
-  const gates = input.versionId === null ? [] : gatesOf(systems.hybrid, abstention, filteredRecall)
+  const gates = input.versionId === null ? [] : gatesOf(systems.hybrid, abstention, filtered.recall)
   return evaluationReportSchema.parse({
     format: 1,
     kind: input.kind,
@@ -56,8 +59,14 @@ export function reportOf(input: ReportInput): EvaluationReport {
     systems,
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
-    filtered_recall: leastRecall(filteredRecall),
-    filtered_recall_by_kind: filteredRecall,
+    filtered_recall: leastRecall(filtered.recall),
+    filtered_recall_by_kind: filtered.recall,
+    filtered_recall_sample: {
+      questions: filtered.questions,
+      sampled_rows: filtered.sampledRows,
+      fewer_than_10_passages: filtered.fewRows,
+    },
+    graph: input.graph ?? null,
     latency_ms: latency.hybrid,
     latency_ms_by_system: latency,
     gates: [...gates, ...input.changeGates],

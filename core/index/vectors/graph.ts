@@ -23,4 +23,6 @@ export type Graph = z.infer<typeof graphSchema>
 
 /** Share of the true ten nearest that a search of the graph has to find. */
 export const GRAPH_RECALL = 0.99
+/** A graph that finds less is used where a scan would take longer than this. */
+export const INCOMPLETE_GRAPH_SCAN_MAX_MS = 4
 export const EXPANSION_MAX = 4_096

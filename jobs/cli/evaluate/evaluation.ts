@@ -1,4 +1,5 @@
 import { basename, resolve } from 'node:path'
+import { graphOf } from '#core/index/format/manifest.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { utcDay } from '#core/platform/time.ts'
@@ -160,10 +161,11 @@ async function askBuilt(
       selfCalibrate(verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl']), context),
     ),
     latency: await timeSystems(asked.questions, { ...context, onProgress: telling('time') }),
-    filteredRecall: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
+    filtered: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
       ...context,
       onProgress: telling('filters'),
     }),
+    graph: graphOf(artifact.manifest),
     comparison: null,
     changeGates: [],
     missing,

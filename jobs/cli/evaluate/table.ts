@@ -2,6 +2,7 @@ import { SYSTEMS } from '#jobs/evaluate/ask.ts'
 import type { System } from '#jobs/evaluate/ask.ts'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
 import { calibratedOnWords } from '#jobs/evaluate/page/calibrated-on.ts'
+import { graphInWords } from '#jobs/evaluate/graph-in-words.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { metricName } from '#jobs/evaluate/page/verdict.ts'
 
@@ -37,6 +38,7 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
     ...abstentionLines(report),
     `  calibrated on ${calibratedOnWords(report.calibrated_on)}`,
     ...filteredLines(report),
+    ...graphLines(report),
     '',
   ].join('\n')
 }
@@ -63,7 +65,10 @@ function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
   ]
 }
 
-function filteredLines({ filtered_recall_by_kind: kinds }: EvaluationReport): readonly string[] {
+function filteredLines({
+  filtered_recall_by_kind: kinds,
+  filtered_recall_sample: sample,
+}: EvaluationReport): readonly string[] {
   const rows = Object.entries(kinds).map(([kind, recall]) => {
     const shares = Object.keys(recall).sort((a, b) => Number(b) - Number(a))
     const figures = shares.map((share) => `${share} %: ${figure(recall[share] ?? null)}`)
@@ -71,7 +76,24 @@ function filteredLines({ filtered_recall_by_kind: kinds }: EvaluationReport): re
   })
   return rows.length === 0
     ? []
-    : ['', 'recall@10 of the vectors against exact search, by the share of the passages that a filter allows', ...rows]
+    : [
+        '',
+        'recall@10 of the vectors against exact search, by the share of the passages that a filter allows',
+        ...rows,
+        ...(sample === undefined ? [] : sampleLines(sample)),
+      ]
+}
+
+function sampleLines(sample: NonNullable<EvaluationReport['filtered_recall_sample']>): readonly string[] {
+  const few = sample.fewer_than_10_passages.map((share) => `${share} %`).join(', ')
+  return [
+    `  asked: ${sample.questions} questions and the vectors of ${sample.sampled_rows} passages`,
+    ...(few === '' ? [] : [`  fewer than 10 passages: ${few}`]),
+  ]
+}
+
+function graphLines({ graph }: EvaluationReport): readonly string[] {
+  return graph === undefined || graph === null ? [] : [`graph of the vectors: ${graphInWords(graph)}`]
 }
 
 function interval([low, high]: readonly [number, number]): string {

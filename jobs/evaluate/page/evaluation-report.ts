@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
+import { graphSchema } from '#core/index/vectors/graph.ts'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
 
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
@@ -25,7 +26,8 @@ const metric = z.enum(RANKING_METRICS)
 const system = z.enum(SYSTEMS)
 const milliseconds = z.strictObject({ p50: z.number().nonnegative(), p99: z.number().nonnegative() })
 /** Maps the percentage of passages that a filter allows ("100", "0.01") to recall@10 against exact search. */
-const bySelectivity = z.record(z.string().regex(/^\d+(?:\.\d+)?$/), share)
+const selectivity = z.string().regex(/^\d+(?:\.\d+)?$/)
+const bySelectivity = z.record(selectivity, share)
 
 const systemSchema = z.strictObject({
   'ndcg@10': share,
@@ -150,6 +152,18 @@ export const evaluationReportSchema = z.strictObject({
   filtered_recall: bySelectivity,
   /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */
   filtered_recall_by_kind: z.record(z.string().min(1), bySelectivity),
+  /** What was asked for the recall under filters. Absent in reports of releases before 0.3.0, as is `graph`. */
+  filtered_recall_sample: z
+    .strictObject({
+      questions: count,
+      /** Rows whose vectors were asked, because there are too few questions. */
+      sampled_rows: count,
+      /** Selectivities whose recall refers to fewer than ten passages, because the filter allows no more. */
+      fewer_than_10_passages: z.array(selectivity).readonly(),
+    })
+    .optional(),
+  /** The graph of the vectors and its recall, as measured by the build; null: a small version, which has none. */
+  graph: graphSchema.nullable().optional(),
   /** Latency of the served system, one query at a time. */
   latency_ms: milliseconds,
   latency_ms_by_system: z.partialRecord(system, milliseconds),

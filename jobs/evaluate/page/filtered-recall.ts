@@ -1,7 +1,8 @@
 import type { EvaluationReport } from './evaluation-report.ts'
 import { NOTHING, html } from './markup.ts'
 import type { Markup } from './markup.ts'
-import { figure } from './numbers.ts'
+import { graphInWords, graphWarning } from '#jobs/evaluate/graph-in-words.ts'
+import { figure, whole } from './numbers.ts'
 import { evenTicks, figureOf, legendOf, plotArea, polyline } from './plot-area.ts'
 
 const LINE_STYLES = ['l1', 'l2', 'l3'] as const
@@ -26,7 +27,7 @@ export function filteredRecall(report: EvaluationReport): Markup {
         ${selectivities.map(
           (selectivity) =>
             html`<tr>
-              <th>${selectivity} %</th>
+              <th>${selectivity} %${fewer(report, selectivity)}</th>
               ${columns.map(([, recall]) => html`<td class="n">${figure(recall[selectivity] ?? null)}</td>`)}
             </tr>`,
         )}
@@ -36,12 +37,33 @@ export function filteredRecall(report: EvaluationReport): Markup {
   return html`<h2>Recall under filters</h2>
     <p>
       Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over all
-      of them.
+      of them.${sampleOf(report)}
     </p>
+    ${graphOf(report)}
     <div class="plots">
       ${plot(report, kinds, selectivities)}
       <div>${table}</div>
     </div>`
+}
+
+/** The mark of a recall that refers to fewer than ten passages. */
+function fewer({ filtered_recall_sample: sample }: EvaluationReport, selectivity: string): Markup {
+  if (sample?.fewer_than_10_passages.includes(selectivity) !== true) return NOTHING
+  return html` <span class="soft small">fewer than 10 passages</span>`
+}
+
+function sampleOf({ filtered_recall_sample: sample }: EvaluationReport): Markup {
+  if (sample === undefined) return NOTHING
+  return html` Asked: ${whole(sample.questions)} questions and the vectors of ${whole(sample.sampled_rows)} passages.`
+}
+
+function graphOf({ graph }: EvaluationReport): Markup {
+  if (graph === undefined || graph === null) return NOTHING
+  const warning = graphWarning(graph)
+  return html`<p>
+    The graph of the vectors finds
+    ${graphInWords(graph)}.${warning === undefined ? '' : html` <b>Note: ${warning}.</b>`}
+  </p>`
 }
 
 function plot(

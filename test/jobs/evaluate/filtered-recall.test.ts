@@ -1,52 +1,26 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { FILTER_KINDS, SELECTIVITIES, leastRecall, measureFilteredRecall } from '#jobs/evaluate/filtered-recall.ts'
-import type { FilterKind, FilteredRecall, FilteredRecallInput } from '#jobs/evaluate/filtered-recall.ts'
-import { filteredRecallOf } from '#jobs/evaluate/filtered-questions.ts'
-import { seededRandom, unit } from '#test/support/artifact.ts'
-import { asking, found } from '#test/support/jobs/asking.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
-
-const DIMENSIONS = 8
+import { leastRecall, measureFilteredRecall } from '#jobs/evaluate/filtered-recall.ts'
+import type { FilteredRecall, FilteredRecallInput } from '#jobs/evaluate/filtered-recall.ts'
+import { FILTER_KINDS, SELECTIVITIES } from '#jobs/evaluate/measured-filters.ts'
+import type { FilterKind } from '#jobs/evaluate/measured-filters.ts'
+import {
+  VECTOR_DIMENSIONS,
+  bestRows,
+  everywhere,
+  isSet,
+  randomVectors,
+  storeVectors,
+} from '#test/support/jobs/filtered-search.ts'
+import type { Vectors } from '#test/support/jobs/filtered-search.ts'
 
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'filtered-recall-'))
 })
 afterEach(() => rmSync(folder, { recursive: true }))
-
-type Vectors = readonly Float32Array[]
-
-function randomVectors(count: number, seed: number): Vectors {
-  const random = seededRandom(seed)
-  return Array.from({ length: count }, () => unit(Float32Array.from({ length: DIMENSIONS }, () => random() - 0.5)))
-}
-
-function stored(vectors: Vectors): void {
-  writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.slice().buffer))))
-}
-
-function similarity(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
-}
-
-const isSet = (bits: Uint8Array, row: number): boolean => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0
-
-/** The best rows by brute force of those that may be found. */
-function bestRows(
-  vectors: Vectors,
-  query: Float32Array,
-  may: (row: number) => boolean,
-  limit: number,
-): readonly number[] {
-  const scores = vectors.map((vector) => similarity(vector, query))
-  return [...vectors.keys()]
-    .filter(may)
-    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
-    .slice(0, limit)
-}
 
 function measured(
   vectors: Vectors,
@@ -57,7 +31,7 @@ function measured(
   return measureFilteredRecall({
     artifactFolder: folder,
     rows: vectors.length,
-    dimensions: DIMENSIONS,
+    dimensions: VECTOR_DIMENSIONS,
     queries,
     find,
     signal: new AbortController().signal,
@@ -66,18 +40,12 @@ function measured(
   })
 }
 
-const everywhere = (value: number): FilteredRecall => {
-  const recall = Object.fromEntries(SELECTIVITIES.map((name) => [name, value]))
-  return { random: recall, near: recall, far: recall }
-}
-
 describe('filtered recall', () => {
-  // More rows than one block of the file.
   const vectors = randomVectors(5_000, 1)
   const queries = randomVectors(3, 2)
 
   test('is 1 everywhere for a search that finds the best allowed rows', async () => {
-    stored(vectors)
+    storeVectors(folder, vectors)
     const exact: FilteredRecallInput['find'] = async (query, bits, limit) =>
       await Promise.resolve(bestRows(vectors, query, (row) => isSet(bits, row), limit))
     expect(await measured(vectors, queries, exact)).toEqual(everywhere(1))
@@ -87,7 +55,7 @@ describe('filtered recall', () => {
     'falls with the selectivity for a search that filters what it found without, and to nothing where ' +
       'the neighbourhood is excluded',
     async () => {
-      stored(vectors)
+      storeVectors(folder, vectors)
       const recall = await measured(
         vectors,
         queries,
@@ -103,7 +71,7 @@ describe('filtered recall', () => {
   )
 
   test('is 0 for a search that finds the worst allowed rows, where there are others', async () => {
-    stored(vectors)
+    storeVectors(folder, vectors)
     const worst = await measured(
       vectors,
       queries,
@@ -121,7 +89,7 @@ describe('filtered recall', () => {
   })
 
   test('counts the share of the ten best that is found, however often a row comes', async () => {
-    stored(vectors)
+    storeVectors(folder, vectors)
     const some: FilteredRecallInput['find'] = async (query, bits, limit) => {
       const best = bestRows(vectors, query, (row) => isSet(bits, row), limit)
       return await Promise.resolve([...best.slice(0, 7), ...best.slice(0, 3)])
@@ -133,21 +101,22 @@ describe('filtered recall', () => {
   })
 
   test('counts a row that is as similar as the tenth as good as it', async () => {
-    const equal = Array.from({ length: 40 }, () => vectors[0] ?? new Float32Array(DIMENSIONS))
-    stored(equal)
+    const equal = Array.from({ length: 40 }, () => vectors[0] ?? new Float32Array(VECTOR_DIMENSIONS))
+    storeVectors(folder, equal)
     const last: FilteredRecallInput['find'] = async (_, bits, limit) =>
       await Promise.resolve([...equal.keys()].filter((row) => isSet(bits, row)).slice(-limit))
     expect(await measured(equal, queries, last)).toEqual(everywhere(1))
   })
 
   test('of a search that finds nothing is 0, also where one row is allowed', async () => {
-    stored(vectors)
+    storeVectors(folder, vectors)
     expect(await measured(vectors, queries, async () => await Promise.resolve([]))).toEqual(everywhere(0))
   })
 })
 
 describe('the filters', () => {
-  const vectors = randomVectors(1_000, 3)
+  // More rows than one block of the file.
+  const vectors = randomVectors(70_000, 3)
   const queries = randomVectors(2, 4)
 
   interface Asked {
@@ -155,10 +124,10 @@ describe('the filters', () => {
     readonly bits: Buffer
     readonly limit: number
   }
-  async function filtersOf(): Promise<readonly Asked[]> {
-    stored(vectors)
+  async function filtersOf(all: Vectors = vectors): Promise<readonly Asked[]> {
+    storeVectors(folder, all)
     const asked: Asked[] = []
-    await measured(vectors, queries, async (query, bits, limit) => {
+    await measured(all, queries, async (query, bits, limit) => {
       asked.push({ query, bits: Buffer.from(bits), limit })
       return await Promise.resolve([])
     })
@@ -168,33 +137,53 @@ describe('the filters', () => {
 
   test('keep the stated share of the rows, at least one: any, the nearest to the query, the farthest', async () => {
     const asked = await filtersOf()
-    expect(asked).toHaveLength(queries.length * SELECTIVITIES.length * FILTER_KINDS.length)
-    for (const [at, { query, bits, limit }] of asked.entries()) {
-      const selectivity = SELECTIVITIES[Math.floor(at / FILTER_KINDS.length) % SELECTIVITIES.length]
-      const count = Math.max(1, Math.round(10 * Number(selectivity)))
-      const rows = rowsIn(bits)
-      expect([rows.length, bits.length, limit]).toEqual([count, 125, 10])
+    const names = [
+      ['100', 'random'],
+      ...SELECTIVITIES.slice(1).flatMap((selectivity) => FILTER_KINDS.map((kind) => [selectivity, kind] as const)),
+    ] as const
+    expect(asked).toHaveLength(queries.length * names.length)
+    for (const [number, query] of queries.entries()) {
       const nearest = bestRows(vectors, query, () => true, vectors.length)
-      const kept: Readonly<Record<FilterKind, readonly number[]>> = {
-        random: rows,
-        near: nearest.slice(0, count),
-        far: nearest.slice(-count),
+      for (const [at, [selectivity, kind]] of names.entries()) {
+        const { query: own, bits, limit } = asked[number * names.length + at] ?? { bits: Buffer.alloc(0) }
+        const count = 700 * Number(selectivity)
+        const rows = rowsIn(bits)
+        expect([own, rows.length, bits.length, limit]).toEqual([query, count, 8_750, 10])
+        const kept: Readonly<Record<FilterKind, readonly number[]>> = {
+          random: rows,
+          near: nearest.slice(0, count),
+          far: nearest.slice(-count),
+        }
+        expect(new Set(rows)).toEqual(new Set(kept[kind]))
       }
-      expect(new Set(rows)).toEqual(new Set(kept[FILTER_KINDS[at % FILTER_KINDS.length] ?? 'random']))
     }
+  })
+
+  test('are asked once where several selectivities and kinds allow the same rows', async () => {
+    // 100 % is every row for all kinds; 1 %, 0.1 % and 0.01 % of 50 rows are one row.
+    const asked = await filtersOf(vectors.slice(0, 50))
+    expect(asked).toHaveLength(queries.length * (1 + 3 * FILTER_KINDS.length))
+    const kept = asked.map(({ bits }) => rowsIn(bits).length)
+    expect(kept.slice(0, kept.length / 2)).toEqual([50, 25, 25, 25, 5, 5, 5, 1, 1, 1])
+  })
+
+  test('are cut exactly among equally similar rows: the first rows count as nearer', async () => {
+    const equal = Array.from({ length: 50 }, () => vectors[0] ?? new Float32Array(VECTOR_DIMENSIONS))
+    const asked = await filtersOf(equal)
+    const rows = [...equal.keys()]
+    expect(asked.slice(5, 7).map(({ bits }) => rowsIn(bits))).toEqual([rows.slice(0, 5), rows.slice(-5)])
   })
 
   test('are the same at every measurement, and random ones differ from query to query', async () => {
     const [first, second] = [await filtersOf(), await filtersOf()]
     expect(second).toEqual(first)
-    const perQuery = SELECTIVITIES.length * FILTER_KINDS.length
-    const randomAtTen = 2 * FILTER_KINDS.length
-    expect(first[randomAtTen]?.bits).not.toEqual(first[perQuery + randomAtTen]?.bits)
+    const randomAtTen = 1 + FILTER_KINDS.length
+    expect(first[randomAtTen]?.bits).not.toEqual(first[first.length / 2 + randomAtTen]?.bits)
   })
 })
 
 test('the measurement ends when it is called off', async () => {
-  stored(randomVectors(10, 5))
+  storeVectors(folder, randomVectors(10, 5))
   const signal = AbortSignal.abort(new Error('called off'))
   await expect(
     measured(randomVectors(10, 5), randomVectors(1, 6), async () => await Promise.resolve([]), { signal }),
@@ -206,42 +195,25 @@ test('the least over the kinds of filter is what counts; a kind that was not mea
   expect(leastRecall(recall)).toEqual({ 100: 0.99, 50: 0.9, 10: 0, 1: 0, 0.1: 0, 0.01: 0 })
 })
 
-test('the node is asked at most 15 evenly spread questions, within the rows of the filter alone', async () => {
-  const vectors = Array.from({ length: 20 }, (_, n) => unit(Float32Array.of(n + 1, 20 - n, 0, 0)))
-  writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.buffer))))
-  const embedded: string[] = []
-  const embedder = {
-    space: spaceOf(4),
-    embed: async (texts: readonly string[]) => {
-      embedded.push(...texts)
-      return await Promise.resolve({
-        vectors: texts.map((_, at) => Float32Array.from(unit(Float32Array.of(at + 1, 5, 0, 0)))),
-        tokens: null,
-        overlong: 0,
-      })
-    },
+test('a version is measured in several passes over its vectors with the same filters and recall', async () => {
+  const vectors = randomVectors(5_000, 10)
+  const queries = randomVectors(5, 11)
+  storeVectors(folder, vectors)
+  const measuredBy = async (similaritiesBytesMax: number): Promise<readonly [FilteredRecall, readonly Buffer[]]> => {
+    const filters: Buffer[] = []
+    const recall = await measured(
+      vectors,
+      queries,
+      async (query, bits, limit) => {
+        filters.push(bits)
+        return await Promise.resolve(bestRows(vectors, query, (row) => isSet(bits, row), limit).slice(3))
+      },
+      { similaritiesBytesMax },
+    )
+    return [recall, filters]
   }
-  const { context, asked } = asking(
-    ({ vector: query = new Float32Array(0), onlyRows: bits = Buffer.alloc(3), limit }) => {
-      const rows = bestRows(vectors, query, (row) => isSet(bits, row), limit)
-      return {
-        passages: rows.map((row) => found(`r${row}`, 0.5, { row })),
-        plan: 'exact',
-        allowed: rows.length,
-        predictors: [],
-        unsupported: [],
-      }
-    },
-    { embedder },
-  )
-  const questions = Array.from({ length: 30 }, (_, at) => ({ text: `q${at}` }))
-  const recall = await filteredRecallOf(
-    { folder, passages: vectors.length, embedding: embedder.space },
-    questions,
-    context,
-  )
-  expect(recall).toEqual(everywhere(1))
-  expect(embedded).toEqual(Array.from({ length: 15 }, (_, at) => `q${at * 2}`))
-  for (const { text, filters, ranking } of asked)
-    expect([text, filters.inForceOn, ranking.collapseRevisionsOn, ranking.perDocumentMax]).toEqual(['', '', '', 0])
+  // All queries in one pass, two in each, and one in each where even one exceeds the bound.
+  const [atOnce, ...others] = [await measuredBy(1e6), await measuredBy(2 * 5_000 * 4), await measuredBy(1)]
+  expect(atOnce?.[0].random[100]).toBeCloseTo(0.7, 12)
+  expect(others).toEqual([atOnce, atOnce])
 })

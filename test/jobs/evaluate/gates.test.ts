@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FILTERED_RECALL_MIN, SELECTIVITIES } from '#jobs/evaluate/filtered-recall.ts'
+import { FILTERED_RECALL_MIN } from '#jobs/evaluate/filtered-recall.ts'
+import { SELECTIVITIES } from '#jobs/evaluate/measured-filters.ts'
 import type { FilteredRecall } from '#jobs/evaluate/filtered-recall.ts'
 import { RECALL_MIN, gatesOf } from '#jobs/evaluate/gates.ts'
 import { INSUFFICIENT_ANSWERED_MAX } from '#jobs/evaluate/calibration/target-threshold.ts'

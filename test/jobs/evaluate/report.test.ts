@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import type { Graph } from '#core/index/vectors/graph.ts'
 import { renderTable } from '#jobs/cli/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
 import type { Decision } from '#jobs/evaluate/figures.ts'
@@ -16,6 +17,14 @@ import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }
+const GRAPH: Graph = {
+  connectivity: 32,
+  expansion_add: 256,
+  batch_rows: 100,
+  expansion: 128,
+  recall: 0.9931,
+  queries: 200,
+}
 const VERSION_ID = '0198c0de-0000-7000-8000-000000000001'
 
 /**
@@ -73,7 +82,13 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
-    filteredRecall: { random: { ...RECALL, 0.01: 0.99 }, near: RECALL, far: { ...RECALL, 0.01: 0.98 } },
+    filtered: {
+      recall: { random: { ...RECALL, 0.01: 0.99 }, near: RECALL, far: { ...RECALL, 0.01: 0.98 } },
+      questions: 70,
+      sampledRows: 130,
+      fewRows: ['0.1', '0.01'],
+    },
+    graph: GRAPH,
     comparison: null,
     changeGates: [],
     missing: ['m1'],
@@ -112,6 +127,22 @@ describe('what --json writes', () => {
 })
 
 describe('a report', () => {
+  test('states what was asked under filters, where fewer than ten passages were allowed, and the graph', () => {
+    const { filtered_recall_sample, graph } = reportOf(input())
+    expect(filtered_recall_sample).toEqual({
+      questions: 70,
+      sampled_rows: 130,
+      fewer_than_10_passages: ['0.1', '0.01'],
+    })
+    expect(graph).toEqual(GRAPH)
+    expect(reportOf(input({ graph: undefined })).graph).toBeNull()
+  })
+
+  test('has the same gates where fewer than ten passages were allowed', () => {
+    const { filtered } = input()
+    expect(reportOf(input({ filtered: { ...filtered, fewRows: [] } })).gates).toEqual(reportOf(input()).gates)
+  })
+
   test('comes back from JSON as it was stored', () => {
     const report = reportOf(input({ decision: fitted() }))
     expect(evaluationReportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
@@ -229,4 +260,15 @@ test('the table shows the systems side by side, each mean with its interval', ()
     /^recall@10 +(?:0\.7500 \[0\.\d{3}, 0\.\d{3}\] *){3}$/,
   )
   expect(lines.join('\n')).toMatch(/ {2}far +100 %: 1\.0000 .* 0\.01 %: 0\.9800/)
+})
+
+test('the table states what was asked under filters, which shares keep fewer than ten passages, and the graph', () => {
+  const table = renderTable(reportOf(input()), 3, 40)
+  expect(table).toContain(
+    '  asked: 70 questions and the vectors of 130 passages\n  fewer than 10 passages: 0.1 %, 0.01 %\n' +
+      'graph of the vectors: 99.3 % of the ten nearest, expansion 128, 200 queries\n',
+  )
+  const { filtered } = input()
+  const large = renderTable(reportOf(input({ filtered: { ...filtered, fewRows: [] }, graph: undefined })), 3, 40)
+  expect(large).not.toMatch(/fewer than 10|graph of/)
 })

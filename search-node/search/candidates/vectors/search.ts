@@ -1,6 +1,6 @@
 import { hasRow } from '#core/index/facets/bitset.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
-import { GRAPH_RECALL } from '#core/index/vectors/graph.ts'
+import { GRAPH_RECALL, INCOMPLETE_GRAPH_SCAN_MAX_MS } from '#core/index/vectors/graph.ts'
 import type { GraphReader } from '#core/index/vectors/graph-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
@@ -64,8 +64,6 @@ const COMPLETE_SHARE = 1 / 3
 /** A second search looks at this many times the rows that the first one suggests. */
 const SPARE = 1.3
 const SEARCHES_MAX = 2
-/** A graph that misses rows is used where a scan would take longer than this. */
-const SCAN_NS_MAX = 4_000_000
 
 /**
  * Searches the graph, and once more with a wider search if the filter allows too few of the nearest rows.
@@ -81,7 +79,7 @@ function fromGraph(
   { scanNs, graphNs }: PlanCosts,
 ): Uint32Array | undefined {
   const ofScan = scanNs(passages, count, codesLayout(passages, dimensions).rowBytes)
-  if (graph.recall < GRAPH_RECALL && ofScan <= SCAN_NS_MAX) return undefined
+  if (graph.recall < GRAPH_RECALL && ofScan <= INCOMPLETE_GRAPH_SCAN_MAX_MS * 1e6) return undefined
   let expansion = Math.max(graph.expansion, expansionMin, Math.ceil(limit / COMPLETE_SHARE))
   for (let search = 0; search < SEARCHES_MAX && graphNs(expansion, dimensions) <= ofScan; search++) {
     const found = graph.search(query, expansion)

@@ -102,17 +102,29 @@ describe('a report', () => {
   })
 })
 
-test('a report of release 0.2.0, which does not say what was calibrated or changed, can still be read', () => {
+test('a report of release 0.2.0, which does not say what was calibrated, changed or sampled, can still be read', () => {
   const { comparison } = CHANGED_REPORT
   if (comparison === null) throw new Error('nothing was compared')
   const { questions_from: _from, changes: _changes, ...earlier } = comparison
-  const { calibrated_on: _on, ...stored } = { ...FULL_REPORT, comparison: earlier }
+  const {
+    calibrated_on: _on,
+    filtered_recall_sample: _sample,
+    graph: _graph,
+    ...stored
+  } = { ...FULL_REPORT, comparison: earlier }
   const report = evaluationReportSchema.parse(JSON.parse(JSON.stringify(stored)))
   const page = renderPage(report)
   expect(page).not.toContain('What changes')
   expect(page).toContain('>The decision<')
   expect(page).not.toContain('Calibrated on')
+  expect(page).toContain('>Recall under filters<')
+  expect(page).not.toMatch(/fewer than 10 passages|Asked:|The graph/)
 })
+
+/** The part of the page about recall under filters. */
+function sectionOf(report: EvaluationReport): string {
+  return (renderPage(report).split('>Recall under filters<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
+}
 
 describe('the page of a report', () => {
   test.each([
@@ -220,6 +232,24 @@ describe('the page of a report', () => {
     expect(bare).toMatch(/an off-topic question<\/th> <td class="n">0\.0 %<\/td> <td class="n">–</)
     const labelled = decisionOf({ ...BARE_REPORT, kind: 'question set' })
     expect(labelled).toContain('The question set has too few labels of both kinds')
+  })
+
+  test('says under recall under filters what was asked, and which rows refer to fewer than ten passages', () => {
+    const section = sectionOf(FULL_REPORT)
+    expect(section).toContain('Asked: 150 questions and the vectors of 50 passages.')
+    expect(section.match(/fewer than 10 passages/g)).toHaveLength(1)
+    expect(section).toMatch(/<th>0\.01 % <span class="soft small">fewer than 10 passages<\/span><\/th>/)
+  })
+
+  test('says what the graph finds, and what it means where that is less than 99 %', () => {
+    expect(sectionOf(FULL_REPORT)).toContain('finds 99.2 % of the ten nearest, expansion 256, 200 queries.')
+    expect(sectionOf(FULL_REPORT)).not.toContain('Note:')
+    const { graph } = FULL_REPORT
+    if (graph === undefined || graph === null) throw new Error('the report has no graph')
+    const incomplete = sectionOf({ ...FULL_REPORT, graph: { ...graph, recall: 0.98996, expansion: 4_096 } })
+    expect(incomplete).toContain('finds 98.9 % of the ten nearest, expansion 4096, 200 queries.')
+    expect(incomplete).toMatch(/Note: the graph finds 98\.9 % .* and not 99 %, .* which may miss passages\./)
+    expect(sectionOf({ ...FULL_REPORT, graph: null })).not.toContain('graph')
   })
 
   test('says that the default applies unchanged where the own passages are too few', () => {

@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FilteredRecall } from '#jobs/evaluate/filtered-recall.ts'
+import { SELECTIVITIES } from '#jobs/evaluate/measured-filters.ts'
+import { seededRandom, unit } from '#test/support/artifact.ts'
+
+export const VECTOR_DIMENSIONS = 8
+export type Vectors = readonly Float32Array[]
+
+/** Random vectors of eight dimensions and unit length. */
+export function randomVectors(count: number, seed: number): Vectors {
+  const random = seededRandom(seed)
+  return Array.from({ length: count }, () =>
+    unit(Float32Array.from({ length: VECTOR_DIMENSIONS }, () => random() - 0.5)),
+  )
+}
+
+/** Writes the file of vectors that an artifact in the folder would have. */
+export function storeVectors(folder: string, vectors: Vectors): void {
+  writeFileSync(join(folder, 'vectors.f32'), Buffer.concat(vectors.map((vector) => Buffer.from(vector.slice().buffer))))
+}
+
+function similarity(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
+}
+
+export const isSet = (bits: Uint8Array, row: number): boolean => ((bits[row >>> 3] ?? 0) & (1 << (row & 7))) !== 0
+
+/** The best rows by brute force of those that may be found. */
+export function bestRows(
+  vectors: Vectors,
+  query: Float32Array,
+  may: (row: number) => boolean,
+  limit: number,
+): readonly number[] {
+  const scores = vectors.map((vector) => similarity(vector, query))
+  return [...vectors.keys()]
+    .filter(may)
+    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+    .slice(0, limit)
+}
+
+export const everywhere = (value: number): FilteredRecall => {
+  const recall = Object.fromEntries(SELECTIVITIES.map((name) => [name, value]))
+  return { random: recall, near: recall, far: recall }
+}
