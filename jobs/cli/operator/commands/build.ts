@@ -7,6 +7,7 @@ import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { graphInWords, graphWarning } from '#jobs/evaluate/graph-in-words.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import { retryFailedBuild, startBuild } from '#jobs/cli/operator/actions/builds.ts'
 import { buildNamed, knowledgeBaseNamed } from '#jobs/cli/operator/actions/names.ts'
@@ -175,8 +176,12 @@ function showBuild(row: BuildListRow, show: Output['show']): void {
   const changes = row.changes === null ? null : changesInWords(row.changes)
   const { embedding: counts } = row
   const embedding = counts === null || counts.sent === 0 ? null : embeddingInWords(counts)
-  const warning = counts === null ? undefined : overlongWarning(counts)
-  const shown = { ...row, changes, embedding, status: buildStatus(row), ...(warning === undefined ? {} : { warning }) }
+  const graph = row.graph === null ? null : graphInWords(row.graph)
+  const warnings = [counts && overlongWarning(counts), row.graph && graphWarning(row.graph)].filter(
+    (warning) => typeof warning === 'string',
+  )
+  const warning = warnings.length === 0 ? {} : { warning: warnings.join('; ') }
+  const shown = { ...row, changes, embedding, graph, status: buildStatus(row), ...warning }
   show(shown, () => `${fields(shown)}${next(row)}`)
 }
 

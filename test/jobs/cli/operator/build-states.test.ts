@@ -10,6 +10,7 @@ import {
   rowEventually,
 } from '#test/support/operator/corpus-harness.ts'
 import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { withoutGuards } from '#test/support/database.ts'
 import { until } from '#test/support/until.ts'
 
 let harness: CorpusHarness
@@ -85,6 +86,48 @@ describe('the embed stage', () => {
     })
     await finishBuild(harness, id, true)
     expect((await following.ended).code).toBe(0)
+  })
+})
+
+describe('the graph of a version', () => {
+  /** A build that succeeded with a graph of this recall, and one passage too long for the model. */
+  async function builtWith(name: string, recall: number): Promise<string> {
+    const id = await queuedBuild(name)
+    const version = await finishBuild(harness, id, true)
+    const graph = { connectivity: 32, expansion_add: 256, batch_rows: 1_365, expansion: 512, recall, queries: 200 }
+    await withoutGuards(
+      harness.owner,
+      "update corpus_versions set evaluation = jsonb_set(evaluation, '{graph}', $2) where id = $1",
+      [version, JSON.stringify(graph)],
+    )
+    return id
+  }
+
+  test('is shown by build show with the share that it finds, and with a warning where that is too low', async () => {
+    const good = await harness.cli.json('build', 'show', await builtWith('graph.md', 0.9923))
+    expect(good).toMatchObject({ graph: '99.2 % of the ten nearest, expansion 512, 200 queries' })
+    expect(good).not.toHaveProperty('warning')
+    const id = await builtWith('poor-graph.md', 0.6129)
+    await change(id, `embedding = '{"passages":9,"sent":9,"tokens":0,"overlong":1,"seconds_left":null}'`)
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({
+      graph: '61.2 % of the ten nearest, expansion 512, 200 queries',
+      warning: expect.stringMatching(
+        /^1 of 9 passages are probably longer .*; the graph finds 61\.2 % of the ten nearest passages and not 99 %/,
+      ),
+    })
+    expect((await harness.cli.run('build', 'show', id)).stdout).toMatch(/^graph: +61\.2 % of the ten nearest/m)
+  })
+
+  test('is none where the report states none or was stored by an earlier release', async () => {
+    const id = await queuedBuild('no-graph.md')
+    const version = await finishBuild(harness, id, true)
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ graph: null })
+    await withoutGuards(
+      harness.owner,
+      "update corpus_versions set evaluation = jsonb_set(evaluation, '{graph}', 'null') where id = $1",
+      [version],
+    )
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ graph: null })
   })
 })
 
