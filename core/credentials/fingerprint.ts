@@ -124,11 +124,12 @@ export function queryFingerprint(key: Buffer | KeyObject, text: string): Buffer 
 /** Distinguishes the digest of a vector from that of a query under the same key. */
 const VECTOR_LABEL = 'evidence query vector v1\n'
 
-/** HMAC-SHA-256, 32 bytes, over a label and the little-endian float32 values of a query vector. */
+/**
+ * HMAC-SHA-256, 32 bytes, over a label and the little-endian float32 values of a query vector. Memory is little-endian
+ * on every platform of Node.
+ */
 export function queryVectorDigest(key: KeyObject, vector: Float32Array): Buffer {
-  const bytes = Buffer.alloc(vector.length * Float32Array.BYTES_PER_ELEMENT)
-  for (const [at, value] of vector.entries()) bytes.writeFloatLE(value, at * Float32Array.BYTES_PER_ELEMENT)
-  return createHmac('sha256', key).update(VECTOR_LABEL).update(bytes).digest()
+  return createHmac('sha256', key).update(VECTOR_LABEL).update(vector).digest()
 }
 
 /** The digest that is stored, and those under which a key of an earlier secret may be stored. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Canonical JSON (keys sorted at every level, no white space): the bytes that are hashed and signed. */
 export function canonicalJson(value: unknown): string {
@@ -11,5 +11,5 @@ export function canonicalJson(value: unknown): string {
 }
 
 export function sha256(bytes: Uint8Array | string): Buffer {
-  return createHash('sha256').update(bytes).digest()
+  return hash('sha256', bytes, 'buffer')
 }

@@ -71,9 +71,11 @@ function readBody(incoming: IncomingMessage): Promise<Buffer> {
   })
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function parseJson(body: Buffer): unknown {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
+    const value: unknown = JSON.parse(utf8.decode(body))
     return value
   } catch {
     throw invalid('(body)', 'must be well-formed JSON in UTF-8')

@@ -1,9 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHmac, createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
   idempotencyDigests,
   createFingerprintKey,
   queryFingerprint,
+  queryVectorDigest,
   rewrapFingerprintKey,
   unwrapFingerprintKey,
   wrapFingerprintKey,
@@ -138,4 +139,14 @@ describe('idempotency digests', () => {
     expect(idempotencyDigests([later, earlier], client, 'live', key)).toEqual([ofLater, ofEarlier])
     expect(idempotencyDigests([earlier, later], client, 'live', key)).toEqual([ofEarlier, ofLater])
   })
+})
+
+test('the digest of a query vector covers its own values in little-endian float32, and nothing beside them', () => {
+  const key = createSecretKey(randomBytes(32))
+  const values = [0.25, -1.5, 3e-20]
+  const bytes = Buffer.alloc(12)
+  for (const [at, value] of values.entries()) bytes.writeFloatLE(value, at * 4)
+  const wanted = createHmac('sha256', key).update('evidence query vector v1\n').update(bytes).digest()
+  expect(queryVectorDigest(key, new Float32Array(values))).toEqual(wanted)
+  expect(queryVectorDigest(key, new Float32Array([9, ...values, 9]).subarray(1, 4))).toEqual(wanted)
 })
