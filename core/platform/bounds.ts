@@ -179,8 +179,8 @@ export const BOUNDS = {
   // Jobs.
   buildConcurrencyMax: 16,
   ledgerBatchMax: 200,
-  /** Time for which a gateway collects ids for one job. Each job costs all processes together 2 ms of CPU. */
-  ledgerCollectMs: 100,
+  /** Time for which a gateway collects ids for one job. A job costs all processes together 2 ms of CPU. */
+  ledgerCollectMs: 250,
   ledgerWaitingMax: 10_000,
   /** Jobs of several entries that one worker appends at once. */
   ledgerConcurrency: 4,
