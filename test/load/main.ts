@@ -14,6 +14,7 @@ import { outsideTarget } from './outside.ts'
 import { planOf } from './plan.ts'
 import { violationsOf } from './report/load-report.ts'
 import type { LoadReport } from './report/load-report.ts'
+import { renderFigures } from './report/figures.ts'
 import { renderPage } from './report/page.ts'
 import { renderChecks, renderScenario } from './report/table.ts'
 import { runLoad } from './run.ts'
@@ -75,6 +76,7 @@ try {
     await steps.stop(0)
   } else {
     const report = await run(flags, steps)
+    steps.print(renderFigures(report))
     steps.print(renderChecks(report))
     await write(flags, report)
     await steps.stop(violationsOf(report) > 0 ? 1 : report.interrupted ? INTERRUPTED : 0)

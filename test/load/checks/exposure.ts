@@ -1,5 +1,6 @@
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { reservationIdOf } from '../record.ts'
 import { perTenant } from './check.ts'
 import type { Check } from './check.ts'
@@ -55,10 +56,10 @@ function longestRun(ordinals: ReadonlySet<number>): number {
   return longest
 }
 
-/**
- * Only what was answered before a request was sent surely counts against it, because passages are counted when they are
- * recorded.
- */
+/** A settlement that Redis does not follow at once is repeated after its reply was sent. */
+const COUNTED_WITHIN_MS = 2 * (BOUNDS.redisCommandTimeoutMs + BOUNDS.settlementRetryMs)
+
+/** Only what was answered well before a request was sent surely counts against it. */
 export const exposureMarks: Check = {
   name: 'exposure-marks',
   guarantee: 'Past the soft mark of the exposure the rate is a fifth; past the hard mark nothing is served.',
@@ -80,7 +81,7 @@ export const exposureMarks: Check = {
         let checked = 0
         let next = 0
         for (const record of records.toSorted((one, other) => one.startedMs - other.startedMs)) {
-          for (; (served[next]?.endedMs ?? Infinity) < record.startedMs; next++)
+          for (; (served[next]?.endedMs ?? Infinity) + COUNTED_WITHIN_MS < record.startedMs; next++)
             exposure.add(served[next]?.passages ?? [])
           const mark = exposure.reached(limits, evidence.truth?.corpusPassages ?? 0)
           if (mark === undefined) continue

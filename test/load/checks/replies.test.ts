@@ -73,15 +73,16 @@ const UNMARKED = { soft_share: 1, hard_share: 1, document_share: 1, run: 1_000, 
 
 test('a request that is admitted past a hard mark of the exposure violates exposure-marks', () => {
   const served = delivered({ reservation: { served: passages(0, 20) } })
-  const after = delivered({ startMs: 500 })
+  const after = delivered({ startMs: 3_000 })
   for (const mark of [
     { hard_share: 0.2, soft_share: 0.2 },
     { document_share: 0.5, floors: { ...FLOORS, document: 20 } },
   ]) {
     const tenant = craftTenant({ exposure: { ...UNMARKED, ...mark } })
     expect(violatedChecks(craftEvidence([served, after], { tenant }))).toEqual(['exposure-marks'])
-    // Sent before the passages were answered: nothing is certain.
-    expect(violatedChecks(craftEvidence([served, delivered({ startMs: 50 })], { tenant }))).toEqual([])
+    // Sent before the passages were surely counted.
+    for (const startMs of [50, 1_000])
+      expect(violatedChecks(craftEvidence([served, delivered({ startMs })], { tenant }))).toEqual([])
   }
   const neighbours = delivered({ reservation: { served: passages(0, 5, 'act', 1) } })
   const tenant = craftTenant({ exposure: { ...UNMARKED, run: 5 } })
@@ -92,7 +93,7 @@ test('a request that is admitted past a hard mark of the exposure violates expos
 test('past the soft mark a fifth of the rate is admitted in 60 s, and one more violates exposure-marks', () => {
   const tenant = craftTenant({ requests_per_minute: 10, exposure: { ...UNMARKED, soft_share: 0.2 } })
   const served = delivered({ reservation: { served: passages(0, 20) } })
-  const [second, third] = [delivered({ startMs: 500 }), delivered({ startMs: 1_000 })]
+  const [second, third] = [delivered({ startMs: 3_000 }), delivered({ startMs: 4_000 })]
   expect(violatedChecks(craftEvidence([served, second], { tenant }))).toEqual([])
   expect(violatedChecks(craftEvidence([served, second, third], { tenant }))).toEqual(['exposure-marks'])
 })

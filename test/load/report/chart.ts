@@ -79,8 +79,17 @@ function linear(from: number, to: number, left: number, right: number): Axis {
   const scale = (right - left) / (to - from)
   return {
     at: (value) => left + (value - from) * scale,
-    ticks: Array.from({ length: TICKS + 1 }, (_, n) => from + ((to - from) * n) / TICKS),
+    ticks: ticksOf(from, to),
   }
+}
+
+/** Round numbers (1, 2 or 5 times a power of ten), at most twice as many as wanted. */
+function ticksOf(from: number, to: number): readonly number[] {
+  const wanted = (to - from) / TICKS
+  const power = 10 ** Math.floor(Math.log10(wanted))
+  const step = power * ([5, 2].find((factor) => factor * power <= wanted) ?? 1)
+  const first = Math.ceil(from / step)
+  return Array.from({ length: Math.floor(to / step) - first + 1 }, (_, n) => (first + n) * step)
 }
 
 function yAxis(values: readonly number[], logarithmic: boolean): Axis {

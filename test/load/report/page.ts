@@ -173,7 +173,7 @@ function phaseTable(phases: readonly PhaseSummary[]): string {
         at === 0 ? phase.phase : '',
         outcome,
         String(requests),
-        at === 0 ? phase.offered_per_second.toFixed(0) : '',
+        at === 0 && phase.seconds > 0 ? phase.offered_per_second.toFixed(0) : '',
         p50.toFixed(1),
         p99.toFixed(1),
         at === 0 ? cpuOf(phase) : '',

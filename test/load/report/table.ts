@@ -4,10 +4,9 @@ import { violationsOf } from './load-report.ts'
 /** What a scenario showed, for a terminal. */
 export function renderScenario({ name, title, seconds, phases, checks, figures }: ScenarioResult): string {
   const lines = [`${name} (${seconds.toFixed(1)} s): ${title}`]
-  for (const { phase, requests, offered_per_second: offered, goodput_per_second: good, outcomes } of phases) {
-    lines.push(
-      `  ${phase}: ${requests} requests, ${offered.toFixed(0)} offered and ${good.toFixed(0)} answered a second`,
-    )
+  for (const { phase, seconds: lasts, requests, offered_per_second, goodput_per_second, outcomes } of phases) {
+    const rates = `, ${offered_per_second.toFixed(0)} offered and ${goodput_per_second.toFixed(0)} answered a second`
+    lines.push(`  ${phase}: ${requests} requests${lasts > 0 ? rates : ' at once'}`)
     for (const { outcome, requests: of, latency_ms: latency } of outcomes) {
       const [p50 = 0, , , p99 = 0, most = 0] = latency
       lines.push(`    ${of} × ${outcome}: p50 ${ms(p50)}, p99 ${ms(p99)}, most ${ms(most)}`)

@@ -30,7 +30,7 @@ export const minute: Scenario = {
       ...burst(RATE, rated, sustainedMs),
       // All of them leave the window together, so both refused ones find room after their Retry-After.
       ...burst(SMALL_RATE, { tenant: 'asking again' }),
-      ...burst(2, { tenant: 'asking again', probe: true }, 300),
+      ...burst(2, { tenant: 'asking again', probe: true }, 3_000),
     ]
     const probeWaitMaxMs = isWhole(seconds) ? WINDOW_SECONDS * 1_000 : 0
     await stage.offer('sliding minute', arrivals, { probeWaitMaxMs })
