@@ -11,8 +11,8 @@ import { until } from '#test/support/until.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
-/** Each is run elsewhere: the demo below, the tests by this run, the benchmark (small) by its own test. */
-const LONG = ['npm run demo', 'npm test', 'npm run bench']
+/** Each is run elsewhere: the demo below, the tests by this run, benchmark and load test (small) by their own tests. */
+const LONG = ['npm run demo', 'npm test', 'npm run bench', 'npm run test:load']
 const environment = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
 
 const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) })
