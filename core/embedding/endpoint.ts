@@ -1,10 +1,7 @@
-import { pipeline } from 'node:stream'
-import type { Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { Agent, request as send } from 'undici'
-import type { Dispatcher } from 'undici'
+import OpenAI, { APIError } from 'openai'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { replyText } from '#core/platform/reply-text.ts'
 import { retryAfterMs } from './retry-after.ts'
 
@@ -61,38 +58,28 @@ const replySchema = z.object({
   usage: z.object({ prompt_tokens: z.int().nonnegative() }).nullable().catch(null),
 })
 
-/** Of a refusal. OpenAI puts both into `error`; other members are not read, because they may repeat what was sent. */
-const refusalSchema = z.object({ error: z.object({ code: z.unknown(), type: z.unknown() }).partial() })
-
 /**
  * An OpenAI-compatible endpoint. Retries are left to the caller, who knows how long it may wait. A redirection is not
- * followed, so key and texts reach the configured address only, and a reply is read up to a bound. Nothing is read from
- * the environment.
+ * followed, so key and texts reach the configured address only, and a reply is read up to a bound.
  */
-export function createEndpoint({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): Endpoint {
-  const url = `${baseUrl.replace(/\/+$/, '')}/embeddings`
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  }
-  // Each attempt has a deadline of its own, which covers the whole reply.
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, allowH2: false })
+export function createEndpoint(address: EndpointAddress): Endpoint {
+  const client = createClient(address)
   return {
     async embed(request, timeoutMs, signal) {
+      // The time-out of the library is of whole milliseconds, and ends with the headers of the reply.
       const ending = new AbortController()
       const end = (): void => ending.abort()
       const timer = setTimeout(end, timeoutMs)
       if (signal.aborted) end()
       signal.addEventListener('abort', end, { once: true })
       try {
-        const body = JSON.stringify(request)
-        const reply = await send(url, { method: 'POST', headers, body, dispatcher, signal: ending.signal })
-        if (reply.statusCode < 200 || reply.statusCode > 299) throw await refusalOf(reply, Date.now())
-        return await vectorsOf(reply, request)
+        // Not `client.embeddings.create`, which asks for base64 even of an endpoint that refuses it.
+        const sent = client.post('/embeddings', { body: request, signal: ending.signal })
+        return await vectorsOf(await sent.asResponse(), request)
       } catch (error) {
         if (signal.aborted) throw new EndpointFailure('the embedding was aborted')
         if (error instanceof EndpointFailure) throw error
+        if (isApiError(error) && error.status !== undefined) throw refusalOf(error, error.status, Date.now())
         const why = ending.signal.aborted
           ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s`
           : 'could not be reached'
@@ -105,24 +92,48 @@ export function createEndpoint({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAd
   }
 }
 
-type Reply = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>
-
-/** No encoding is asked for. Some servers compress all the same. */
-function decoded({ headers, body }: Reply): { readonly body: Readable } {
-  switch (headers['content-encoding']) {
-    case 'gzip':
-      return { body: pipeline(body, createGunzip(), () => undefined) }
-    case 'deflate':
-      return { body: pipeline(body, createInflate(), () => undefined) }
-    case 'br':
-      return { body: pipeline(body, createBrotliDecompress(), () => undefined) }
-    default:
-      return { body }
+/** Every option that the library would else read from the environment is given. */
+function createClient({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): OpenAI {
+  try {
+    return new OpenAI({
+      // The library demands a key; `createBoundedFetch` sends none to a server without keys.
+      apiKey: apiKey ?? 'none',
+      adminAPIKey: null,
+      organization: null,
+      project: null,
+      webhookSecret: null,
+      baseURL: baseUrl.replace(/\/+$/, ''),
+      maxRetries: 0,
+      logLevel: 'off',
+      fetch: createBoundedFetch(apiKey),
+    })
+  } catch {
+    // The one variable that no option replaces. Its headers are not sent, but the library parses them.
+    throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')
   }
 }
 
-async function vectorsOf(reply: Reply, { input }: EndpointRequest): Promise<EndpointReply> {
-  const text = await replyText(decoded(reply), (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
+/**
+ * The library follows redirections, adds headers of the environment and its own, and reads a refusal of any length.
+ * Here no redirection is followed, the headers are these alone, and a refusal that is too long has no body.
+ */
+function createBoundedFetch(apiKey: string | undefined): typeof fetch {
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  }
+  return async (url, request) => {
+    const reply = await fetch(url, { ...request, headers, redirect: 'manual' })
+    if (reply.ok) return reply
+    const text = await replyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
+    // Some statuses allow no body, not even an empty one.
+    return new Response(text === '' ? null : text, { status: reply.status, headers: reply.headers })
+  }
+}
+
+async function vectorsOf(reply: Response, { input }: EndpointRequest): Promise<EndpointReply> {
+  const text = await replyText(reply, (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
   if (text === undefined) throw new EndpointFailure('the embedding provider sent a reply that is too long')
   const json = jsonOf(text)
   if (json === undefined) throw new EndpointFailure('the embedding provider sent a reply that is not JSON')
@@ -137,12 +148,12 @@ function plausibleTokens(tokens: number | undefined, input: readonly string[]): 
   return tokens === undefined || tokens > tokensMax ? null : tokens
 }
 
-/** A refusal that is too long, breaks off or is no JSON is told by its status. */
-async function refusalOf(reply: Reply, nowMs: number): Promise<EndpointFailure> {
-  const { statusCode: status, headers } = reply
-  const text = await replyText(decoded(reply), BOUNDS.embedRefusalBytesMax).catch(() => undefined)
-  const stated = refusalSchema.safeParse(jsonOf(text ?? ''))
-  const { code, type } = stated.success ? stated.data.error : {}
+/** The class by itself has fields of any type. */
+function isApiError(error: unknown): error is APIError {
+  return error instanceof APIError
+}
+
+function refusalOf({ code, type, headers }: APIError, status: number, nowMs: number): EndpointFailure {
   return new EndpointFailure(`the embedding provider answered with status ${status}${reasonOf([code, type])}`, {
     status,
     transient: (status === 429 && code !== 'insufficient_quota') || status === 408 || status >= 500,

@@ -1,15 +1,12 @@
-/** By name in lower case. Of a header that is sent several times, all values are there. */
-type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
-
 /**
  * Reads how long an endpoint wants its callers to wait: `retry-after-ms` of OpenAI, else `Retry-After` (RFC 9110,
  * 10.2.3) in seconds or as a date.
  * @returns milliseconds from now, at least 0; undefined if neither header is there and valid.
  */
-export function retryAfterMs(headers: ReplyHeaders, nowMs: number): number | undefined {
-  const inMs = decimal(single(headers['retry-after-ms']))
+export function retryAfterMs(headers: Headers | undefined, nowMs: number): number | undefined {
+  const inMs = decimal(headers?.get('retry-after-ms'))
   if (inMs !== undefined) return inMs
-  const text = single(headers['retry-after'])
+  const text = headers?.get('retry-after')
   const seconds = decimal(text)
   if (seconds !== undefined) return seconds * 1_000
   // Other texts that `Date.parse` accepts are no dates of HTTP.
@@ -17,10 +14,6 @@ export function retryAfterMs(headers: ReplyHeaders, nowMs: number): number | und
   return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs)
 }
 
-function single(value: ReplyHeaders[string]): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}
-
-function decimal(text: string | undefined): number | undefined {
+function decimal(text: string | null | undefined): number | undefined {
   return /^\s*\d{1,12}(?:\.\d{1,9})?\s*$/.test(text ?? '') ? Number(text) : undefined
 }

@@ -1,16 +1,12 @@
-/** A reply of `fetch`, or any stream of bytes. */
-export interface ReplyBody {
-  readonly body: AsyncIterable<unknown> | null
-}
-
 /**
  * Reads the body of an HTTP reply as UTF-8. Bytes are counted after decompression.
  * @returns undefined for a body of more than `bytesMax`, whose rest is not read.
  */
-export async function replyText(reply: ReplyBody, bytesMax: number): Promise<string | undefined> {
+export async function replyText(reply: Response, bytesMax: number): Promise<string | undefined> {
   const pieces: Uint8Array[] = []
   let bytes = 0
-  for await (const piece of reply.body ?? []) {
+  for await (const read of reply.body ?? []) {
+    const piece: unknown = read
     if (!(piece instanceof Uint8Array)) continue
     bytes += piece.length
     if (bytes > bytesMax) return undefined

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { retryAfterMs } from '#core/embedding/retry-after.ts'
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z')
-const read = (headers: Parameters<typeof retryAfterMs>[0]): number | undefined => retryAfterMs(headers, NOW_MS)
+const read = (headers: Readonly<Record<string, string>>): number | undefined =>
+  retryAfterMs(new Headers(headers), NOW_MS)
 
 test('seconds, a date and milliseconds are read; milliseconds count first', () => {
   expect(read({ 'retry-after': '90' })).toBe(90_000)
@@ -16,8 +17,7 @@ test('a date that has passed means now', () => {
 })
 
 test('what is neither is as if it were not there', () => {
-  expect(read({})).toBeUndefined()
-  expect(read({ 'retry-after': ['1', '2'] })).toBeUndefined()
+  expect(retryAfterMs(undefined, NOW_MS)).toBeUndefined()
   for (const value of ['', 'soon', '-5', '1e9', '99999999999999'])
     expect(read({ 'retry-after': value }), value).toBeUndefined()
   expect(read({ 'retry-after': '2', 'retry-after-ms': 'x' })).toBe(2_000)
