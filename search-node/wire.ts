@@ -37,7 +37,7 @@ const searchSchema = z.object({
   withoutText: z.boolean(),
   onlyRows: bytes,
   ranking: z.object({
-    expansion: z.int().min(0).max(BOUNDS.expansionMinMax),
+    expansion: z.int().min(0).max(BOUNDS.rowsScoredMinMax),
     fusion: z.enum(['weighted', 'rrf']),
     denseWeight: z.number().min(0).max(1),
     rrfK: z.int().min(1).max(1_000),
@@ -60,7 +60,7 @@ export function parseSearch(request: unknown): SearchQuery {
     vector,
     text,
     entitled: entitled ?? query.filters,
-    ranking: { ...rest, expansionMin: expansion === 0 ? BOUNDS.expansionMinDefault : expansion },
+    ranking: { ...rest, rowsScoredMin: expansion === 0 ? BOUNDS.rowsScoredMinDefault : expansion },
     onlyRows: onlyRows.length === 0 ? undefined : new Uint8Array(onlyRows),
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
 import { embeddingCountsSchema } from '#core/domain/embedding-counts.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
-import { graphSchema } from '#core/index/vectors/graph.ts'
+import { cellsSchema } from '#core/index/vectors/cells.ts'
 import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from './versions.ts'
@@ -61,8 +61,8 @@ const buildListRow = z.object({
   passed: z.boolean().nullable(),
   /** What its version changes; null: it has none, or no version was active. */
   changes: changesSchema.nullable(),
-  /** The graph of its version; null: it has none, or it was built by a release before 0.3.0. */
-  graph: graphSchema.nullable(),
+  /** The cells of its version; null: it has none, or it was built by a release before 0.3.0. */
+  cells: cellsSchema.nullable(),
   created_at: z.date(),
   updated_at: z.date(),
 })
@@ -75,7 +75,7 @@ const BUILDS = `
       as seconds_since_heartbeat,
     b.parameters, v.id as version_id, v.passed,
     v.evaluation -> 'comparison' -> 'changes' as changes,
-    nullif(v.evaluation -> 'graph', 'null') as graph, b.created_at, b.updated_at
+    nullif(v.evaluation -> 'cells', 'null') as cells, b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 const SHOW_BUILD = `${BUILDS} where b.id = $1`

@@ -49,7 +49,7 @@ export const EVIDENCE_SIGNAL = 'evidence_probability'
 export function rankingOf(parameters: ProfileParameters, day: string): Ranking {
   const { expansion, fusion, collapse_revisions, per_document_max } = parameters
   return {
-    expansionMin: expansion,
+    rowsScoredMin: expansion,
     fusion: fusion.method,
     denseWeight: fusion.dense_weight,
     rrfK: fusion.rrf_k,

@@ -19,8 +19,8 @@ export interface Filters {
 
 /** The parameters of a retrieval profile that shape the ranking. */
 export interface Ranking {
-  /** Minimum of rows that a search of a graph looks at; 0: the node's default. */
-  readonly expansionMin: number
+  /** Minimum of rows scored by a vector search; 0: the node's default. */
+  readonly rowsScoredMin: number
   readonly fusion: 'weighted' | 'rrf'
   /** Weight of the vectors in the fused score, in [0, 1]. */
   readonly denseWeight: number

@@ -146,8 +146,8 @@ export const BOUNDS = {
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,
   searchFilterValuesMax: 1_000,
-  expansionMinDefault: 64,
-  expansionMinMax: 4_096,
+  rowsScoredMinDefault: 64,
+  rowsScoredMinMax: 4_096,
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   /**
@@ -279,7 +279,7 @@ assertLess('prepareTimeoutMs', 'activationTimeoutMs')
 assertLess('grpcReconnectFirstMs', 'grpcReconnectMaxMs')
 assertLess('grpcKeepaliveTimeoutMs', 'grpcKeepaliveEveryMs')
 assertLess('idempotencyKeyCharactersMin', 'idempotencyKeyCharactersMax')
-assertLess('expansionMinDefault', 'expansionMinMax')
+assertLess('rowsScoredMinDefault', 'rowsScoredMinMax')
 assertLess('extractCharactersMin', 'extractCharactersMax')
 assertLess('comparedQuestionsMin', 'comparedQuestionsMax')
 assertLess('warmUpQuestionsMax', 'timedQuestionsMax')

@@ -8,7 +8,7 @@ import type { Filters, FoundPassage, Ranking, UnsupportedReference } from '#core
  * The messages of `proto/search/v1/search.proto` as proto-loader returns them, with field names in camel case. Only
  * `search-client.ts` here, and `server.ts` and `wire.ts` of the search node, use them.
  */
-export interface RankingMessage extends Omit<Ranking, 'expansionMin'> {
+export interface RankingMessage extends Omit<Ranking, 'rowsScoredMin'> {
   readonly expansion: number
 }
 export interface SearchRequest {

@@ -80,12 +80,12 @@ export function searchRequestOf({
   onlyRows,
   ...query
 }: SearchQuery): SearchRequest {
-  const { expansionMin, ...rest } = ranking
+  const { rowsScoredMin, ...rest } = ranking
   return {
     ...query,
     queryVector: bytesOf(vector),
     queryText: text,
-    ranking: { ...rest, expansion: expansionMin },
+    ranking: { ...rest, expansion: rowsScoredMin },
     withoutText,
     onlyRows: bytesOf(onlyRows),
   }

@@ -1,11 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { graphOf } from '#core/index/format/manifest.ts'
+import { cellsOf } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { graphWarning } from '#jobs/evaluate/graph-in-words.ts'
+import { cellsWarning } from '#jobs/evaluate/cells-in-words.ts'
 import type { BuildContext } from './context.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
@@ -47,8 +47,8 @@ export async function buildArtifact(
     onProgress: (done, total) => context.progress.at(done, total),
     signal: context.signal,
   })
-  const graph = graphOf(written.manifest)
-  const warning = graph && graphWarning(graph)
+  const cells = cellsOf(written.manifest)
+  const warning = cells && cellsWarning(cells)
   if (warning !== undefined) context.warn(warning)
   return { projectionId, folder, ...written }
 }

@@ -3,7 +3,7 @@ import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
 import type { ChangeLimits } from '#core/domain/changes.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
-import { graphOf } from '#core/index/format/manifest.ts'
+import { cellsOf } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
@@ -35,7 +35,7 @@ export async function evaluateBuilt(
     versionId,
     knowledgeBase: context.knowledgeBase,
     projection: artifact,
-    artifact: { ...artifact.manifest, folder: artifact.folder, graph: graphOf(artifact.manifest) },
+    artifact: { ...artifact.manifest, folder: artifact.folder, cells: cellsOf(artifact.manifest) },
     facets: corpus.facets,
     profile: defaultProfile(context.parameters),
     targetRisk: context.parameters.target_risk,

@@ -14,7 +14,7 @@ export const buildParametersSchema = z.strictObject({
     .optional(),
   embedding: z.enum(['local', 'openai']),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */
-  expansion: z.int().min(1).max(BOUNDS.expansionMinMax).optional(),
+  expansion: z.int().min(1).max(BOUNDS.rowsScoredMinMax).optional(),
   /** Maximum share of the answers without evidence; the decision's threshold is fitted to it. */
   target_risk: z.number().gt(0).lt(1).default(0.05),
   /** A re-ranker to try. The profile gets it only if it ranks the question set better. */
@@ -40,7 +40,7 @@ export function defaultProfile({
   expansion,
 }: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
   return profileParametersSchema.parse({
-    expansion: expansion ?? BOUNDS.expansionMinDefault,
+    expansion: expansion ?? BOUNDS.rowsScoredMinDefault,
     fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding] },
     calibration: CALIBRATION[embedding],
   })

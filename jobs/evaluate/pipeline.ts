@@ -1,7 +1,7 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import type { Graph } from '#core/index/vectors/graph.ts'
+import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -37,7 +37,7 @@ export interface EvaluationInput {
   /** As its signed manifest describes it. */
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
-    readonly graph: Graph | undefined
+    readonly cells: CellsDescription | undefined
   }
   readonly facets: Facets
   readonly profile: ProfileParameters
@@ -98,7 +98,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     decision,
     latency: await timeSystems(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),
-    graph: input.artifact.graph,
+    cells: input.artifact.cells,
     missing,
   } as const
   const compared = await compareWithActive(comparedCandidate(input, measured, context), input.comparison, input.store)

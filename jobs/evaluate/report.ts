@@ -2,7 +2,7 @@ import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import type { System } from './ask.ts'
 import { rankingsOf } from './figures.ts'
 import type { Decision } from './figures.ts'
-import type { Graph } from '#core/index/vectors/graph.ts'
+import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import type { FilteredMeasurement } from './filtered-questions.ts'
 import { leastRecall } from './filtered-recall.ts'
 import { gatesOf } from './gates.ts'
@@ -27,7 +27,7 @@ export interface ReportInput {
   readonly latency: Readonly<Record<System, Latency>>
   readonly filtered: FilteredMeasurement
   /** Undefined: a small version, which has none. */
-  readonly graph: Graph | undefined
+  readonly cells: CellsDescription | undefined
   readonly comparison: EvaluationReport['comparison']
   /** What was lost or changed, against its limits; they do not decide whether the version passed. */
   readonly changeGates: readonly Gate[]
@@ -66,7 +66,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
       sampled_rows: filtered.sampledRows,
       fewer_than_10_passages: filtered.fewRows,
     },
-    graph: input.graph ?? null,
+    cells: input.cells ?? null,
     latency_ms: latency.hybrid,
     latency_ms_by_system: latency,
     gates: [...gates, ...input.changeGates],

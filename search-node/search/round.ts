@@ -78,11 +78,11 @@ async function findCandidates(
   { scope, besides, depth }: RoundOptions,
   limits: CallLimits,
 ): Promise<Found> {
-  const { expansionMin } = input.ranking
+  const { rowsScoredMin } = input.ranking
   const byWords =
     question === undefined ? undefined : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, limits)
   const byVector =
-    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, expansionMin }, limits)
+    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, limits)
   const ids = new Set([...(byWords?.ids ?? []), ...(byVector?.ids ?? []), ...besides])
   return { rows: Uint32Array.from(ids).sort(), byWords, byVector }
 }

@@ -99,7 +99,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
     filters,
     entitled: filters,
     ranking: {
-      expansionMin: BOUNDS.expansionMinDefault,
+      rowsScoredMin: BOUNDS.rowsScoredMinDefault,
       fusion: 'weighted',
       denseWeight: 0.5,
       rrfK: 60,

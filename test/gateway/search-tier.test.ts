@@ -21,7 +21,7 @@ const query: SearchQuery = {
   filters,
   entitled: filters,
   ranking: {
-    expansionMin: 0,
+    rowsScoredMin: 0,
     fusion: 'weighted',
     denseWeight: 0.5,
     rrfK: 60,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, Metadata, credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { graphOf, manifestSchema } from '#core/index/format/manifest.ts'
+import { cellsOf, manifestSchema } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
@@ -50,8 +50,8 @@ beforeAll(async () => {
     }),
   })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer, graph: true })
-  expect(graphOf(artifact.manifest)).toBeDefined()
+  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer, cells: true })
+  expect(cellsOf(artifact.manifest)).toBeDefined()
   nodes = await Promise.all(
     ['1', '2'].map((threads) => startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: threads }))),
   )

@@ -138,7 +138,7 @@ test.each<[string, Partial<SearchQuery>]>([
   ['a limit above the bound', { limit: BOUNDS.searchLimitMax + 1 }],
   ['a projection id that is none', { projectionId: '../../etc' }],
   ['a day that is none', { filters: { ...FILTERS, inForceOn: '2025-02-30' } }],
-  ['an expansion above the bound', { ranking: { ...RANKING, expansionMin: 100_000 } }],
+  ['an expansion above the bound', { ranking: { ...RANKING, rowsScoredMin: 100_000 } }],
   ['a weight above 1', { ranking: { ...RANKING, denseWeight: 1.5 } }],
 ])('%s is INVALID_ARGUMENT and does not repeat what was sent', async (_, change) => {
   const error: unknown = await search(change).catch((caught: unknown) => caught)
@@ -172,7 +172,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
     rows,
     privateKeyDer: keys.privateKeyDer,
     name: 'damaged',
-    graph: true,
+    cells: true,
   })
   const names = filesOf(damaged.manifest).map(({ name }) => name)
   const kept = join(store, 'kept')

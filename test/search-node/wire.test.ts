@@ -60,8 +60,8 @@ test('every row is searched unless some are named', () => {
 })
 
 test('an expansion of 0 is the usual one', () => {
-  expect(parsed({ ranking: { ...RANKING, expansion: 0 } }).ranking.expansionMin).toBe(BOUNDS.expansionMinDefault)
-  expect(parsed({ ranking: { ...RANKING, expansion: 7 } }).ranking.expansionMin).toBe(7)
+  expect(parsed({ ranking: { ...RANKING, expansion: 0 } }).ranking.rowsScoredMin).toBe(BOUNDS.rowsScoredMinDefault)
+  expect(parsed({ ranking: { ...RANKING, expansion: 7 } }).ranking.rowsScoredMin).toBe(7)
 })
 
 test.each<[string, object]>([
@@ -72,7 +72,7 @@ test.each<[string, object]>([
   ['rrf_k', { rrfK: 0 }],
   ['per_document_max', { perDocumentMax: -1 }],
   ['collapse_revisions_on', { collapseRevisionsOn: '2025-13-01' }],
-  ['expansion', { expansion: BOUNDS.expansionMinMax + 1 }],
+  ['expansion', { expansion: BOUNDS.rowsScoredMinMax + 1 }],
 ])('a ranking whose %s is out of bounds is refused by name', (field, change) => {
   const ranking = { ...RANKING, expansion: 64, ...change }
   expect(() => parsed({ ranking })).toThrow(

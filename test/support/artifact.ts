@@ -182,8 +182,8 @@ export interface TestArtifactOptions {
   readonly rows: readonly ArtifactRow[]
   readonly privateKeyDer: Buffer
   readonly name?: string
-  /** Builds a graph even for so few rows. */
-  readonly graph?: boolean
+  /** Divides even so few rows into cells. */
+  readonly cells?: boolean
   readonly acts?: readonly ActEntry[]
   /** Unit length; with any, the artifact has statistics of its cosines. */
   readonly queries?: readonly Float32Array[]
@@ -195,7 +195,7 @@ export async function buildTestArtifact({
   rows,
   privateKeyDer,
   name = 'projection',
-  graph = false,
+  cells = false,
   acts = [],
   queries = [],
 }: TestArtifactOptions): Promise<TestArtifact> {
@@ -212,7 +212,7 @@ export async function buildTestArtifact({
     acts,
     sampleQueries: () => Promise.resolve(queries),
     privateKeyDer,
-    ...(graph ? { graphFromBytes: 0 } : {}),
+    ...(cells ? { cellsFromBytes: 0 } : {}),
   })
   return { ...written, folder, projectionId, rows }
 }
@@ -284,6 +284,8 @@ export function testManifest(projectionId: string): Manifest {
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
     index: { metric: 'cos' },
     snapshots_digest: 'a'.repeat(64),
-    files: Object.fromEntries(ARTIFACT_FILES.filter((name) => name !== 'graph.usearch').map((name) => [name, file])),
+    files: Object.fromEntries(
+      ARTIFACT_FILES.filter((name) => name !== 'graph.usearch' && name !== 'cells.u32').map((name) => [name, file]),
+    ),
   })
 }

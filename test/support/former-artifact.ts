@@ -19,11 +19,11 @@ import type { TestArtifact } from './artifact.ts'
 export function toFormerFormat(artifact: TestArtifact, format: 3 | 4, privateKeyDer: Buffer): TestArtifact {
   const { folder, manifest: present } = artifact
   const { cosines, ...others } = present
-  for (const name of ['vectors.i4', 'graph.usearch']) rmSync(join(folder, name), { force: true })
+  for (const name of ['vectors.i4', 'cells.u32', 'graph.usearch']) rmSync(join(folder, name), { force: true })
   for (const name of ['vectors.i8', 'cells.bin']) writeFileSync(join(folder, name), `the former ${name}`)
   const kept = filesOf(present)
     .map(({ name }) => name)
-    .filter((name) => name !== 'vectors.i4' && name !== 'graph.usearch')
+    .filter((name) => name !== 'vectors.i4' && name !== 'cells.u32' && name !== 'graph.usearch')
   const manifest: Manifest = manifestSchema.parse({
     ...others,
     ...(format === 3 ? {} : { cosines }),

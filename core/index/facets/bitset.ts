@@ -44,3 +44,29 @@ export function countBits(word: number): number {
   const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }
+
+/** Number of bits from `from` up to `to`. */
+export function countWithin(bits: Uint32Array, from: number, to: number): number {
+  let count = 0
+  forEachMask(from, to, (word, mask) => {
+    count += countBits((bits[word] ?? 0) & mask)
+  })
+  return count
+}
+
+/** Copies the bits from `from` up to `to`. */
+export function copyWithin(bits: Uint32Array, into: Uint32Array, from: number, to: number): void {
+  forEachMask(from, to, (word, mask) => {
+    into[word] = (into[word] ?? 0) | ((bits[word] ?? 0) & mask)
+  })
+}
+
+function forEachMask(from: number, to: number, visit: (word: number, mask: number) => void): void {
+  for (let at = from; at < to;) {
+    const word = at >>> 5
+    const end = Math.min(to, (word + 1) * 32)
+    const mask = end - at === 32 ? -1 : ((1 << (end - at)) - 1) << (at & 31)
+    visit(word, mask)
+    at = end
+  }
+}

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
-import { graphSchema } from '#core/index/vectors/graph.ts'
-import type { Graph } from '#core/index/vectors/graph.ts'
+import { cellsSchema } from '#core/index/vectors/cells.ts'
+import type { CellsDescription } from '#core/index/vectors/cells.ts'
 
 /**
- * Formats 3 and 4 hold the vectors in cells, which are no longer read; format 3 also lacks `cosines`, and its cosines
- * count as they are.
+ * Formats 3 and 4 hold the vectors in projections, which are no longer read; format 3 also lacks `cosines`, and its
+ * cosines count as they are.
  */
 export const ARTIFACT_FORMAT = 5
 export const MANIFEST_FILE = 'manifest.json'
@@ -38,8 +38,11 @@ const commonFiles = {
 const filesSchema = z.strictObject({
   ...commonFiles,
   'vectors.i4': fileSchema,
+  'cells.u32': fileSchema.optional(),
   'graph.usearch': fileSchema.optional(),
 })
+/** Only of a version with cells. */
+const CELL_FILES = ['cells.u32', 'graph.usearch'] as const
 const formerFilesSchema = z.strictObject({ ...commonFiles, 'vectors.i8': fileSchema, 'cells.bin': fileSchema })
 
 const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax).default('')
@@ -112,7 +115,7 @@ export const manifestSchema = z
       index: z.strictObject({
         metric: z.literal('cos'),
         /** Absent in a small version. */
-        graph: graphSchema.optional(),
+        cells: cellsSchema.optional(),
       }),
       /** See `cosineStatisticsSchema`; absent if no queries were at hand. */
       cosines: cosineStatisticsSchema.optional(),
@@ -129,8 +132,8 @@ export const manifestSchema = z
   .refine(
     (manifest) =>
       manifest.format !== ARTIFACT_FORMAT ||
-      (manifest.index.graph === undefined) === (manifest.files['graph.usearch'] === undefined),
-    'the graph and its file do not come together',
+      CELL_FILES.every((name) => (manifest.files[name] === undefined) === (manifest.index.cells === undefined)),
+    'the cells and their files do not come together',
   )
 export type Manifest = z.infer<typeof manifestSchema>
 /** A manifest as builds write it. */
@@ -158,9 +161,9 @@ export function filesOf(manifest: Pick<Manifest, 'files'>): readonly NamedFile[]
   })
 }
 
-/** The graph of an artifact; undefined if it has none. */
-export function graphOf(manifest: Manifest): Graph | undefined {
-  return manifest.format === ARTIFACT_FORMAT ? manifest.index.graph : undefined
+/** The cells of an artifact; undefined if it has none that are read. */
+export function cellsOf(manifest: Manifest): CellsDescription | undefined {
+  return manifest.format === ARTIFACT_FORMAT ? manifest.index.cells : undefined
 }
 
 /** The text of manifest.json, which is signed. */

@@ -16,14 +16,14 @@ import { openCodes } from '#core/index/vectors/codes-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { codesInMemory } from '#core/index/vectors/codes-writer.ts'
-import type { Graph } from '#core/index/vectors/graph.ts'
-import { openGraph } from '#core/index/vectors/graph-reader.ts'
-import type { GraphReader } from '#core/index/vectors/graph-reader.ts'
+import type { CellsDescription } from '#core/index/vectors/cells.ts'
+import { openCells } from '#core/index/vectors/cells-reader.ts'
+import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createResidentParts } from '#core/platform/resident-parts.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
-import { ARTIFACT_FORMAT, graphOf } from './manifest.ts'
+import { ARTIFACT_FORMAT, cellsOf } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reference to a verified artifact that the event loop passes to a thread. */
@@ -34,7 +34,7 @@ export interface ArtifactRef {
   readonly dimensions: number
   readonly documents: number
   /** Undefined for a small version. */
-  readonly graph: Graph | undefined
+  readonly cells: CellsDescription | undefined
   /** The codes of a version of a former format, which has no file of them; all threads share them. */
   readonly codes: SharedArrayBuffer | undefined
   /** Undefined for a version of a format without them. */
@@ -51,13 +51,13 @@ export function artifactRef(folder: string, manifest: Manifest, codes?: SharedAr
     documents,
     dimensions: embedding.dimensions,
     cosines,
-    graph: graphOf(manifest),
+    cells: cellsOf(manifest),
     codes,
   }
 }
 
 /**
- * Codes the vectors of a verified artifact whose format has no codes. A search scans them; such a version has no graph.
+ * Codes the vectors of a verified artifact whose format has no codes. A search scans them; such a version has no cells.
  * @returns undefined for an artifact with codes of its own.
  */
 export async function codesOf(folder: string, manifest: Manifest): Promise<SharedArrayBuffer | undefined> {
@@ -74,7 +74,7 @@ export interface IndexReader {
   /** float32. */
   readonly vectors: RowFile
   readonly codes: CodesReader
-  readonly graph: (GraphReader & Graph) | undefined
+  readonly cells: CellsReader | undefined
   readonly facets: FacetsReader
   readonly rows: RowTable
   readonly lexical: LexicalReader
@@ -111,7 +111,7 @@ export function openIndex(ref: ArtifactRef, known?: SharedParts): IndexReader {
     cosines: ref.cosines,
     vectors,
     codes,
-    graph: ref.graph && { ...ref.graph, ...openGraph(join(folder, 'graph.usearch'), passages, dimensions, ref.graph) },
+    cells: ref.cells && held(openCells(folder, passages, dimensions, ref.cells, parts)),
     facets,
     rows: readRowTable(folder, passages, parts),
     lexical,

@@ -5,6 +5,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents-check.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageOffsetsFault } from '#core/index/passages/layout.ts'
+import { cellsFault } from '#core/index/vectors/cells.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
@@ -16,6 +17,7 @@ import {
   ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
+  cellsOf,
   filesOf,
   manifestSchema,
   manifestSignatureHolds,
@@ -144,10 +146,13 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
 }
 
 /** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */
-async function verifyTables(folder: string, { passages, documents, files }: Manifest): Promise<void> {
+async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
+  const { passages, documents, files } = manifest
+  const cells = cellsOf(manifest)
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
     passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
+    (cells && cellsFault(await read('cells.u32'), passages, cells.count)) ??
     documentsFault(await read('documents.bin'), passages, documents)
   if (fault !== undefined) throw new ArtifactError(fault)
 }

@@ -35,7 +35,7 @@ import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
 import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { Graph } from '#core/index/vectors/graph.ts'
+import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
@@ -69,8 +69,8 @@ export interface ArtifactInput {
   readonly privateKeyDer: Buffer
   /** Keys under which an artifact that is already in place is kept; the one of the private key if absent. SPKI. */
   readonly publicKeysDer?: readonly Uint8Array[]
-  /** Minimum number of bytes of codes for a graph, if not the default. */
-  readonly graphFromBytes?: number
+  /** Minimum number of bytes of codes for cells, if not the default. */
+  readonly cellsFromBytes?: number
   readonly onProgress?: (done: number, total: number) => void
   /** Abort is checked between batches. */
   readonly signal?: AbortSignal
@@ -144,7 +144,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     folder,
     rows: input.passages,
     dimensions: input.embedding.dimensions,
-    graphFromBytes: input.graphFromBytes,
+    cellsFromBytes: input.cellsFromBytes,
     pause,
   })
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))
@@ -179,7 +179,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     }
     return await writeManifest(input, folder, {
       documents: documents.count,
-      graph: written.graph,
+      cells: written.cells,
       cosines: written.cosines,
       files,
     })
@@ -190,7 +190,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
 
 interface Measured {
   readonly documents: number
-  readonly graph: Graph | undefined
+  readonly cells: CellsDescription | undefined
   readonly cosines: CosineStatistics | undefined
   readonly files: WrittenManifest['files']
 }
@@ -198,7 +198,7 @@ interface Measured {
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { documents, graph, cosines, files }: Measured,
+  { documents, cells, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
@@ -208,7 +208,7 @@ async function writeManifest(
     passages: input.passages,
     documents,
     embedding: input.embedding,
-    index: { metric: 'cos', ...(graph === undefined ? {} : { graph }) },
+    index: { metric: 'cos', ...(cells === undefined ? {} : { cells }) },
     snapshots_digest: input.snapshotsDigest,
     files,
   })

@@ -39,3 +39,26 @@ export async function* vectorBlocks(
     closeSync(file)
   }
 }
+
+/** Reads rows of a file of vectors in any order, block by block. */
+export async function* rowBlocks(
+  { path, rows, dimensions }: VectorFile,
+  order: Uint32Array,
+  pause: () => Promise<void>,
+): AsyncGenerator<Pick<VectorBlock, 'vectors'>> {
+  const rowBytes = dimensions * 4
+  const blockRows = Math.max(1, Math.floor(BLOCK_BYTES / rowBytes))
+  const file = openSized(path, rows * rowBytes)
+  try {
+    for (let from = 0; from < order.length; from += blockRows) {
+      await pause()
+      const wanted = order.subarray(from, from + blockRows)
+      const bytes = new Uint8Array(wanted.length * rowBytes)
+      for (const [at, row] of wanted.entries())
+        readFully(file, bytes.subarray(at * rowBytes, (at + 1) * rowBytes), row * rowBytes)
+      yield { vectors: new Float32Array(bytes.buffer) }
+    }
+  } finally {
+    closeSync(file)
+  }
+}

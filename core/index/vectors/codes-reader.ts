@@ -32,9 +32,9 @@ export type CodesSource = { readonly path: string } | { readonly bytes: SharedAr
  * A row may be among the nearest if its score is less than this number of standard deviations of the error of a
  * difference below the last wanted one.
  */
-const ERROR_DEVIATIONS = 2.5 * Math.SQRT2
+const ERROR_DEVIATIONS = 3 * Math.SQRT2
 /** Rows at nearly equal distances, as a filter may leave them, are all candidates up to this number. */
-const CANDIDATES_MAX = 131_072
+const CANDIDATES_MAX = 524_288
 /** Largest gap that is read to save a system call. One call costs about as much as copying this many bytes. */
 const GAP_BYTES = 8_192
 

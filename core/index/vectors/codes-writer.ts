@@ -1,6 +1,6 @@
 import { createEncoder, encodeHeader, fitCodes } from './codes.ts'
 import type { CodeSpace } from './codes.ts'
-import { vectorBlocks } from './blocks.ts'
+import { rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
 import { codesLayout } from './layout.ts'
 
@@ -8,17 +8,22 @@ import { codesLayout } from './layout.ts'
 const SAMPLE_ROWS = 256
 
 /**
- * Codes the vectors of a version in two passes over their file. Double precision in a fixed order gives every machine
- * the same bytes.
+ * Codes the vectors of a version. Double precision in a fixed order gives every machine the same bytes.
+ * @param order the row in each place; undefined: in row order.
  * @returns the pieces of `vectors.i4`, in order.
  */
-export async function* codePieces(file: VectorFile, pause: () => Promise<void>): AsyncGenerator<Uint8Array> {
+export async function* codePieces(
+  file: VectorFile,
+  pause: () => Promise<void>,
+  order?: Uint32Array,
+): AsyncGenerator<Uint8Array> {
   const space = await spaceOf(file, pause)
   const { dimensions } = file
   const { rowBytes } = codesLayout(file.rows, dimensions)
   const encode = createEncoder(space)
   yield encodeHeader(space)
-  for await (const { vectors } of vectorBlocks(file, pause)) {
+  const blocks = order === undefined ? vectorBlocks(file, pause) : rowBlocks(file, order, pause)
+  for await (const { vectors } of blocks) {
     const rows = vectors.length / dimensions
     const codes = new Uint8Array(rows * rowBytes)
     for (let row = 0; row < rows; row++) encode(vectors, row * dimensions, codes, row * rowBytes)

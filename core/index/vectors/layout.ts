@@ -3,9 +3,12 @@
  *
  * - `vectors.f32`: rows × dimensions float32, unit length. Exact scores are computed from it.
  * - `vectors.i4`: the vectors in codes of four bits a component; see `codesLayout`. A scan of them finds the candidates
- *   under any filter.
- * - `graph.usearch`: a graph of all vectors (usearch, int8) that finds the candidates where the filter allows the
- *   query's neighbourhood; only in versions whose codes are longer than GRAPH_FROM_BYTES.
+ *   under any filter. A code's place is its row, or in a version with cells its place in `cells.u32`.
+ * - `cells.u32`: the rows of each cell of near vectors: (cells + 1) uint32, the first place of each cell and the end,
+ *   then rows × uint32, the row in each place.
+ * - `graph.usearch`: a graph of the means of the cells (usearch, int8), which finds the cells nearest to a query.
+ *
+ * Only versions whose codes are longer than CELLS_FROM_BYTES have cells and their graph.
  */
 
 /** Components of one block of codes: 16 bytes, one component in the low and one in the high half of each. */
@@ -16,8 +19,8 @@ export const COMPONENT_STEPS = 16
 /** Steps of the component along the mean, which has a block of its own. */
 export const COMMON_STEPS = BLOCK_COMPONENTS * (COMPONENT_STEPS - 1)
 
-/** Below this size a scan of all codes takes no longer than a search of the graph; see decision 0027. */
-const GRAPH_FROM_BYTES = 8 * 1024 * 1024
+/** A scan of this size takes about two milliseconds; see decision 0027. */
+const CELLS_FROM_BYTES = 16 * 1024 * 1024
 
 /** Byte offsets of the parts of `vectors.i4`, and its length. */
 export interface CodesLayout {
@@ -36,7 +39,7 @@ export const HEADER_NUMBERS = 4
  * - float64 × 4: the step of a component, the value of step 0 along the mean, the step along the mean, and the standard
  *   deviation of the error of a cosine.
  * - dimensions × float64: the mean of all vectors.
- * - rows × rowBytes: the code of each row. Byte j of block b holds component 32 b + j of the row less the mean in its
+ * - rows × rowBytes: the codes, by place. Byte j of block b holds component 32 b + j of the row less the mean in its
  *   low half and component 32 b + 16 + j in its high half, in steps from -7.5 to 7.5. The halves of the last block sum
  *   to the step of the row's component along the mean.
  */
@@ -46,7 +49,7 @@ export function codesLayout(rows: number, dimensions: number): CodesLayout {
   return { codesOffset, rowBytes, bytes: codesOffset + rows * rowBytes }
 }
 
-/** Whether a version of this size has a graph. */
-export function hasGraph(rows: number, dimensions: number, fromBytes: number = GRAPH_FROM_BYTES): boolean {
+/** Whether a version of this size has cells. */
+export function hasCells(rows: number, dimensions: number, fromBytes: number = CELLS_FROM_BYTES): boolean {
   return rows * codesLayout(rows, dimensions).rowBytes >= fromBytes
 }

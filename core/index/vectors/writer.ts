@@ -5,18 +5,18 @@ import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { codePieces } from './codes-writer.ts'
 import { createCosineStatistics } from './cosine-statistics.ts'
 import type { CosineStatistics } from './cosine-statistics.ts'
-import type { Graph } from './graph.ts'
-import { openGraph } from './graph-reader.ts'
-import { measureGraph } from './graph-recall.ts'
-import { createGraphWriter } from './graph-writer.ts'
-import { hasGraph } from './layout.ts'
+import type { CellsDescription } from './cells.ts'
+import { measureCells } from './cells-recall.ts'
+import { divide } from './cells-writer.ts'
+import type { Cells } from './cells-writer.ts'
+import { hasCells } from './layout.ts'
 
 export interface VectorsInput {
   readonly folder: string
   readonly rows: number
   readonly dimensions: number
-  /** Minimum number of bytes of codes for a graph, if not the default. */
-  readonly graphFromBytes: number | undefined
+  /** Minimum number of bytes of codes for cells, if not the default. */
+  readonly cellsFromBytes: number | undefined
   /** Runs between steps: yields to other work, or throws to stop. */
   readonly pause: () => Promise<void>
 }
@@ -25,9 +25,10 @@ export interface WrittenVectors {
   readonly files: {
     readonly 'vectors.f32': FileDigest
     readonly 'vectors.i4': FileDigest
+    readonly 'cells.u32'?: FileDigest
     readonly 'graph.usearch'?: FileDigest
   }
-  readonly graph: Graph | undefined
+  readonly cells: CellsDescription | undefined
   /** Undefined without queries. */
   readonly cosines: CosineStatistics | undefined
 }
@@ -36,7 +37,7 @@ export interface WrittenVectors {
 export interface VectorsWriter {
   /** @param vectors of whole rows, concatenated, unit length. */
   add(vectors: Float32Array<ArrayBuffer>): Promise<void>
-  /** @param queries unit length; they measure the cosines and the graph. */
+  /** @param queries unit length; they measure the cosines and the cells. */
   finish(queries: readonly Float32Array[]): Promise<WrittenVectors>
   /** Closes without finishing; harmless after `finish`. */
   abandon(): Promise<void>
@@ -47,38 +48,36 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
   const source = { path: join(folder, 'vectors.f32'), rows, dimensions }
   const exact = await openHashedFile(source.path)
   const statistics = createCosineStatistics(rows, dimensions)
-  const graphWriter = hasGraph(rows, dimensions, input.graphFromBytes) ? createGraphWriter(dimensions) : undefined
 
-  async function finishGraph(
-    queries: readonly Float32Array[],
-  ): Promise<{ readonly file: FileDigest; readonly graph: Graph } | undefined> {
-    if (graphWriter === undefined) return undefined
+  async function writeCells(cells: Cells): Promise<Pick<WrittenVectors['files'], 'cells.u32' | 'graph.usearch'>> {
     const path = join(folder, 'graph.usearch')
-    const shape = graphWriter.save(path)
+    cells.graph.save(path)
     await syncPath(path)
-    const reader = openGraph(path, rows, dimensions, shape)
+    const { starts, rows: rowOf } = cells
+    const pieces = [starts, rowOf].map(
+      ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
+    )
     return {
-      file: await digestFile(path),
-      graph: { ...shape, ...(await measureGraph(reader, source, queries, pause)) },
+      'cells.u32': await writeHashed(join(folder, 'cells.u32'), pieces),
+      'graph.usearch': await digestFile(path),
     }
   }
   return {
     async add(vectors) {
       await exact.write(new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength))
       for (let at = 0; at < vectors.length; at += dimensions) statistics.add(vectors.subarray(at, at + dimensions))
-      graphWriter?.add(vectors)
     },
     async finish(queries) {
       const file = await exact.finish()
-      const codes = await writeHashed(join(folder, 'vectors.i4'), codePieces(source, pause))
-      const graph = await finishGraph(queries)
+      const cells = hasCells(rows, dimensions, input.cellsFromBytes) ? await divide(source, pause) : undefined
+      const codes = await writeHashed(join(folder, 'vectors.i4'), codePieces(source, pause, cells?.rows))
       return {
-        files: {
-          'vectors.f32': file,
-          'vectors.i4': codes,
-          ...(graph === undefined ? {} : { 'graph.usearch': graph.file }),
+        files: { 'vectors.f32': file, 'vectors.i4': codes, ...(cells && (await writeCells(cells))) },
+        cells: cells && {
+          count: cells.starts.length - 1,
+          ...cells.graph.shape,
+          ...(await measureCells(folder, source, cells, queries, pause)),
         },
-        graph: graph?.graph,
         cosines: statistics.finish(queries),
       }
     },

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path'
-import { graphOf } from '#core/index/format/manifest.ts'
+import { cellsOf } from '#core/index/format/manifest.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { utcDay } from '#core/platform/time.ts'
@@ -165,7 +165,7 @@ async function askBuilt(
       ...context,
       onProgress: telling('filters'),
     }),
-    graph: graphOf(artifact.manifest),
+    cells: cellsOf(artifact.manifest),
     comparison: null,
     changeGates: [],
     missing,

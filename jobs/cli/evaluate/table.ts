@@ -2,7 +2,7 @@ import { SYSTEMS } from '#jobs/evaluate/ask.ts'
 import type { System } from '#jobs/evaluate/ask.ts'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
 import { calibratedOnWords } from '#jobs/evaluate/page/calibrated-on.ts'
-import { graphInWords } from '#jobs/evaluate/graph-in-words.ts'
+import { cellsInWords } from '#jobs/evaluate/cells-in-words.ts'
 import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { metricName } from '#jobs/evaluate/page/verdict.ts'
 
@@ -38,7 +38,7 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
     ...abstentionLines(report),
     `  calibrated on ${calibratedOnWords(report.calibrated_on)}`,
     ...filteredLines(report),
-    ...graphLines(report),
+    ...cellsLines(report),
     '',
   ].join('\n')
 }
@@ -92,8 +92,8 @@ function sampleLines(sample: NonNullable<EvaluationReport['filtered_recall_sampl
   ]
 }
 
-function graphLines({ graph }: EvaluationReport): readonly string[] {
-  return graph === undefined || graph === null ? [] : [`graph of the vectors: ${graphInWords(graph)}`]
+function cellsLines({ cells }: EvaluationReport): readonly string[] {
+  return cells === undefined || cells === null ? [] : [`cells of the vectors: ${cellsInWords(cells)}`]
 }
 
 function interval([low, high]: readonly [number, number]): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
-import { graphSchema } from '#core/index/vectors/graph.ts'
+import { cellsSchema } from '#core/index/vectors/cells.ts'
 import { RANKING_METRICS } from '#jobs/evaluate/metrics/ranking.ts'
 
 export const SYSTEMS = ['lexical', 'dense', 'hybrid'] as const
@@ -162,8 +162,8 @@ export const evaluationReportSchema = z.strictObject({
       fewer_than_10_passages: z.array(selectivity).readonly(),
     })
     .optional(),
-  /** The graph of the vectors and its recall, as measured by the build; null: a small version, which has none. */
-  graph: graphSchema.nullable().optional(),
+  /** The cells of the vectors and their recall, as measured by the build; null: a small version, which has none. */
+  cells: cellsSchema.nullable().optional(),
   /** Latency of the served system, one query at a time. */
   latency_ms: milliseconds,
   latency_ms_by_system: z.partialRecord(system, milliseconds),

@@ -1,7 +1,7 @@
 import type { EvaluationReport } from './evaluation-report.ts'
 import { NOTHING, html } from './markup.ts'
 import type { Markup } from './markup.ts'
-import { graphInWords, graphWarning } from '#jobs/evaluate/graph-in-words.ts'
+import { cellsInWords, cellsWarning } from '#jobs/evaluate/cells-in-words.ts'
 import { figure, whole } from './numbers.ts'
 import { evenTicks, figureOf, legendOf, plotArea, polyline } from './plot-area.ts'
 
@@ -39,7 +39,7 @@ export function filteredRecall(report: EvaluationReport): Markup {
       Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over all
       of them.${sampleOf(report)}
     </p>
-    ${graphOf(report)}
+    ${cellsIn(report)}
     <div class="plots">
       ${plot(report, kinds, selectivities)}
       <div>${table}</div>
@@ -57,12 +57,11 @@ function sampleOf({ filtered_recall_sample: sample }: EvaluationReport): Markup 
   return html` Asked: ${whole(sample.questions)} questions and the vectors of ${whole(sample.sampled_rows)} passages.`
 }
 
-function graphOf({ graph }: EvaluationReport): Markup {
-  if (graph === undefined || graph === null) return NOTHING
-  const warning = graphWarning(graph)
+function cellsIn({ cells }: EvaluationReport): Markup {
+  if (cells === undefined || cells === null) return NOTHING
+  const warning = cellsWarning(cells)
   return html`<p>
-    The graph of the vectors finds
-    ${graphInWords(graph)}.${warning === undefined ? '' : html` <b>Note: ${warning}.</b>`}
+    The cells of the vectors hold ${cellsInWords(cells)}.${warning === undefined ? '' : html` <b>Note: ${warning}.</b>`}
   </p>`
 }
 

@@ -30,10 +30,10 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
       const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
-    async byVector({ vector, scope, depth, expansionMin }, limits) {
+    async byVector({ vector, scope, depth, rowsScoredMin }, limits) {
       assertInTime(limits)
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
-      return nearestRows(index, vector, filter.within(scope), wanted, expansionMin)
+      return nearestRows(index, vector, filter.within(scope), wanted, rowsScoredMin)
     },
     async byReference({ text, scope, entitled }, limits) {
       assertInTime(limits)

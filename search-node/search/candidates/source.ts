@@ -29,8 +29,8 @@ export interface VectorQuery {
   readonly scope: SearchScope
   /** Candidates wanted; there may be more. */
   readonly depth: number
-  /** The minimum of rows that a search of a graph looks at. */
-  readonly expansionMin: number
+  /** The minimum of rows that are scored. */
+  readonly rowsScoredMin: number
 }
 
 export interface ReferenceQuery {
@@ -47,7 +47,7 @@ export interface ScoredCandidates {
 }
 
 export interface VectorCandidates extends ScoredCandidates {
-  /** How they were found: `exact`, `scan` or `graph`. */
+  /** How they were found: `exact`, `scan` or `cells`. */
   readonly plan: string
 }
 

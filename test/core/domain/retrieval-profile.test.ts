@@ -54,7 +54,7 @@ describe('what a search node is told', () => {
       per_document_max: 4,
     })
     expect(rankingOf(parameters, '2026-03-01')).toEqual({
-      expansionMin: 80,
+      rowsScoredMin: 80,
       fusion: 'rrf',
       denseWeight: 0.3,
       rrfK: 20,

@@ -63,7 +63,7 @@ describe('what a node is asked', () => {
       filters: pinned.filters,
       entitled: pinned.entitled,
       ranking: {
-        expansionMin: 99,
+        rowsScoredMin: 99,
         fusion: 'rrf',
         denseWeight: 0.5,
         rrfK: 10,

@@ -14,7 +14,7 @@ describe('what a build is asked to do', () => {
     ['a target of 0', { embedding: 'local', target_risk: 0 }],
     ['a target of 1', { embedding: 'local', target_risk: 1 }],
     ['a question set that is no SHA-256', { embedding: 'local', questions_sha256: 'A'.repeat(64) }],
-    ['an expansion above the bound', { embedding: 'local', expansion: BOUNDS.expansionMinMax + 1 }],
+    ['an expansion above the bound', { embedding: 'local', expansion: BOUNDS.rowsScoredMinMax + 1 }],
     ['an unknown field', { embedding: 'local', note: '' }],
   ])('is refused with %s', (_, parameters) => {
     expect(buildParametersSchema.safeParse(parameters).success).toBe(false)
@@ -38,7 +38,7 @@ describe('the profile before anything is fitted', () => {
 
   test('has the expansion that was asked for, or the default', () => {
     expect(defaultProfile({ embedding: 'local', expansion: 7 }).expansion).toBe(7)
-    expect(defaultProfile({ embedding: 'local' }).expansion).toBe(BOUNDS.expansionMinDefault)
+    expect(defaultProfile({ embedding: 'local' }).expansion).toBe(BOUNDS.rowsScoredMinDefault)
   })
 
   test.each(['local', 'openai'] as const)('is otherwise what a profile is by default: %s', (embedding) => {

@@ -50,7 +50,7 @@ describe('the active version', () => {
     expect(comparison).toMatchObject({ questions: 60, worse: false, worse_on: [] })
     expect(asked.map(({ text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
     for (const { projectionId: projection, filters, ranking, limit } of asked)
-      expect([projection, filters.languages, ranking.expansionMin, limit]).toEqual([
+      expect([projection, filters.languages, ranking.rowsScoredMin, limit]).toEqual([
         'active projection',
         ['fr'],
         88,

@@ -40,7 +40,7 @@ describe('the weight of the vectors', () => {
     expect(await fitFusion(questions(50), context)).toEqual(weighted(0.2))
     expect(new Set(asked.map(({ ranking }) => ranking.denseWeight))).toEqual(new Set(FUSION_WEIGHTS))
     for (const { ranking, limit } of asked)
-      expect([ranking.fusion, ranking.rrfK, ranking.expansionMin, limit]).toEqual(['rrf', 9, 77, 10])
+      expect([ranking.fusion, ranking.rrfK, ranking.rowsScoredMin, limit]).toEqual(['rrf', 9, 77, 10])
   })
 
   test('becomes a great one where the vectors know the answers', async () => {

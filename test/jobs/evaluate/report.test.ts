@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import type { Graph } from '#core/index/vectors/graph.ts'
+import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import { renderTable } from '#jobs/cli/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
 import type { Decision } from '#jobs/evaluate/figures.ts'
@@ -17,11 +17,12 @@ import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }
-const GRAPH: Graph = {
+const CELLS: CellsDescription = {
+  count: 434,
   connectivity: 32,
   expansion_add: 256,
-  batch_rows: 100,
-  expansion: 128,
+  batch: 1_024,
+  probes: [71, 106, 155],
   recall: 0.9931,
   queries: 200,
 }
@@ -88,7 +89,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
       sampledRows: 130,
       fewRows: ['0.1', '0.01'],
     },
-    graph: GRAPH,
+    cells: CELLS,
     comparison: null,
     changeGates: [],
     missing: ['m1'],
@@ -127,15 +128,15 @@ describe('what --json writes', () => {
 })
 
 describe('a report', () => {
-  test('states what was asked under filters, where fewer than ten passages were allowed, and the graph', () => {
-    const { filtered_recall_sample, graph } = reportOf(input())
+  test('states what was asked under filters, where fewer than ten passages were allowed, and the cells', () => {
+    const { filtered_recall_sample, cells } = reportOf(input())
     expect(filtered_recall_sample).toEqual({
       questions: 70,
       sampled_rows: 130,
       fewer_than_10_passages: ['0.1', '0.01'],
     })
-    expect(graph).toEqual(GRAPH)
-    expect(reportOf(input({ graph: undefined })).graph).toBeNull()
+    expect(cells).toEqual(CELLS)
+    expect(reportOf(input({ cells: undefined })).cells).toBeNull()
   })
 
   test('has the same gates where fewer than ten passages were allowed', () => {
@@ -262,13 +263,13 @@ test('the table shows the systems side by side, each mean with its interval', ()
   expect(lines.join('\n')).toMatch(/ {2}far +100 %: 1\.0000 .* 0\.01 %: 0\.9800/)
 })
 
-test('the table states what was asked under filters, which shares keep fewer than ten passages, and the graph', () => {
+test('the table states what was asked under filters, which shares keep fewer than ten passages, and the cells', () => {
   const table = renderTable(reportOf(input()), 3, 40)
   expect(table).toContain(
     '  asked: 70 questions and the vectors of 130 passages\n  fewer than 10 passages: 0.1 %, 0.01 %\n' +
-      'graph of the vectors: 99.3 % of the ten nearest, expansion 128, 200 queries\n',
+      'cells of the vectors: 99.3 % of the ten nearest in 71 of 434, 200 queries\n',
   )
   const { filtered } = input()
-  const large = renderTable(reportOf(input({ filtered: { ...filtered, fewRows: [] }, graph: undefined })), 3, 40)
-  expect(large).not.toMatch(/fewer than 10|graph of/)
+  const large = renderTable(reportOf(input({ filtered: { ...filtered, fewRows: [] }, cells: undefined })), 3, 40)
+  expect(large).not.toMatch(/fewer than 10|cells of/)
 })

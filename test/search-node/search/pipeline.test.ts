@@ -108,7 +108,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
       spread: 0.9,
       traits: (n, cluster) => traits(n, cluster, random),
     })
-    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name, graph: true }))
+    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name, cells: true }))
   })
   afterAll(() => mapping.close())
 
@@ -118,7 +118,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   })
 })
 
-test('many rows are found by their codes, few are scored one by one', async () => {
+test('many rows are found by the cells near the query, few are scored one by one', async () => {
   const rows = testRows({
     rows: 5_000,
     dimensions: 64,
@@ -127,11 +127,11 @@ test('many rows are found by their codes, few are scored one by one', async () =
     spread: 0.5,
     traits: (n) => ({ subjects: n < 5 ? ['few'] : [] }),
   })
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'plans', graph: true }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'plans', cells: true }))
   const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
   const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['few'] }, 5)
   mapping.close()
-  expect([...wide.plans]).toEqual(['scan'])
+  expect([...wide.plans]).toEqual(['cells'])
   expect([...narrow.plans]).toEqual(['exact'])
 })
 
@@ -189,7 +189,7 @@ describe('a version with every kind of facet', () => {
     const reply = await ask(mapping, {
       vector: query,
       limit: BOUNDS.searchLimitMax,
-      ranking: { ...RANKING, expansionMin: 1 },
+      ranking: { ...RANKING, rowsScoredMin: 1 },
     })
     const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
     expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)

@@ -12,7 +12,7 @@ const artifact: ArtifactRef = {
   dimensions: 1,
   documents: 1,
   cosines: undefined,
-  graph: undefined,
+  cells: undefined,
   codes: undefined,
 }
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
     store,
     rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
     privateKeyDer: signingKeys().privateKeyDer,
-    graph: true,
+    cells: true,
   })
   pool = new SearchPool([startScoringWorker(), startScoringWorker()], 8)
 })

@@ -117,7 +117,15 @@ export const FULL_REPORT: EvaluationReport = {
   filtered_recall: recall.correlated,
   filtered_recall_by_kind: recall,
   filtered_recall_sample: { questions: 150, sampled_rows: 50, fewer_than_10_passages: ['0.01'] },
-  graph: { connectivity: 32, expansion_add: 256, batch_rows: 1_365, expansion: 256, recall: 0.9923, queries: 200 },
+  cells: {
+    count: 434,
+    connectivity: 32,
+    expansion_add: 256,
+    batch: 1_024,
+    probes: [71, 106, 155],
+    recall: 0.9923,
+    queries: 200,
+  },
   latency_ms: { p50: 6.412, p99: 14.37 },
   latency_ms_by_system: {
     lexical: { p50: 1.9, p99: 4.2 },

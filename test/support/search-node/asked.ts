@@ -18,7 +18,7 @@ export const EVERYTHING: Filters = {
 
 /** Words and vectors have equal weight; every revision and every passage of a document is shown. */
 export const RANKING: Ranking = {
-  expansionMin: 64,
+  rowsScoredMin: 64,
   fusion: 'weighted',
   denseWeight: 0.5,
   rrfK: 60,

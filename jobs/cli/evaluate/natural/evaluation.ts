@@ -5,7 +5,7 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { graphOf } from '#core/index/format/manifest.ts'
+import { cellsOf } from '#core/index/format/manifest.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
@@ -139,7 +139,7 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
     versionId: artifact.projectionId,
     knowledgeBase: corpus,
     projection: artifact,
-    artifact: { ...artifact.manifest, folder: artifact.folder, graph: graphOf(artifact.manifest) },
+    artifact: { ...artifact.manifest, folder: artifact.folder, cells: cellsOf(artifact.manifest) },
     facets,
     profile: defaultProfile(parameters),
     targetRisk: parameters.target_risk,

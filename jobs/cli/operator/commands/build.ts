@@ -7,7 +7,7 @@ import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
-import { graphInWords, graphWarning } from '#jobs/evaluate/graph-in-words.ts'
+import { cellsInWords, cellsWarning } from '#jobs/evaluate/cells-in-words.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import { retryFailedBuild, startBuild } from '#jobs/cli/operator/actions/builds.ts'
 import { buildNamed, knowledgeBaseNamed } from '#jobs/cli/operator/actions/names.ts'
@@ -176,12 +176,12 @@ function showBuild(row: BuildListRow, show: Output['show']): void {
   const changes = row.changes === null ? null : changesInWords(row.changes)
   const { embedding: counts } = row
   const embedding = counts === null || counts.sent === 0 ? null : embeddingInWords(counts)
-  const graph = row.graph === null ? null : graphInWords(row.graph)
-  const warnings = [counts && overlongWarning(counts), row.graph && graphWarning(row.graph)].filter(
+  const cells = row.cells === null ? null : cellsInWords(row.cells)
+  const warnings = [counts && overlongWarning(counts), row.cells && cellsWarning(row.cells)].filter(
     (warning) => typeof warning === 'string',
   )
   const warning = warnings.length === 0 ? {} : { warning: warnings.join('; ') }
-  const shown = { ...row, changes, embedding, graph, status: buildStatus(row), ...warning }
+  const shown = { ...row, changes, embedding, cells, status: buildStatus(row), ...warning }
   show(shown, () => `${fields(shown)}${next(row)}`)
 }
 

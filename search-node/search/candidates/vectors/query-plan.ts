@@ -1,8 +1,8 @@
 /**
- * How rows are found: `exact` scores every allowed row in float32; `scan` scores their codes first; `graph` searches
- * the graph and keeps the allowed rows.
+ * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
+ * `cells` scores the codes of those in the cells near the query.
  */
-export type QueryPlan = 'exact' | 'scan' | 'graph'
+export type QueryPlan = 'exact' | 'scan' | 'cells'
 
 /** Up to this number of allowed rows, reading their float32 takes no longer than reading their codes. */
 export const EXACT_ROWS_MAX = 1_024
@@ -11,24 +11,32 @@ export const EXACT_ROWS_MAX = 1_024
 const READ_NS_PER_BYTE = 0.05
 const SCORE_NS_PER_BYTE = 0.05
 const READ_NS_PER_CALL = 700
-const GRAPH_NS_PER_ROW = 300
-const GRAPH_NS_PER_COMPONENT = 3
+const FIND_NS_PER_CELL = 1_500
 
-/** Estimated costs in nanoseconds, by which a search chooses between a scan and the graph. */
+export interface PlannedScan {
+  /** Rows between the first and the last one scanned, and how many of them are allowed. */
+  readonly rows: number
+  readonly allowed: number
+  /** Bytes of a code. */
+  readonly rowBytes: number
+}
+
+/** Estimated costs in nanoseconds, by which a search chooses between a scan and the cells near a query. */
 export interface PlanCosts {
   readonly scanNs: typeof scanNs
-  readonly graphNs: typeof graphNs
+  readonly cellsNs: typeof cellsNs
 }
 
 /** Estimates a scan. Rows between two allowed ones are read with them if that costs less than another call. */
-function scanNs(passages: number, allowed: number, rowBytes: number): number {
-  const gapNs = Math.min(READ_NS_PER_CALL, (passages / allowed - 1) * rowBytes * READ_NS_PER_BYTE)
+function scanNs({ rows, allowed, rowBytes }: PlannedScan): number {
+  if (allowed === 0) return 0
+  const gapNs = Math.min(READ_NS_PER_CALL, (rows / allowed - 1) * rowBytes * READ_NS_PER_BYTE)
   return allowed * (gapNs + rowBytes * (READ_NS_PER_BYTE + SCORE_NS_PER_BYTE))
 }
 
-/** Estimates a search of the graph. @param expansion rows that it looks at. */
-function graphNs(expansion: number, dimensions: number): number {
-  return expansion * (GRAPH_NS_PER_ROW + dimensions * GRAPH_NS_PER_COMPONENT)
+/** Estimates a scan of the rows of some cells, which have to be found. */
+function cellsNs(cells: number, scan: PlannedScan): number {
+  return cells * (FIND_NS_PER_CELL + READ_NS_PER_CALL) + scanNs(scan)
 }
 
-export const PLAN_COSTS: PlanCosts = { scanNs, graphNs }
+export const PLAN_COSTS: PlanCosts = { scanNs, cellsNs }

@@ -1,13 +1,13 @@
-import { hasRow } from '#core/index/facets/bitset.ts'
+import { addRow, hasRow } from '#core/index/facets/bitset.ts'
+import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
-import { GRAPH_RECALL, INCOMPLETE_GRAPH_SCAN_MAX_MS } from '#core/index/vectors/graph.ts'
-import type { GraphReader } from '#core/index/vectors/graph-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { nearCells } from './near-cells.ts'
 import { EXACT_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
 import type { PlanCosts, QueryPlan } from './query-plan.ts'
 
@@ -18,14 +18,8 @@ export interface VectorIndex {
   readonly vectors: RowFile
   readonly codes: CodesReader
   /** Undefined for a small version. */
-  readonly graph: MeasuredGraph | undefined
+  readonly cells: CellsReader | undefined
   readonly rows: { readonly chunkRanks: Uint32Array }
-}
-
-export interface MeasuredGraph extends GraphReader {
-  /** Rows that a search looks at, and the share of the true ten nearest that it then finds. */
-  readonly expansion: number
-  readonly recall: number
 }
 
 export interface NearestRows {
@@ -36,72 +30,50 @@ export interface NearestRows {
   readonly scores: Float64Array
 }
 
+/** The fusion asks for this many times the rows that are shown. */
+const SHOWN_SHARE = 0.5
+
 /**
- * Finds at least the `limit` allowed rows nearest to the query, or all if there are fewer. The same input gives the
+ * Finds the allowed rows nearest to the query: at least `limit`, or all if there are fewer. The same input gives the
  * same rows on every replica.
- * @param query unit length. @param expansionMin the minimum of rows that a search of the graph looks at.
+ * @param query unit length. @param rowsScoredMin the minimum of rows that are scored.
  */
 export function nearestRows(
   index: VectorIndex,
   query: Float32Array,
   allowed: FilterBitset,
   limit: number,
-  expansionMin: number,
+  rowsScoredMin: number,
   costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
+  const { passages, dimensions, codes, cells } = index
   if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...best(index, query, listRows(allowed), limit) }
-  const near = index.graph && fromGraph(index, index.graph, query, allowed, limit, expansionMin, costs)
-  if (near !== undefined) {
-    const found = best(index, query, near, limit)
-    if (!endsInTie(found.scores, limit)) return { plan: 'graph', ...found }
-  }
-  const rows = index.codes.nearest(query, allowed, keptOf(limit))
-  return { plan: 'scan', ...best(index, query, rows, limit) }
+  const kept = keptOf(limit)
+  if (cells === undefined) return { plan: 'scan', ...best(index, query, codes.nearest(query, allowed, kept), limit) }
+  const places = placesOf(cells, allowed)
+  const all = { rows: passages, allowed: allowed.count, rowBytes: codesLayout(passages, dimensions).rowBytes }
+  const near = nearCells(cells, { query, places, all, wanted: limit * SHOWN_SHARE, rowsScoredMin, costs })
+  const found = codes.nearest(query, { bits: near ?? places }, kept)
+  const rows = found.map((place) => cells.rowOf[place] ?? 0)
+  return { plan: near === undefined ? 'scan' : 'cells', ...best(index, query, rows, limit) }
 }
 
-/** The nearest third of the rows that a graph finds is as complete as its nearest ten (decision 0027). */
-const COMPLETE_SHARE = 1 / 3
-/** A second search looks at this many times the rows that the first one suggests. */
-const SPARE = 1.3
-const SEARCHES_MAX = 2
+/** Allowed places of the filters that are remembered. */
+const placesOfFilters = new WeakMap<FilterBitset, Uint32Array>()
 
-/**
- * Searches the graph, and once more with a wider search if the filter allows too few of the nearest rows.
- * @returns allowed rows, at least `limit` of them in the complete part; undefined where a scan costs less.
- */
-function fromGraph(
-  { passages, dimensions }: VectorIndex,
-  graph: MeasuredGraph,
-  query: Float32Array,
-  { bits, count }: FilterBitset,
-  limit: number,
-  expansionMin: number,
-  { scanNs, graphNs }: PlanCosts,
-): Uint32Array | undefined {
-  const ofScan = scanNs(passages, count, codesLayout(passages, dimensions).rowBytes)
-  if (graph.recall < GRAPH_RECALL && ofScan <= INCOMPLETE_GRAPH_SCAN_MAX_MS * 1e6) return undefined
-  let expansion = Math.max(graph.expansion, expansionMin, Math.ceil(limit / COMPLETE_SHARE))
-  for (let search = 0; search < SEARCHES_MAX && graphNs(expansion, dimensions) <= ofScan; search++) {
-    const found = graph.search(query, expansion)
-    const rows = found.filter((row) => hasRow(bits, row))
-    const complete = Math.floor(found.length * COMPLETE_SHARE)
-    const near = found.subarray(0, complete).filter((row) => hasRow(bits, row)).length
-    if (near >= limit) return rows
-    if (found.length < expansion) return undefined
-    expansion = Math.ceil(((limit * complete) / near / COMPLETE_SHARE) * SPARE)
-  }
-  return undefined
+function placesOf({ rowOf }: CellsReader, allowed: FilterBitset): Uint32Array {
+  if (allowed.count === rowOf.length) return allowed.bits
+  const known = placesOfFilters.get(allowed)
+  if (known !== undefined) return known
+  const places = new Uint32Array(allowed.bits.length)
+  for (let place = 0; place < rowOf.length; place++) if (hasRow(allowed.bits, rowOf[place] ?? 0)) addRow(places, place)
+  placesOfFilters.set(allowed, places)
+  return places
 }
 
 /** Rows that are kept for `limit` wanted ones; the fusion with words looks further than the vectors alone. */
 function keptOf(limit: number): number {
   return 40 + Math.ceil(1.4 * limit)
-}
-
-/** Whether so many rows are equally near that rows which the graph did not find may be as near. */
-function endsInTie(scores: Float64Array, limit: number): boolean {
-  const nearestFirst = scores.toSorted().reverse()
-  return scores.length >= limit && nearestFirst[limit - 1] === nearestFirst.at(-1)
 }
 
 /** Scores rows exactly and keeps the best of them; of equal ones those of the first chunk ids. */

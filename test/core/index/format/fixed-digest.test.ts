@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { graphOf } from '#core/index/format/manifest.ts'
+import { cellsOf } from '#core/index/format/manifest.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 
 /**
@@ -37,18 +37,18 @@ const rows = testRows({
 })
 
 test.each([
-  ['without a graph', false, '21370410f637ebb6a8b4e3f4a6db920a73bacbfb26f6b1bfebc0438fce9c938b'],
-  ['with a graph', true, 'f65ba41440f940bacc19fd741306f9cb8c57e211e4e406193b118ef4593299a7'],
-] as const)('the same passages and vectors give the same bytes as ever, %s', async (name, graph, digest) => {
+  ['without cells', false, 'dc90b2195fd93f0aa6b9e47e2b9d339ee79543ef01bf286283ec9fee221355ab'],
+  ['with cells', true, '6e42e29113591c8afab9cdecc8e9c34321f790460ea3b3fe8186c83a92d360c6'],
+] as const)('the same passages and vectors give the same bytes as ever, %s', async (name, cells, digest) => {
   const { manifest, manifestDigest } = await buildTestArtifact({
     store,
     rows,
     privateKeyDer: keys.privateKeyDer,
     name,
-    graph,
+    cells,
     acts: [{ id: 'de:bgb', aliases: ['BGB', 'Bürgerliches Gesetzbuch'] }],
   })
-  expect(graphOf(manifest) !== undefined).toBe(graph)
+  expect(cellsOf(manifest) !== undefined).toBe(cells)
   expect(manifestDigest.toString('hex')).toBe(digest)
 })
 

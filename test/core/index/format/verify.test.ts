@@ -37,7 +37,7 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
   const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  good = (await buildTestArtifact({ store: root, rows, acts, graph: true, privateKeyDer: keys.privateKeyDer })).folder
+  good = (await buildTestArtifact({ store: root, rows, acts, cells: true, privateKeyDer: keys.privateKeyDer })).folder
 })
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
@@ -218,16 +218,21 @@ test('documents of another number than the manifest states are refused', async (
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })
 
-test('a graph comes with its description, and a description with its graph', async () => {
+test('cells come with their description, and a description with its cells', async () => {
   const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
   const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
   signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' } }))
   await expect(verify()).rejects.toThrow(/form/)
-  const files = Object.fromEntries(Object.entries(manifest.files).filter(([name]) => name !== 'graph.usearch'))
+  const without = (...names: readonly string[]): object =>
+    Object.fromEntries(Object.entries(manifest.files).filter(([name]) => !names.includes(name)))
+  signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files: without('cells.u32') }))
+  await expect(verify()).rejects.toThrow(/form/)
+  const files = without('cells.u32', 'graph.usearch')
   signAgain(canonicalJson({ ...manifest, files }))
   await expect(verify()).rejects.toThrow(/form/)
   signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files }))
   await expect(verify()).rejects.toThrow(/file that its manifest does not name/)
   rmSync(file('graph.usearch'))
+  rmSync(file('cells.u32'))
   await expect(verify()).resolves.not.toThrow()
 })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
-import { ARTIFACT_FORMAT, graphOf } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FORMAT, cellsOf } from '#core/index/format/manifest.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
@@ -142,17 +142,17 @@ test('words, provisions and acts are indexed under the row of their passage', as
 
 test('the same passages give the same files, whatever the folder and the key', async () => {
   const rows = corpus(1_500)
-  const { manifest: one } = await writeArtifact(input(rows, { graphFromBytes: 0 }))
+  const { manifest: one } = await writeArtifact(input(rows, { cellsFromBytes: 0 }))
   const { privateKeyDer } = signingKeys()
   const { manifest: two } = await writeArtifact(
     input(rows, {
-      graphFromBytes: 0,
+      cellsFromBytes: 0,
       privateKeyDer,
       artifactFolder: join(folder, 'artifacts', 'other'),
       projectionId: derivedUuid('test', 'other'),
     }),
   )
-  expect(graphOf(one)).toBeDefined()
+  expect(cellsOf(one)).toBeDefined()
   expect(two.files).toEqual(one.files)
   expect(two.index).toEqual(one.index)
 })

@@ -89,45 +89,53 @@ describe('the embed stage', () => {
   })
 })
 
-describe('the graph of a version', () => {
-  /** A build that succeeded with a graph of this recall, and one passage too long for the model. */
+describe('the cells of a version', () => {
+  /** A build that succeeded with cells of this recall, and one passage too long for the model. */
   async function builtWith(name: string, recall: number): Promise<string> {
     const id = await queuedBuild(name)
     const version = await finishBuild(harness, id, true)
-    const graph = { connectivity: 32, expansion_add: 256, batch_rows: 1_365, expansion: 512, recall, queries: 200 }
+    const cells = {
+      count: 434,
+      connectivity: 32,
+      expansion_add: 256,
+      batch: 1_024,
+      probes: [71, 106, 155],
+      recall,
+      queries: 200,
+    }
     await withoutGuards(
       harness.owner,
-      "update corpus_versions set evaluation = jsonb_set(evaluation, '{graph}', $2) where id = $1",
-      [version, JSON.stringify(graph)],
+      "update corpus_versions set evaluation = jsonb_set(evaluation, '{cells}', $2) where id = $1",
+      [version, JSON.stringify(cells)],
     )
     return id
   }
 
   test('is shown by build show with the share that it finds, and with a warning where that is too low', async () => {
-    const good = await harness.cli.json('build', 'show', await builtWith('graph.md', 0.9923))
-    expect(good).toMatchObject({ graph: '99.2 % of the ten nearest, expansion 512, 200 queries' })
+    const good = await harness.cli.json('build', 'show', await builtWith('cells.md', 0.9923))
+    expect(good).toMatchObject({ cells: '99.2 % of the ten nearest in 71 of 434, 200 queries' })
     expect(good).not.toHaveProperty('warning')
-    const id = await builtWith('poor-graph.md', 0.6129)
+    const id = await builtWith('poor-cells.md', 0.6129)
     await change(id, `embedding = '{"passages":9,"sent":9,"tokens":0,"overlong":1,"seconds_left":null}'`)
     expect(await harness.cli.json('build', 'show', id)).toMatchObject({
-      graph: '61.2 % of the ten nearest, expansion 512, 200 queries',
+      cells: '61.2 % of the ten nearest in 71 of 434, 200 queries',
       warning: expect.stringMatching(
-        /^1 of 9 passages are probably longer .*; the graph finds 61\.2 % of the ten nearest passages and not 99 %/,
+        /^1 of 9 passages are probably longer .*; the cells of the vectors hold 61\.2 % of .* and not 99 %/,
       ),
     })
-    expect((await harness.cli.run('build', 'show', id)).stdout).toMatch(/^graph: +61\.2 % of the ten nearest/m)
+    expect((await harness.cli.run('build', 'show', id)).stdout).toMatch(/^cells: +61\.2 % of the ten nearest/m)
   })
 
   test('is none where the report states none or was stored by an earlier release', async () => {
-    const id = await queuedBuild('no-graph.md')
+    const id = await queuedBuild('no-cells.md')
     const version = await finishBuild(harness, id, true)
-    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ graph: null })
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ cells: null })
     await withoutGuards(
       harness.owner,
-      "update corpus_versions set evaluation = jsonb_set(evaluation, '{graph}', 'null') where id = $1",
+      "update corpus_versions set evaluation = jsonb_set(evaluation, '{cells}', 'null') where id = $1",
       [version],
     )
-    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ graph: null })
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ cells: null })
   })
 })
 

@@ -109,7 +109,7 @@ test('a report of release 0.2.0, which does not say what was calibrated, changed
   const {
     calibrated_on: _on,
     filtered_recall_sample: _sample,
-    graph: _graph,
+    cells: _cells,
     ...stored
   } = { ...FULL_REPORT, comparison: earlier }
   const report = evaluationReportSchema.parse(JSON.parse(JSON.stringify(stored)))
@@ -118,7 +118,7 @@ test('a report of release 0.2.0, which does not say what was calibrated, changed
   expect(page).toContain('>The decision<')
   expect(page).not.toContain('Calibrated on')
   expect(page).toContain('>Recall under filters<')
-  expect(page).not.toMatch(/fewer than 10 passages|Asked:|The graph/)
+  expect(page).not.toMatch(/fewer than 10 passages|Asked:|The cells/)
 })
 
 /** The part of the page about recall under filters. */
@@ -241,15 +241,15 @@ describe('the page of a report', () => {
     expect(section).toMatch(/<th>0\.01 % <span class="soft small">fewer than 10 passages<\/span><\/th>/)
   })
 
-  test('says what the graph finds, and what it means where that is less than 99 %', () => {
-    expect(sectionOf(FULL_REPORT)).toContain('finds 99.2 % of the ten nearest, expansion 256, 200 queries.')
+  test('says what the cells of the vectors hold, and what it means where that is less than 99 %', () => {
+    expect(sectionOf(FULL_REPORT)).toContain('hold 99.2 % of the ten nearest in 71 of 434, 200 queries.')
     expect(sectionOf(FULL_REPORT)).not.toContain('Note:')
-    const { graph } = FULL_REPORT
-    if (graph === undefined || graph === null) throw new Error('the report has no graph')
-    const incomplete = sectionOf({ ...FULL_REPORT, graph: { ...graph, recall: 0.98996, expansion: 4_096 } })
-    expect(incomplete).toContain('finds 98.9 % of the ten nearest, expansion 4096, 200 queries.')
-    expect(incomplete).toMatch(/Note: the graph finds 98\.9 % .* and not 99 %, .* which may miss passages\./)
-    expect(sectionOf({ ...FULL_REPORT, graph: null })).not.toContain('graph')
+    const { cells } = FULL_REPORT
+    if (cells === undefined || cells === null) throw new Error('the report has no cells')
+    const incomplete = sectionOf({ ...FULL_REPORT, cells: { ...cells, recall: 0.98996 } })
+    expect(incomplete).toContain('hold 98.9 % of the ten nearest in 71 of 434, 200 queries.')
+    expect(incomplete).toMatch(/Note: the cells of the vectors hold 98\.9 % .* and not 99 %, .* scans all vectors/)
+    expect(sectionOf({ ...FULL_REPORT, cells: null })).not.toContain('The cells')
   })
 
   test('says that the default applies unchanged where the own passages are too few', () => {

@@ -7,8 +7,8 @@ import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import type { PlanCosts } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
-import { GRAPH_RECALL } from '#core/index/vectors/graph.ts'
-import { graphOf } from '#core/index/format/manifest.ts'
+import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
+import { cellsOf } from '#core/index/format/manifest.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import {
@@ -30,7 +30,9 @@ const { privateKeyDer } = signingKeys()
 const LIMIT = 10
 const EXPANSION_MIN = 64
 /** A scan never costs less. */
-const GRAPH_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
+/** A scan of all allowed rows never costs more. */
+const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, cellsNs: () => Number.MAX_VALUE }
+const CELLS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 const EVERYTHING: TestFilters = {
   languages: ['de', 'en'],
   jurisdictions: ['XA', 'XB'],
@@ -100,8 +102,8 @@ const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001, s001: 0.000_
 const ROWS = 6_000
 const CLUSTERS = 100
 describe.each([
-  ['by the estimated costs', PLAN_COSTS],
-  ['by its graph first', GRAPH_FIRST],
+  ['by a scan', SCAN_FIRST],
+  ['by its cells', CELLS_FIRST],
 ])('a version that is searched %s', (way, costs) => {
   let mapping: IndexReader
   let artifact: TestArtifact
@@ -117,8 +119,8 @@ describe.each([
       language: cluster % 2 === 0 ? 'de' : 'en',
     })
     rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: way, graph: true })
-    expect(graphOf(artifact.manifest)?.recall).toBeGreaterThanOrEqual(GRAPH_RECALL)
+    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: way, cells: true })
+    expect(cellsOf(artifact.manifest)?.recall).toBeGreaterThanOrEqual(CELLS_RECALL)
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -165,12 +167,12 @@ describe.each([
     expect([...recallOf(mapping, rows, few, { queries: 5, costs }).plans]).toEqual(['exact'])
   })
 
-  test('many are found by their codes if that costs less, else by the graph', () => {
+  test('of many, all are scanned if that costs less, else those in the cells near the query', () => {
     const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
-    expect([...plans]).toEqual([costs === GRAPH_FIRST ? 'graph' : 'scan'])
+    expect([...plans]).toEqual([costs === CELLS_FIRST ? 'cells' : 'scan'])
   })
 
-  test('where the filter excludes the neighbourhood of the query, the graph gives way to a scan', () => {
+  test('where the filter excludes the neighbourhood of the query, all allowed rows are scanned', () => {
     const far = (row: number): TestFilters => ({
       ...EVERYTHING,
       anySubject: false,
@@ -250,7 +252,7 @@ describe('a version whose vectors differ in few directions', () => {
       record,
       vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
     }))
-    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', graph: true })
+    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', cells: true })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -260,8 +262,8 @@ describe('a version whose vectors differ in few directions', () => {
     ['half of the topics', { languages: ['en'] }],
     ['one topic', { anySubject: false, subjects: ['topic-3'] }],
     ['few topics', { anySubject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
-  ])('finds the true best ten under %s, by codes and by the graph', (_, filters) => {
-    for (const costs of [PLAN_COSTS, GRAPH_FIRST])
+  ])('finds the true best ten under %s, by a scan and by cells', (_, filters) => {
+    for (const costs of [PLAN_COSTS, CELLS_FIRST])
       expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters }), { costs }).recall).toBeGreaterThanOrEqual(
         0.98,
       )
@@ -276,7 +278,7 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
     record,
     vector: unit(sparse()),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', graph: true }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', cells: true }))
   const { recall, plans } = recallOf(mapping, rows, () => EVERYTHING)
   expect([...plans]).toEqual(['scan'])
   expect(recall).toBeGreaterThanOrEqual(0.99)
@@ -284,14 +286,14 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
 })
 
 test.each([
-  ['by codes', PLAN_COSTS],
-  ['by the graph', GRAPH_FIRST],
+  ['by a scan', PLAN_COSTS],
+  ['by cells', CELLS_FIRST],
 ])('of many rows that are equally near, those of the first chunk ids are found %s', async (name, costs) => {
   const rows = testRows({ rows: 3_000, dimensions: 16, seed }).map(({ record }, at) => ({
     record,
     vector: unit(Float32Array.from({ length: 16 }, (_, d) => (at % 2 === 0 ? 1 : d + 1))),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}`, graph: true }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}`, cells: true }))
   const first = rows
     .filter((_, at) => at % 2 === 0)
     .map(({ record }) => record.chunk_id)

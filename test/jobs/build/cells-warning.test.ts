@@ -7,14 +7,14 @@ import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import {
   MANIFEST_FILE,
   SIGNATURE_FILE,
-  graphOf,
+  cellsOf,
   manifestSchema,
   manifestText,
   signManifest,
 } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
-import { GRAPH_RECALL } from '#core/index/vectors/graph.ts'
+import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { buildArtifact } from '#jobs/build/artifact.ts'
 import type { BuildContext } from '#jobs/build/context.ts'
@@ -24,14 +24,14 @@ import { signingKeys, testRows } from '#test/support/artifact.ts'
 import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
-const BUILD_ID = derivedUuid('test', 'graph warning')
+const BUILD_ID = derivedUuid('test', 'cells warning')
 const DIMENSIONS = 16
 const keys = signingKeys()
 const rows = testRows({ rows: 40, dimensions: DIMENSIONS, seed: 1 })
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'graph-warning-'))
+  folder = mkdtempSync(join(tmpdir(), 'cells-warning-'))
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
@@ -57,7 +57,7 @@ function contextOf(warnings: string[]): BuildContext {
   }
 }
 
-/** Writes the artifact of an earlier run of the build, whose manifest states this recall of its graph. */
+/** Writes the artifact of an earlier run of the build, whose manifest states this recall of its cells. */
 async function writeEarlier({ store }: BuildContext, recall: number): Promise<void> {
   const artifactFolder = store.artifactFolder(projectionIdOf(BUILD_ID))
   const { manifest } = await writeArtifact({
@@ -70,10 +70,10 @@ async function writeEarlier({ store }: BuildContext, recall: number): Promise<vo
     rows,
     acts: [],
     privateKeyDer: keys.privateKeyDer,
-    graphFromBytes: 0,
+    cellsFromBytes: 0,
   })
-  const graph = { ...graphOf(manifest), recall }
-  const bytes = Buffer.from(manifestText(manifestSchema.parse({ ...manifest, index: { metric: 'cos', graph } })))
+  const cells = { ...cellsOf(manifest), recall }
+  const bytes = Buffer.from(manifestText(manifestSchema.parse({ ...manifest, index: { metric: 'cos', cells } })))
   writeFileSync(join(artifactFolder, MANIFEST_FILE), bytes)
   writeFileSync(join(artifactFolder, SIGNATURE_FILE), signManifest(bytes, keys.privateKeyDer))
 }
@@ -88,17 +88,17 @@ async function warningsFor(recall: number): Promise<readonly string[]> {
   const counts = { passages: rows.length, sent: 0, tokens: 0, overlong: 0, seconds_left: null }
   const vectors = { folder: context.workFolder, rows: rows.length, dimensions: DIMENSIONS, counts }
   const { manifest } = await buildArtifact(context, corpus, vectors, createLocalEmbedder())
-  expect(graphOf(manifest)?.recall).toBe(recall)
+  expect(cellsOf(manifest)?.recall).toBe(recall)
   return warnings
 }
 
-test('a build warns of a graph that cannot reach the wanted share, and says what that means', async () => {
+test('a build warns of cells that cannot hold the wanted share, and says what that means', async () => {
   expect(await warningsFor(0.6129)).toEqual([
-    'the graph finds 61.2 % of the ten nearest passages and not 99 %, so vectors are scanned while that takes under ' +
-      '4 ms; longer scans are replaced by the graph, which may miss passages',
+    'the cells of the vectors hold 61.2 % of the ten nearest passages and not 99 %, so every search scans all ' +
+      'vectors that its filters allow',
   ])
 })
 
-test('a build does not warn of a graph that reaches the wanted share', async () => {
-  expect(await warningsFor(GRAPH_RECALL)).toEqual([])
+test('a build does not warn of cells that hold the wanted share', async () => {
+  expect(await warningsFor(CELLS_RECALL)).toEqual([])
 })

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+
+/** Depths for which a build measures how many cells a search needs. */
+export const DEPTHS = [10, 100, 1_000] as const
+
+/** The division of a version into cells and the graph that finds them, in its manifest; see decision 0027. */
+export const cellsSchema = z.strictObject({
+  count: z.int().positive(),
+  /** Links of a cell in the graph. */
+  connectivity: z.int().positive(),
+  /** Cells that are looked at for the links of a cell. */
+  expansion_add: z.int().positive(),
+  /** Cells that one call adds to the graph. */
+  batch: z.int().positive(),
+  /** The fewest cells that hold CELLS_RECALL of the true nearest 10, 100 and 1,000; all if no fewer do. */
+  probes: z.tuple([z.int().positive(), z.int().positive(), z.int().positive()]),
+  /** The share of the true ten nearest in the first of `probes`, and how many queries measured it. */
+  recall: z.number().min(0).max(1),
+  queries: z.int().positive(),
+})
+export type CellsDescription = z.infer<typeof cellsSchema>
+export type GraphShape = Pick<CellsDescription, 'connectivity' | 'expansion_add' | 'batch'>
+
+/** Share of the true nearest rows that lie in the cells which a search scans. */
+export const CELLS_RECALL = 0.99
+
+/** Byte offset of the rows in `cells.u32`, and its length. */
+export function cellsLayout(rows: number, cells: number): { readonly rowsOffset: number; readonly bytes: number } {
+  const rowsOffset = (cells + 1) * 4
+  return { rowsOffset, bytes: rowsOffset + rows * 4 }
+}
+
+/** Returns the first fault of `cells.u32` as one sentence, or undefined if there is none. */
+export function cellsFault(bytes: Buffer, rows: number, cells: number): string | undefined {
+  const { rowsOffset, bytes: length } = cellsLayout(rows, cells)
+  if (bytes.length !== length) return 'cells.u32 does not fit the numbers of passages and cells.'
+  let start = 0
+  for (let cell = 0; cell <= cells; cell++) {
+    const next = bytes.readUInt32LE(cell * 4)
+    if (cell === 0 ? next !== 0 : next <= start) return 'The cells of cells.u32 do not follow each other.'
+    start = next
+  }
+  if (start !== rows) return 'The cells of cells.u32 do not end with the passages.'
+  const seen = new Uint8Array(rows)
+  for (let at = rowsOffset; at < length; at += 4) {
+    const row = bytes.readUInt32LE(at)
+    if (row >= rows || seen[row] === 1) return 'cells.u32 does not hold every passage once.'
+    seen[row] = 1
+  }
+  return undefined
+}
