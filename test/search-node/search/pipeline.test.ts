@@ -118,7 +118,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   })
 })
 
-test('many rows are found by the cells near the query, few are scored one by one', async () => {
+test('many rows are found by their codes, few are scored one by one', async () => {
   const rows = testRows({
     rows: 5_000,
     dimensions: 64,
@@ -131,7 +131,7 @@ test('many rows are found by the cells near the query, few are scored one by one
   const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
   const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['few'] }, 5)
   mapping.close()
-  expect([...wide.plans]).toEqual(['cells'])
+  expect([...wide.plans]).toEqual(['scan'])
   expect([...narrow.plans]).toEqual(['exact'])
 })
 

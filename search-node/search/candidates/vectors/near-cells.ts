@@ -17,6 +17,11 @@ export interface CellQuery {
   readonly costs: PlanCosts
 }
 
+/** A scan that takes no longer is exact and costs little. */
+const SCAN_NS_CHEAP = 1_500_000
+/** The questions of users are harder than the sample that the build measured with; see decision 0027. */
+const SPARE = 1.5
+
 /** A first search tells which share of the rows near the query is allowed; a second one looks as far as that needs. */
 const SEARCHES_MAX = 2
 
@@ -27,6 +32,7 @@ const SEARCHES_MAX = 2
  */
 export function nearCells(cells: CellsReader, asked: CellQuery): Uint32Array | undefined {
   const { query, places, all, wanted, rowsScoredMin, costs } = asked
+  if (costs.scanNs(all) <= SCAN_NS_CHEAP) return undefined
   let probes = cells.recall < CELLS_RECALL ? undefined : cellsFor(cells, wanted)
   for (let search = 0; search < SEARCHES_MAX && probes !== undefined; search++) {
     const found = cells.nearest(query, probes)
@@ -50,14 +56,15 @@ function excludesNear(near: Pick<PlannedScan, 'rows' | 'allowed'>, all: PlannedS
 const EXCLUDED_SHARE = 0.7
 
 /** Cells that hold the nearest rows up to a depth; undefined beyond the depths that were measured. */
-function cellsFor({ probes }: CellsReader, depth: number): number | undefined {
+function cellsFor({ probes, starts }: CellsReader, depth: number): number | undefined {
   const at = DEPTHS.findIndex((measured) => depth <= measured)
   if (at === -1) return undefined
   const [most = 0, before = most] = [probes[at], probes[at - 1]]
   const [deeper = 0, shallower = deeper] = [DEPTHS[at], DEPTHS[at - 1]]
-  if (at === 0 || deeper === shallower) return most
+  const spared = (cells: number): number => Math.min(starts.length - 1, Math.ceil(cells * SPARE))
+  if (at === 0 || deeper === shallower) return spared(most)
   const share = Math.log(depth / shallower) / Math.log(deeper / shallower)
-  return Math.ceil(before + (most - before) * share)
+  return spared(before + (most - before) * share)
 }
 
 function rowsIn(
