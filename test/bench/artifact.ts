@@ -11,6 +11,8 @@ import { readSignedManifest } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { askSets } from './queries.ts'
+import { INVENTED } from './source.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
@@ -110,9 +112,19 @@ function writeOf(
     rows,
     acts,
     privateKeyDer: settings.privateKeyDer,
+    sampleQueries: () => Promise.resolve(sampleQueries(settings.corpus)),
     onProgress,
   })
 }
+
+/** Questions that are not asked later, as a build has them of its own passages; none beside real questions. */
+function sampleQueries(corpus: BenchCorpus): readonly Float32Array[] {
+  if (corpus.parameters[0] !== INVENTED) return []
+  const [sample] = askSets(corpus, 0, [{ count: SAMPLE_QUERIES, set: SAMPLE_SET }])
+  return sample?.queries.map(({ vector }) => vector) ?? []
+}
+const SAMPLE_QUERIES = 280
+const SAMPLE_SET = 99
 
 async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(dirname(folder)).catch(() => [])

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import type { BenchArtifact } from './artifact.ts'
 import type { BenchCorpus, BenchPassage, Query, QuerySet } from './source.ts'
 import { streamAt } from './stream.ts'
 
@@ -18,7 +18,7 @@ export interface Rows {
   close(): void
 }
 
-export function openRows({ folder, manifest }: Pick<BenchArtifact, 'folder' | 'manifest'>): Rows {
+export function openRows({ folder, manifest }: { readonly folder: string; readonly manifest: Manifest }): Rows {
   const files = ['vectors.f32', 'passages.offsets', 'passages.jsonl'].map((name) => openSync(join(folder, name), 'r'))
   const [vectors = 0, offsets = 0, lines = 0] = files
   const { dimensions } = manifest.embedding

@@ -48,6 +48,9 @@ export interface BenchCorpus {
 /** Questions of one set are numbered from a multiple of this. */
 const QUERIES_MAX = 100_000
 
+/** First parameter of a corpus of generated texts and vectors. */
+export const INVENTED = 'invented'
+
 /** A corpus of any size with generated texts and vectors. */
 export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCorpus {
   const space = openSpace({
@@ -58,7 +61,7 @@ export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCor
     jurisdictions: Object.values(JURISDICTIONS),
   })
   return {
-    parameters: ['invented', String(shape.passages), String(dimensions), String(shape.seed)],
+    parameters: [INVENTED, String(shape.passages), String(dimensions), String(shape.seed)],
     passages: shape.passages,
     dimensions,
     acts: ACTS,
