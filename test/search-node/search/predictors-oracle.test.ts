@@ -59,7 +59,8 @@ test('predictors of any lists are what their definitions give', () => {
         const alone = [...rows, ...dense].every((row) => documents[row] === first)
         const share = rows.filter((row) => documents[row] === first).length / rows.length
         expect(figure('document_share')).toBe(alone ? 0.5 : share)
-        expect(figure('fused_best')).toBeGreaterThanOrEqual(figure('fused_top'))
+        // A mean of equal numbers may be rounded up.
+        expect(figure('fused_best') + 1e-12).toBeGreaterThanOrEqual(figure('fused_top'))
       }),
       { numRuns: 300 },
     )
