@@ -1,10 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { migrate } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { provisionLogins } from '#core/db/provision.ts'
+import { createSchema } from '#jobs/cli/local/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { startService } from '#jobs/cli/local/processes.ts'
@@ -54,12 +53,7 @@ export async function install(options: InstallationOptions, steps: Steps): Promi
   steps.onStop(() => postgres.stop())
   const redis = await steps.run('Redis', () => startRedis({ folder: join(servers, 'redis'), onLog: say }))
   steps.onStop(() => redis.stop())
-  const logins = await steps.run('schema', async () => {
-    await postgres.createDatabase(DATABASE)
-    const urls = await provisionLogins(postgres.adminUrl(DATABASE))
-    await migrate(urls.migrationUrl)
-    return urls
-  })
+  const logins = await steps.run('schema', () => createSchema(postgres, DATABASE))
   const provider = await steps.run('embedding provider', () => startProvider(options, servers))
   steps.watch(provider)
   const settings: StackSettings = {

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { migrate } from '#core/db/migrate.ts'
-import { provisionLogins } from '#core/db/provision.ts'
+import { createSchema } from '#jobs/cli/local/schema.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { startRedis } from '#jobs/cli/local/redis.ts'
@@ -41,10 +40,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     running.push(postgres)
     const redis = await startRedis({ folder: join(folder, 'redis'), onLog: say })
     running.push(redis)
-    await postgres.createDatabase(TEMPLATE_DATABASE)
+    const logins = await createSchema(postgres, TEMPLATE_DATABASE)
     const adminUrl = postgres.adminUrl(TEMPLATE_DATABASE)
-    const logins = await provisionLogins(adminUrl)
-    await migrate(logins.migrationUrl)
     project.provide('servers', { adminUrl, ...logins, redisPort: redis.port })
     return teardown
   } catch (error) {

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { migrate } from '#core/db/migrate.ts'
-import { provisionLogins } from '#core/db/provision.ts'
+import { createSchema } from '#jobs/cli/local/schema.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { startRedis } from '#jobs/cli/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/cli/local/stack.ts'
@@ -47,12 +46,7 @@ export async function startInstallation(
   )
   for (const file of stale) rmSync(file, { force: true })
   const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
-  const logins = await steps.run('schema', async () => {
-    await postgres.createDatabase(DATABASE)
-    const urls = await provisionLogins(postgres.adminUrl(DATABASE))
-    await migrate(urls.migrationUrl)
-    return urls
-  })
+  const logins = await steps.run('schema', () => createSchema(postgres, DATABASE))
   const settings: StackSettings = {
     folder,
     gatewayDatabaseUrl: logins.gatewayUrl,

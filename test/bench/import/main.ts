@@ -7,9 +7,8 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { migrate } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import { provisionLogins } from '#core/db/provision.ts'
+import { createSchema } from '#jobs/cli/local/schema.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
 import { createSteps } from '#jobs/cli/demo/steps.ts'
@@ -71,9 +70,7 @@ async function bench(megabytes: number, dataDir: string, steps: Steps): Promise<
   steps.onStop(async () => rmSync(work, { recursive: true, force: true }))
   const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(work, 'postgres'), onLog: () => {} }))
   steps.onStop(() => postgres.stop())
-  await postgres.createDatabase('evidence')
-  const logins = await provisionLogins(postgres.adminUrl('evidence'))
-  await migrate(logins.migrationUrl)
+  const logins = await createSchema(postgres, 'evidence')
   const database = openDatabase(logins.operatorUrl, createLog('bench', 'silent'), 2, 60_000)
   steps.onStop(() => database.end())
   await createKnowledgeBase({ database, actor: 'bench' }, { slug: 'made', title: 'Made up' })

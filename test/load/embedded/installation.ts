@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { migrate } from '#core/db/migrate.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { provisionLogins } from '#core/db/provision.ts'
+import type { LoginUrls } from '#core/db/provision.ts'
+import { createSchema } from '#jobs/cli/local/schema.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
@@ -83,7 +83,7 @@ export async function install({ dataDir, ...options }: InstallationOptions, step
 interface Servers {
   readonly postgres: Awaited<ReturnType<typeof startPostgres>>
   readonly redis: Awaited<ReturnType<typeof startRedis>>
-  readonly logins: Awaited<ReturnType<typeof provisionLogins>>
+  readonly logins: LoginUrls
 }
 
 async function startServers(folder: string, steps: Steps): Promise<Servers> {
@@ -92,12 +92,7 @@ async function startServers(folder: string, steps: Steps): Promise<Servers> {
   steps.onStop(() => postgres.stop())
   const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog }))
   steps.onStop(() => redis.stop())
-  const logins = await steps.run('schema', async () => {
-    await postgres.createDatabase(DATABASE)
-    const urls = await provisionLogins(postgres.adminUrl(DATABASE))
-    await migrate(urls.migrationUrl)
-    return urls
-  })
+  const logins = await steps.run('schema', () => createSchema(postgres, DATABASE))
   return { postgres, redis, logins }
 }
 
