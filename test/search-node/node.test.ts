@@ -40,6 +40,7 @@ import {
   shownPassage,
   testRows,
 } from '#test/support/artifact.ts'
+import { writeSignedManifest } from '#test/support/signed-manifest.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
@@ -227,11 +228,10 @@ test('a signed but inconsistent artifact is refused, and the loaded versions con
     })
     const bytes = readFileSync(join(built.folder, name)).subarray(4)
     const files = { ...built.manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
-    const manifest = Buffer.from(manifestText(manifestSchema.parse({ ...built.manifest, files })))
+    const text = manifestText(manifestSchema.parse({ ...built.manifest, files }))
     writeFileSync(join(built.folder, name), bytes)
-    writeFileSync(join(built.folder, MANIFEST_FILE), manifest)
-    writeFileSync(join(built.folder, SIGNATURE_FILE), signManifest(manifest, keys.privateKeyDer))
-    await expect(prepare(client, { ...built, manifestDigest: sha256(manifest) })).rejects.toMatchObject({
+    const manifestDigest = writeSignedManifest(built.folder, text, keys.privateKeyDer)
+    await expect(prepare(client, { ...built, manifestDigest })).rejects.toMatchObject({
       code: expect.any(Number),
     })
     await expect(search({ projectionId: built.projectionId })).rejects.toMatchObject({

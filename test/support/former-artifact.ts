@@ -1,15 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  filesOf,
-  manifestSchema,
-  manifestText,
-  signManifest,
-} from '#core/index/format/manifest.ts'
+import { filesOf, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { writeSignedManifest } from './signed-manifest.ts'
 import type { TestArtifact } from './artifact.ts'
 
 /**
@@ -36,8 +30,5 @@ export function toFormerFormat(artifact: TestArtifact, format: 3 | 4, privateKey
       }),
     ),
   })
-  const bytes = Buffer.from(manifestText(manifest))
-  writeFileSync(join(folder, MANIFEST_FILE), bytes)
-  writeFileSync(join(folder, SIGNATURE_FILE), signManifest(bytes, privateKeyDer))
-  return { ...artifact, manifest, manifestDigest: sha256(bytes) }
+  return { ...artifact, manifest, manifestDigest: writeSignedManifest(folder, manifestText(manifest), privateKeyDer) }
 }

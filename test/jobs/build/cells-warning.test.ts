@@ -1,17 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import {
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  cellsOf,
-  manifestSchema,
-  manifestText,
-  signManifest,
-} from '#core/index/format/manifest.ts'
+import { cellsOf, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
@@ -23,6 +16,7 @@ import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import { signingKeys, testRows } from '#test/support/artifact.ts'
 import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
+import { writeSignedManifest } from '#test/support/signed-manifest.ts'
 
 const BUILD_ID = derivedUuid('test', 'cells warning')
 const DIMENSIONS = 16
@@ -73,9 +67,8 @@ async function writeEarlier({ store }: BuildContext, recall: number): Promise<vo
     cellsFromBytes: 0,
   })
   const cells = { ...cellsOf(manifest), recall }
-  const bytes = Buffer.from(manifestText(manifestSchema.parse({ ...manifest, index: { metric: 'cos', cells } })))
-  writeFileSync(join(artifactFolder, MANIFEST_FILE), bytes)
-  writeFileSync(join(artifactFolder, SIGNATURE_FILE), signManifest(bytes, keys.privateKeyDer))
+  const text = manifestText(manifestSchema.parse({ ...manifest, index: { metric: 'cos', cells } }))
+  writeSignedManifest(artifactFolder, text, keys.privateKeyDer)
 }
 
 /** @returns the warnings of a run that goes on from the artifact. */

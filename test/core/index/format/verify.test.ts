@@ -27,6 +27,7 @@ import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
 import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import { writeSignedManifest } from '#test/support/signed-manifest.ts'
 
 const keys = signingKeys()
 let root: string
@@ -66,9 +67,7 @@ function replaceSigned(
 }
 
 function signAgain(text: string): void {
-  const bytes = Buffer.from(text)
-  writeFileSync(file(MANIFEST_FILE), bytes)
-  writeFileSync(file(SIGNATURE_FILE), signManifest(bytes, keys.privateKeyDer))
+  writeSignedManifest(folder, text, keys.privateKeyDer)
 }
 
 const verify = (digest?: Uint8Array): Promise<Manifest> => verifyArtifact(folder, [keys.publicKeyDer], digest)
