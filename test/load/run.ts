@@ -115,7 +115,7 @@ function judge(evidence: Evidence): readonly CheckResult[] {
       outside,
       checked,
       violations: violations.length,
-      examples: violations.slice(0, EXAMPLES_MAX),
+      examples: violations.slice(0, EXAMPLES_MAX).map((violation) => ({ check: name, ...violation })),
     }
   })
 }

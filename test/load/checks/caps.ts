@@ -21,17 +21,13 @@ export const concurrencyCap: Check = {
   guarantee: 'No more requests of an entitlement hold a lease at once than its plan allows.',
   outside: 'partly',
   find: (evidence) =>
-    perTenant(
-      evidence,
-      (of, violated) => {
-        const cap = of.tenant.concurrency
-        const { most, atMs } = mostLeased(of)
-        if (cap === undefined || most === 0) return 0
-        if (most > cap) violated(`${most} requests held a lease at once, at ${instant(atMs)}; the plan allows ${cap}`)
-        return most
-      },
-      'concurrency-cap',
-    ),
+    perTenant(evidence, (of, violated) => {
+      const cap = of.tenant.concurrency
+      const { most, atMs } = mostLeased(of)
+      if (cap === undefined || most === 0) return 0
+      if (most > cap) violated(`${most} requests held a lease at once, at ${instant(atMs)}; the plan allows ${cap}`)
+      return most
+    }),
 }
 
 /** The most admissions in any sliding 60 s: an admission leaves the window exactly 60 s later. */
@@ -62,23 +58,19 @@ export const minuteRate: Check = {
   guarantee: 'No more requests are admitted in any sliding 60 s than the plan allows.',
   outside: 'partly',
   find: (evidence) =>
-    perTenant(
-      evidence,
-      (of, violated) => {
-        const { tenant, records, reservations } = of
-        const seen = records.map(({ minuteQuota }) => minuteQuota ?? 0)
-        const rate = tenant.limits?.requests_per_minute ?? (Math.max(0, ...seen) || undefined)
-        const { most, endsAtMs } =
-          reservations === undefined
-            ? mostSeenInMinute(of)
-            : mostInMinute([...reservations.values()].map(({ admittedAtMs }) => admittedAtMs))
-        if (rate === undefined || most === 0) return 0
-        if (most > rate)
-          violated(`${most} requests were admitted in the 60 s before ${instant(endsAtMs)}; the plan allows ${rate}`)
-        return most
-      },
-      'minute-rate',
-    ),
+    perTenant(evidence, (of, violated) => {
+      const { tenant, records, reservations } = of
+      const seen = records.map(({ minuteQuota }) => minuteQuota ?? 0)
+      const rate = tenant.limits?.requests_per_minute ?? (Math.max(0, ...seen) || undefined)
+      const { most, endsAtMs } =
+        reservations === undefined
+          ? mostSeenInMinute(of)
+          : mostInMinute([...reservations.values()].map(({ admittedAtMs }) => admittedAtMs))
+      if (rate === undefined || most === 0) return 0
+      if (most > rate)
+        violated(`${most} requests were admitted in the 60 s before ${instant(endsAtMs)}; the plan allows ${rate}`)
+      return most
+    }),
 }
 
 const ALLOWANCES = { day: 'requests_per_day', month: 'requests_per_month' } as const
@@ -90,25 +82,21 @@ function allowance(period: Period): Check {
     guarantee: `No more requests are charged in a UTC ${period} than the plan allows.`,
     outside: 'partly',
     find: (evidence) =>
-      perTenant(
-        evidence,
-        ({ tenant, records, reservations }, violated) => {
-          const quotas = records.map((record) => (period === 'day' ? record.dayQuota : record.monthQuota) ?? 0)
-          const allowed = tenant.limits?.[ALLOWANCES[period]] ?? (Math.max(0, ...quotas) || undefined)
-          const charged =
-            reservations === undefined
-              ? records.filter(({ status }) => status === 200).map(({ endedMs }) => endedMs)
-              : [...reservations.values()]
-                  .filter(({ state }) => state !== 'refunded')
-                  .map(({ admittedAtMs }) => admittedAtMs)
-          if (allowed === undefined) return 0
-          for (const [when, requests] of Map.groupBy(charged, (ms) => periodOf(period, ms)))
-            if (requests.length > allowed)
-              violated(`${requests.length} requests were charged in ${when}; the plan allows ${allowed}`)
-          return charged.length
-        },
-        name,
-      ),
+      perTenant(evidence, ({ tenant, records, reservations }, violated) => {
+        const quotas = records.map((record) => (period === 'day' ? record.dayQuota : record.monthQuota) ?? 0)
+        const allowed = tenant.limits?.[ALLOWANCES[period]] ?? (Math.max(0, ...quotas) || undefined)
+        const charged =
+          reservations === undefined
+            ? records.filter(({ status }) => status === 200).map(({ endedMs }) => endedMs)
+            : [...reservations.values()]
+                .filter(({ state }) => state !== 'refunded')
+                .map(({ admittedAtMs }) => admittedAtMs)
+        if (allowed === undefined) return 0
+        for (const [when, requests] of Map.groupBy(charged, (ms) => periodOf(period, ms)))
+          if (requests.length > allowed)
+            violated(`${requests.length} requests were charged in ${when}; the plan allows ${allowed}`)
+        return charged.length
+      }),
   }
 }
 

@@ -21,11 +21,8 @@ function recorded(
     guarantee,
     outside: 'no',
     find: (evidence) =>
-      perTenant(
-        evidence,
-        (of, violated) =>
-          of.reservations === undefined ? 0 : judge({ ...of, reservations: of.reservations }, violated),
-        name,
+      perTenant(evidence, (of, violated) =>
+        of.reservations === undefined ? 0 : judge({ ...of, reservations: of.reservations }, violated),
       ),
   }
 }

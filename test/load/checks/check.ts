@@ -13,7 +13,6 @@ export interface Evidence {
 }
 
 export interface Violation {
-  readonly check: string
   readonly tenant: string
   readonly message: string
 }
@@ -38,12 +37,11 @@ export interface Check {
 export function perTenant(
   evidence: Evidence,
   judge: (of: TenantEvidence, violated: (message: string) => void) => number,
-  name: string,
 ): Found {
   const violations: Violation[] = []
   let checked = 0
   for (const of of tenantsOf(evidence))
-    checked += judge(of, (message) => violations.push({ check: name, tenant: of.tenant.name, message }))
+    checked += judge(of, (message) => violations.push({ tenant: of.tenant.name, message }))
   return { checked, violations }
 }
 

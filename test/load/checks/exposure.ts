@@ -65,37 +65,33 @@ export const exposureMarks: Check = {
   guarantee: 'Past the soft mark of the exposure the rate is a fifth; past the hard mark nothing is served.',
   outside: 'no',
   find: (evidence) =>
-    perTenant(
-      evidence,
-      ({ tenant: { limits }, records, reservations }, violated) => {
-        if (reservations === undefined || limits === undefined) return 0
-        const reservationOf = (record: (typeof records)[number]): ReturnType<typeof reservations.get> =>
-          reservations.get(reservationIdOf(record) ?? '')
-        const served = records
-          .filter(({ status }) => status === 200)
-          .toSorted((one, other) => one.endedMs - other.endedMs)
-          .map((record) => ({ endedMs: record.endedMs, passages: reservationOf(record)?.served ?? [] }))
-        const rate = Math.max(1, Math.floor(limits.requests_per_minute / TIGHTENED_RATE_DIVISOR))
-        const admittedMs = [...reservations.values()].map(({ admittedAtMs }) => admittedAtMs)
-        const exposure = createExposure()
-        let checked = 0
-        let next = 0
-        for (const record of records.toSorted((one, other) => one.startedMs - other.startedMs)) {
-          for (; (served[next]?.endedMs ?? Infinity) + COUNTED_WITHIN_MS < record.startedMs; next++)
-            exposure.add(served[next]?.passages ?? [])
-          const mark = exposure.reached(limits, evidence.truth?.corpusPassages ?? 0)
-          if (mark === undefined) continue
-          checked++
-          const reservation = reservationOf(record)
-          if (reservation === undefined) continue
-          if (mark === 'hard') violated(`request ${record.n} was admitted past the hard mark`)
-          const { admittedAtMs } = reservation
-          const before = admittedMs.filter((ms) => ms > admittedAtMs - MINUTE_MS && ms < admittedAtMs).length
-          if (mark === 'soft' && before >= rate)
-            violated(`request ${record.n} was admitted past the soft mark, after ${before} others in 60 s`)
-        }
-        return checked
-      },
-      'exposure-marks',
-    ),
+    perTenant(evidence, ({ tenant: { limits }, records, reservations }, violated) => {
+      if (reservations === undefined || limits === undefined) return 0
+      const reservationOf = (record: (typeof records)[number]): ReturnType<typeof reservations.get> =>
+        reservations.get(reservationIdOf(record) ?? '')
+      const served = records
+        .filter(({ status }) => status === 200)
+        .toSorted((one, other) => one.endedMs - other.endedMs)
+        .map((record) => ({ endedMs: record.endedMs, passages: reservationOf(record)?.served ?? [] }))
+      const rate = Math.max(1, Math.floor(limits.requests_per_minute / TIGHTENED_RATE_DIVISOR))
+      const admittedMs = [...reservations.values()].map(({ admittedAtMs }) => admittedAtMs)
+      const exposure = createExposure()
+      let checked = 0
+      let next = 0
+      for (const record of records.toSorted((one, other) => one.startedMs - other.startedMs)) {
+        for (; (served[next]?.endedMs ?? Infinity) + COUNTED_WITHIN_MS < record.startedMs; next++)
+          exposure.add(served[next]?.passages ?? [])
+        const mark = exposure.reached(limits, evidence.truth?.corpusPassages ?? 0)
+        if (mark === undefined) continue
+        checked++
+        const reservation = reservationOf(record)
+        if (reservation === undefined) continue
+        if (mark === 'hard') violated(`request ${record.n} was admitted past the hard mark`)
+        const { admittedAtMs } = reservation
+        const before = admittedMs.filter((ms) => ms > admittedAtMs - MINUTE_MS && ms < admittedAtMs).length
+        if (mark === 'soft' && before >= rate)
+          violated(`request ${record.n} was admitted past the soft mark, after ${before} others in 60 s`)
+      }
+      return checked
+    }),
 }

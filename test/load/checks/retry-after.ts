@@ -24,19 +24,15 @@ export const retryAfter: Check = {
   guarantee: 'After the time of Retry-After one more request is admitted, unless others took the place.',
   outside: 'whole',
   find: (evidence) =>
-    perTenant(
-      evidence,
-      (of, violated) => {
-        let checked = 0
-        for (const probe of of.records) {
-          if (probe.probeOf === null || probe.outcome !== 'replied') continue
-          const refused = isRateRefusal(probe) || isThrottleRefusal(probe)
-          if (refused && tooManyOthers(of, probe)) continue
-          checked++
-          if (refused) violated(`request ${probe.n} waited for the Retry-After of ${probe.probeOf} and was refused too`)
-        }
-        return checked
-      },
-      'retry-after',
-    ),
+    perTenant(evidence, (of, violated) => {
+      let checked = 0
+      for (const probe of of.records) {
+        if (probe.probeOf === null || probe.outcome !== 'replied') continue
+        const refused = isRateRefusal(probe) || isThrottleRefusal(probe)
+        if (refused && tooManyOthers(of, probe)) continue
+        checked++
+        if (refused) violated(`request ${probe.n} waited for the Retry-After of ${probe.probeOf} and was refused too`)
+      }
+      return checked
+    }),
 }

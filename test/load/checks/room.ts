@@ -90,27 +90,23 @@ export const refusedWithRoom: Check = {
   guarantee: 'A request is refused for a limit only where the limit is reached: allowances and rates are exact.',
   outside: 'no',
   find: (evidence) =>
-    perTenant(
-      evidence,
-      (of, violated) => {
-        const { limits } = of.tenant
-        if (of.reservations === undefined || limits === undefined) return 0
-        // The exposure refuses with the same reply; its own check judges tenants that can reach it.
-        const refused = of.records.filter(
-          (record) => isRateRefusal(record) || record.code === 'QUOTA_EXHAUSTED' || isThrottleRefusal(record),
-        )
-        const checked = refused.filter(
-          (record) => !isThrottleRefusal(record) || !reachesExposure(limits, evidence.truth?.corpusPassages ?? 0),
-        )
-        const room = roomOf(of)
-        for (const record of checked) {
-          const cause = withoutCause(record, limits, room)
-          if (cause !== undefined) violated(`request ${record.n} of "${record.phase}" was refused ${cause}`)
-        }
-        return checked.length
-      },
-      'refused-with-room',
-    ),
+    perTenant(evidence, (of, violated) => {
+      const { limits } = of.tenant
+      if (of.reservations === undefined || limits === undefined) return 0
+      // The exposure refuses with the same reply; its own check judges tenants that can reach it.
+      const refused = of.records.filter(
+        (record) => isRateRefusal(record) || record.code === 'QUOTA_EXHAUSTED' || isThrottleRefusal(record),
+      )
+      const checked = refused.filter(
+        (record) => !isThrottleRefusal(record) || !reachesExposure(limits, evidence.truth?.corpusPassages ?? 0),
+      )
+      const room = roomOf(of)
+      for (const record of checked) {
+        const cause = withoutCause(record, limits, room)
+        if (cause !== undefined) violated(`request ${record.n} of "${record.phase}" was refused ${cause}`)
+      }
+      return checked.length
+    }),
 }
 
 /** Whether so many passages can bring about any mark; those of a document and of a run are at least its floor. */

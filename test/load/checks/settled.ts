@@ -17,14 +17,12 @@ export const leasesEnd: Check = {
     for (const { entitlementId, leases } of truth.counters)
       if (leases > 0)
         violations.push({
-          check: 'leases-end',
           tenant: nameOf(evidence, entitlementId),
           message: `${leases} leases are left`,
         })
     for (const { id, state, entitlementId } of truth.reservations)
       if (state === 'open')
         violations.push({
-          check: 'leases-end',
           tenant: nameOf(evidence, entitlementId),
           message: `reservation ${id} is still open`,
         })
@@ -62,7 +60,6 @@ export const countersAgree: Check = {
         const wanted = charged.get(name) ?? 0
         if (count !== wanted)
           violations.push({
-            check: 'counters-agree',
             tenant: nameOf(evidence, entitlementId),
             message: `Redis counts ${count} in ${name}; ${wanted} reservations are charged`,
           })

@@ -9,7 +9,7 @@ export interface CheckResult {
   readonly checked: number
   readonly violations: number
   /** The first ones. */
-  readonly examples: readonly Violation[]
+  readonly examples: readonly (Violation & { readonly check: string })[]
 }
 
 export interface ScenarioResult {
