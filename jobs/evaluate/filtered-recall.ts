@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { vectorBlocks } from '#core/index/vectors/blocks.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { concurrently } from '#core/platform/concurrently.ts'
+import { createPause } from '#core/platform/pause.ts'
 import { FILTER_KINDS, SELECTIVITIES, TOP_K, measuredFilters } from './measured-filters.ts'
 import type { FilterKind, MeasuredFilter } from './measured-filters.ts'
 
@@ -67,12 +67,8 @@ async function similaritiesOf(
   queries: readonly Float32Array[],
 ): Promise<readonly Float32Array[]> {
   const similarities = queries.map(() => new Float32Array(rows))
-  const pause = async (): Promise<void> => {
-    signal.throwIfAborted()
-    await nextTurn()
-  }
   const file = { path: join(artifactFolder, 'vectors.f32'), rows, dimensions }
-  for await (const { firstRow, vectors } of vectorBlocks(file, pause))
+  for await (const { firstRow, vectors } of vectorBlocks(file, createPause(signal)))
     for (const [at, query] of queries.entries())
       similaritiesInto(similarities[at] ?? new Float32Array(0), firstRow, vectors, query)
   return similarities

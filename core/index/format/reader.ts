@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openFacetsReader } from '#core/index/facets/reader.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
@@ -21,6 +20,7 @@ import { openCells } from '#core/index/vectors/cells-reader.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { createPause } from '#core/platform/pause.ts'
 import { createResidentParts } from '#core/platform/resident-parts.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { ARTIFACT_FORMAT, cellsOf } from './manifest.ts'
@@ -63,7 +63,7 @@ export function artifactRef(folder: string, manifest: Manifest, codes?: SharedAr
 export async function codesOf(folder: string, manifest: Manifest): Promise<SharedArrayBuffer | undefined> {
   if (manifest.format === ARTIFACT_FORMAT) return undefined
   const { passages: rows, embedding } = manifest
-  return codesInMemory({ path: join(folder, 'vectors.f32'), rows, dimensions: embedding.dimensions }, nextTurn)
+  return codesInMemory({ path: join(folder, 'vectors.f32'), rows, dimensions: embedding.dimensions }, createPause())
 }
 
 /** One thread's view of one artifact: a reader for each of its parts. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { access, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
@@ -9,6 +8,7 @@ import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
 import type { FacetsWriter } from '#core/index/facets/writer.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { createPause } from '#core/platform/pause.ts'
 import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
 import { openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
 import type { HashedFile } from '#core/platform/hashed-file.ts'
@@ -139,7 +139,7 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
 }
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
-  const pause = pauseOf(input)
+  const pause = createPause(input.signal)
   const vectors = await openVectorsWriter({
     folder,
     rows: input.passages,
@@ -216,13 +216,6 @@ async function writeManifest(
   await writeHashed(join(folder, MANIFEST_FILE), [bytes])
   await writeHashed(join(folder, SIGNATURE_FILE), [signManifest(bytes, input.privateKeyDer)])
   return { manifest, manifestDigest: sha256(bytes) }
-}
-
-function pauseOf({ signal }: ArtifactInput): () => Promise<void> {
-  return async () => {
-    signal?.throwIfAborted()
-    await nextTurn()
-  }
 }
 
 interface RowFiles {
