@@ -11,8 +11,6 @@ export interface TopK {
   /** Each id may be offered once. */
   offer(id: number, score: number): void
   sorted(): Ranked
-  /** The score of the n-th best; -Infinity while there are fewer. */
-  scoreOf(n: number): number
 }
 
 /**
@@ -33,14 +31,6 @@ export function createTopK(k: number, ranks?: Uint32Array): TopK {
       ranked = undefined
     },
     sorted: () => (ranked ??= sortedCopy(heap, size)),
-    scoreOf(n) {
-      if (ranked !== undefined || n > size) return ranked?.scores[n - 1] ?? -Infinity
-      if (n === k) return heap.scores[0] ?? -Infinity
-      // Most searches ask for a few of many ids, and one pass costs less than a sort.
-      const few = createTopK(n)
-      for (let place = 0; place < size; place++) few.offer(place, heap.scores[place] ?? 0)
-      return few.threshold()
-    },
   }
 }
 

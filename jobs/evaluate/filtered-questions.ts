@@ -1,8 +1,8 @@
-import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { evenlySpaced, sampleVectors } from '#core/index/vectors/blocks.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { createPause } from '#core/platform/pause.ts'
 import { embedQuestions, findRows } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { measureFilteredRecall } from './filtered-recall.ts'
@@ -32,28 +32,24 @@ export async function filteredRecallOf(
   context: AskContext,
 ): Promise<FilteredMeasurement> {
   const { passages, folder, embedding } = artifact
+  const { dimensions } = embedding
   const asked = evenlySpaced(questions.length, BOUNDS.filteredQueries)
   const vectors = await vectorsOf(
-    asked.map((at) => questions[at]?.text ?? ''),
+    Array.from(asked, (at) => questions[at]?.text ?? ''),
     context,
   )
-  const sampled = evenlySpaced(passages, BOUNDS.filteredQueries - asked.length)
+  const file = { path: join(folder, 'vectors.f32'), rows: passages, dimensions }
+  const sampled = await sampleVectors(file, BOUNDS.filteredQueries - asked.length, createPause(context.signal))
   const recall = await measureFilteredRecall({
     artifactFolder: folder,
     rows: passages,
-    dimensions: embedding.dimensions,
-    queries: [...vectors, ...vectorsOfRows(artifact, sampled)],
+    dimensions,
+    queries: [...vectors, ...sampled],
     find: (query, onlyRows, limit) => findRows(query, onlyRows, limit, context),
     signal: context.signal,
     onProgress: context.onProgress,
   })
   return { recall, questions: asked.length, sampledRows: sampled.length, fewRows: fewRowsAt(passages) }
-}
-
-/** At most `count` of the numbers below `total`, evenly spaced. */
-function evenlySpaced(total: number, count: number): readonly number[] {
-  const taken = Math.min(total, count)
-  return Array.from({ length: taken }, (_, at) => Math.floor((at * total) / taken))
 }
 
 async function vectorsOf(texts: readonly string[], context: AskContext): Promise<readonly Float32Array[]> {
@@ -63,20 +59,4 @@ async function vectorsOf(texts: readonly string[], context: AskContext): Promise
     vectors.push(...(await embedQuestions(batch, context)))
   }
   return vectors
-}
-
-function vectorsOfRows(
-  { folder, passages, embedding: { dimensions } }: MeasuredArtifact,
-  rows: readonly number[],
-): readonly Float32Array[] {
-  const file = openSized(join(folder, 'vectors.f32'), passages * dimensions * 4)
-  try {
-    return rows.map((row) => {
-      const vector = new Float32Array(dimensions)
-      readFully(file, new Uint8Array(vector.buffer), row * dimensions * 4)
-      return vector
-    })
-  } finally {
-    closeSync(file)
-  }
 }

@@ -4,7 +4,7 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const
 /**
  * Relation of a filter to the query. `random` keeps rows regardless of content; `near` keeps the rows nearest to the
- * query; `far` keeps the farthest rows. `far` excludes the query's neighbourhood, where filtered graph search fails.
+ * query; `far` keeps the farthest rows. `far` excludes the query's neighbourhood, where a search of near rows fails.
  */
 export const FILTER_KINDS = ['random', 'near', 'far'] as const
 export type FilterKind = (typeof FILTER_KINDS)[number]

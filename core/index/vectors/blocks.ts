@@ -62,3 +62,21 @@ export async function* rowBlocks(
     closeSync(file)
   }
 }
+
+/** At most `count` of the numbers below `total`, evenly spaced. */
+export function evenlySpaced(total: number, count: number): Uint32Array<ArrayBuffer> {
+  const taken = Math.min(total, count)
+  return Uint32Array.from({ length: taken }, (_, at) => Math.floor((at * total) / taken))
+}
+
+/** Reads vectors of at most `count` evenly spaced rows, each in a buffer of its own. */
+export async function sampleVectors(
+  file: VectorFile,
+  count: number,
+  pause: () => Promise<void>,
+): Promise<readonly Float32Array[]> {
+  const sample: Float32Array[] = []
+  for await (const { vectors } of rowBlocks(file, evenlySpaced(file.rows, count), pause))
+    for (let at = 0; at < vectors.length; at += file.dimensions) sample.push(vectors.slice(at, at + file.dimensions))
+  return sample
+}

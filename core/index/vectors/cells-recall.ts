@@ -1,14 +1,14 @@
 import { join } from 'node:path'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
-import { closeSync } from 'node:fs'
-import { createTopK } from '#core/platform/top-k.ts'
+import { largest } from '#core/platform/top-k.ts'
+import { sampleVectors } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
 import { CELLS_RECALL, DEPTHS } from './cells.ts'
 import type { CellsDescription } from './cells.ts'
-import { sampled } from './cells-writer.ts'
 import type { Cells } from './cells-writer.ts'
 import { openCodes } from './codes-reader.ts'
-import { innerProductAt } from './inner-product.ts'
+import { cosines } from './cosines.ts'
+import { openRowFile } from './row-file.ts'
+import type { RowFile } from './row-file.ts'
 
 /** Sampled rows fill up the queries to this number. */
 const QUERIES_MIN = 200
@@ -28,31 +28,28 @@ export async function measureCells(
   pause: () => Promise<void>,
 ): Promise<Pick<CellsDescription, 'probes' | 'recall' | 'queries'>> {
   const count = cells.starts.length - 1
-  const cellOfPlace = new Uint32Array(file.rows)
+  const cellOf = new Uint32Array(file.rows)
   for (let cell = 0; cell < count; cell++)
-    for (let place = cells.starts[cell] ?? 0; place < (cells.starts[cell + 1] ?? 0); place++) cellOfPlace[place] = cell
-  const codes = openCodes({ path: join(folder, 'vectors.i4') }, file.rows, file.dimensions)
-  const exact = openSized(file.path, file.rows * file.dimensions * 4)
+    for (const row of cells.rows.subarray(cells.starts[cell], cells.starts[cell + 1])) cellOf[row] = cell
+  const asked = await queriesOf(file, queries, pause)
   const every = allPlaces(file.rows)
   /** For each depth how many true rows lie in the cell of each rank; the last one counts those in no cell found. */
   const ranks = DEPTHS.map(() => new Float64Array(count + 1))
-  const asked = await queriesOf(file, queries, pause)
-  try {
-    for (const query of asked) {
-      await pause()
-      const nearest = nearestOf(query, codes.nearest(query, { bits: every }, DEEPEST), cells.rows, exact)
-      countRanks(ranks, ranksOf(cells, query), nearest, cellOfPlace)
-    }
-  } finally {
-    codes.close()
-    closeSync(exact)
+  using opened = new DisposableStack()
+  const codes = openCodes({ path: join(folder, 'vectors.i4') }, file.rows, file.dimensions)
+  opened.defer(() => codes.close())
+  const exact = openRowFile(file.path, file.dimensions * 4)
+  opened.defer(() => exact.close())
+  for (const query of asked) {
+    await pause()
+    const places = codes.nearest(query, { bits: every }, DEEPEST)
+    const nearest = nearestOf(query, places.map((place) => cells.rows[place] ?? 0).sort(), exact)
+    countRanks(ranks, ranksOf(cells, query), nearest, cellOf)
   }
   const measured = ranks.map((counts) => fewest(counts, count))
-  const [ten = measured[0], hundred = ten, thousand = hundred] = measured
-  if (ten === undefined || hundred === undefined || thousand === undefined) throw new Error('no depth was measured')
   return {
-    probes: [ten.probes, hundred.probes, thousand.probes],
-    recall: ten.recall,
+    probes: measured.map(({ probes }) => probes),
+    recall: measured[0]?.recall ?? 0,
     queries: asked.length,
   }
 }
@@ -65,29 +62,23 @@ function ranksOf({ graph, starts }: Cells, query: Float32Array): Uint32Array {
   return rankOf
 }
 
-/** Counts each of the nearest places at the rank of its cell, for every depth that it belongs to. */
+/** Counts each of the nearest rows at the rank of its cell, for every depth that it belongs to. */
 function countRanks(
   counts: readonly Float64Array[],
   rankOf: Uint32Array,
   nearest: Uint32Array,
-  cellOfPlace: Uint32Array,
+  cellOf: Uint32Array,
 ): void {
   for (const [depth, ofDepth] of counts.entries())
-    for (const place of nearest.subarray(0, DEPTHS[depth])) {
-      const rank = rankOf[cellOfPlace[place] ?? 0] ?? 0
+    for (const row of nearest.subarray(0, DEPTHS[depth])) {
+      const rank = rankOf[cellOf[row] ?? 0] ?? 0
       ofDepth[rank] = (ofDepth[rank] ?? 0) + 1
     }
 }
 
-/** The places of the nearest rows, nearest first. */
-function nearestOf(query: Float32Array, places: Uint32Array, rowOf: Uint32Array, exact: number): Uint32Array {
-  const near = createTopK(DEEPEST)
-  const vector = new Float32Array(query.length)
-  for (const place of places) {
-    readFully(exact, new Uint8Array(vector.buffer), (rowOf[place] ?? 0) * vector.byteLength)
-    near.offer(place, innerProductAt(vector, 0, query))
-  }
-  return near.sorted().ids
+/** The nearest of some rows, nearest first. @param rows ascending. */
+function nearestOf(query: Float32Array, rows: Uint32Array, exact: RowFile): Uint32Array {
+  return largest(cosines(exact, rows, query), DEEPEST).ids.map((at) => rows[at] ?? 0)
 }
 
 function allPlaces(rows: number): Uint32Array {
@@ -113,11 +104,5 @@ async function queriesOf(
   pause: () => Promise<void>,
 ): Promise<readonly Float32Array[]> {
   const first = given.slice(0, QUERIES_MAX)
-  if (first.length >= QUERIES_MIN) return first
-  const { dimensions } = file
-  const rows = await sampled(file, QUERIES_MIN - first.length, pause)
-  const more = Array.from({ length: rows.length / dimensions }, (_, at) =>
-    rows.slice(at * dimensions, (at + 1) * dimensions),
-  )
-  return [...first, ...more]
+  return [...first, ...(await sampleVectors(file, Math.max(0, QUERIES_MIN - first.length), pause))]
 }

@@ -1,4 +1,4 @@
-import { vectorBlocks } from './blocks.ts'
+import { evenlySpaced, rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
 import { buildGraph } from './graph.ts'
 import type { BuiltGraph } from './graph.ts'
@@ -63,19 +63,14 @@ async function learn(file: VectorFile, wanted: number, pause: () => Promise<void
 
 const PIECE_ROWS = 2_048
 
-/** Returns evenly spaced rows. */
-export async function sampled(file: VectorFile, count: number, pause: () => Promise<void>): Promise<Float32Array> {
-  const { rows, dimensions } = file
-  const taken = Math.min(rows, count)
-  const sample = new Float32Array(taken * dimensions)
-  let next = 0
-  const rowOf = (place: number): number => Math.floor((place * rows) / taken)
-  for await (const { firstRow, vectors } of vectorBlocks(file, pause)) {
-    const end = firstRow + vectors.length / dimensions
-    for (; next < taken && rowOf(next) < end; next++) {
-      const at = (rowOf(next) - firstRow) * dimensions
-      sample.set(vectors.subarray(at, at + dimensions), next * dimensions)
-    }
+/** Evenly spaced rows, concatenated. */
+async function sampled(file: VectorFile, count: number, pause: () => Promise<void>): Promise<Float32Array> {
+  const rows = evenlySpaced(file.rows, count)
+  const sample = new Float32Array(rows.length * file.dimensions)
+  let filled = 0
+  for await (const { vectors } of rowBlocks(file, rows, pause)) {
+    sample.set(vectors, filled)
+    filled += vectors.length
   }
   return sample
 }

@@ -13,7 +13,7 @@ export const cellsSchema = z.strictObject({
   /** Cells that one call adds to the graph. */
   batch: z.int().positive(),
   /** The fewest cells that hold CELLS_RECALL of the true nearest 10, 100 and 1,000; all if no fewer do. */
-  probes: z.tuple([z.int().positive(), z.int().positive(), z.int().positive()]),
+  probes: z.array(z.int().positive()).length(DEPTHS.length),
   /** The share of the true ten nearest in the first of `probes`, and how many queries measured it. */
   recall: z.number().min(0).max(1),
   queries: z.int().positive(),

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { openSized, readFully } from '#core/platform/file-reader.ts'
 import { createTopK } from '#core/platform/top-k.ts'
-import { codeQuery, decodeHeader } from './codes.ts'
+import { createQueryCoder, decodeHeader } from './codes.ts'
 import type { CodeSpace } from './codes.ts'
 import { createKernel } from './kernel.ts'
 import type { Kernel } from './kernel.ts'
@@ -41,7 +41,7 @@ const GAP_BYTES = 8_192
 export function openCodes(source: CodesSource, rows: number, dimensions: number): CodesReader {
   const { rowBytes, codesOffset, bytes } = codesLayout(rows, dimensions)
   const { read, close } = openSource(source, bytes)
-  const space = readSpace()
+  const codeQuery = createQueryCoder(readSpace())
   const kernel = createKernel(rowBytes)
   const pieceWords = kernel.rowsMax / 32
   const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
@@ -63,7 +63,7 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
   }
   return {
     nearest(query, { bits }, count) {
-      const asked = codeQuery(space, query)
+      const asked = codeQuery(query)
       const found = createCandidates(count, Math.ceil(asked.error * ERROR_DEVIATIONS))
       kernel.ask(asked.bytes)
       for (let word = 0; word < bits.length; word += pieceWords) {

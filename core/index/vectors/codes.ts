@@ -71,20 +71,23 @@ export interface CodedQuery {
   readonly error: number
 }
 
-/** Codes a query. @param query unit length. */
-export function codeQuery(space: CodeSpace, query: Float32Array): CodedQuery {
-  const direction = directionOf(space)
+/** Returns a function that codes a query of unit length. */
+export function createQueryCoder(space: CodeSpace): (query: Float32Array) => CodedQuery {
   const { step, commonStep, mean } = space
-  const along = direction.reduce((sum, value, d) => sum + value * (query[d] ?? 0), 0)
-  const across = direction.map((value, d) => (query[d] ?? 0) - along * value)
-  const common = (along * commonStep) / step
-  const largest = across.reduce((max, value) => Math.max(max, Math.abs(value)), Math.abs(common))
-  const scale = largest === 0 ? 1 : 127 / largest
-  const bytes = new Int8Array((codesLayout(0, mean.length).rowBytes / 16) * BLOCK_COMPONENTS)
-  for (const [d, value] of across.entries()) bytes[d] = Math.round(value * scale)
-  bytes.fill(Math.round(common * scale), bytes.length - BLOCK_COMPONENTS)
-  const length = Math.sqrt(across.reduce((sum, value) => sum + value * value, 0))
-  return { bytes, scorePerCosine: scale / step, error: (space.error * length * scale) / step }
+  const direction = directionOf(space)
+  const length = (codesLayout(0, mean.length).rowBytes / 16) * BLOCK_COMPONENTS
+  return (query) => {
+    const along = direction.reduce((sum, value, d) => sum + value * (query[d] ?? 0), 0)
+    const across = direction.map((value, d) => (query[d] ?? 0) - along * value)
+    const common = (along * commonStep) / step
+    const largest = across.reduce((max, value) => Math.max(max, Math.abs(value)), Math.abs(common))
+    const scale = largest === 0 ? 1 : 127 / largest
+    const bytes = new Int8Array(length)
+    for (const [d, value] of across.entries()) bytes[d] = Math.round(value * scale)
+    bytes.fill(Math.round(common * scale), bytes.length - BLOCK_COMPONENTS)
+    const acrossLength = Math.sqrt(across.reduce((sum, value) => sum + value * value, 0))
+    return { bytes, scorePerCosine: scale / step, error: (space.error * acrossLength * scale) / step }
+  }
 }
 
 /** The score of one code without the kernel: its definition. */
@@ -133,11 +136,12 @@ function errorOf(space: CodeSpace, sample: readonly Float32Array[]): number {
     encode(vector, 0, code, 0)
     return code
   })
+  const codeQuery = createQueryCoder({ ...space, error: 1 })
   const every = Math.max(1, Math.floor(sample.length / COMPARED))
   let [squares, count] = [0, 0]
   for (let at = 0; at < sample.length; at += every) {
     const query = sample[at] ?? new Float32Array()
-    const coded = codeQuery({ ...space, error: 1 }, query)
+    const coded = codeQuery(query)
     const errors = codes.map(
       (code, row) =>
         scoreOfCode(coded, code, 0) / coded.scorePerCosine - innerProductAt(sample[row] ?? query, 0, query),

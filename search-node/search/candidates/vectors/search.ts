@@ -1,7 +1,7 @@
 import { addRow, hasRow } from '#core/index/facets/bitset.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
-import { innerProductAt } from '#core/index/vectors/inner-product.ts'
+import { cosines } from '#core/index/vectors/cosines.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createTopK } from '#core/platform/top-k.ts'
@@ -87,21 +87,11 @@ function best(
   const scores = cosines(vectors, ids, query)
   const kept = keptOf(limit)
   if (ids.length <= kept) return { ids, scores }
-  const top = createTopK(kept)
-  for (const [at, row] of ids.entries()) top.offer(chunkRanks[row] ?? 0, scores[at] ?? 0)
-  const ranks = new Set(top.sorted().ids)
-  const places = Uint32Array.from(ids.keys()).filter((at) => ranks.has(chunkRanks[ids[at] ?? 0] ?? 0))
+  const top = createTopK(
+    kept,
+    ids.map((row) => chunkRanks[row] ?? 0),
+  )
+  for (const [at, score] of scores.entries()) top.offer(at, score)
+  const places = top.sorted().ids.sort()
   return { ids: places.map((at) => ids[at] ?? 0), scores: Float64Array.from(places, (at) => scores[at] ?? 0) }
-}
-
-/** Cosines of rows, bit-identical on every machine. @param rows ascending. @param query unit length. */
-export function cosines(vectors: RowFile, rows: Uint32Array, query: Float32Array): Float64Array {
-  const scores = new Float64Array(rows.length)
-  for (let at = 0; at < rows.length; at += vectors.rowsMax) {
-    const piece = rows.subarray(at, at + vectors.rowsMax)
-    const block = new Float32Array(vectors.read(piece), 0, piece.length * query.length)
-    for (let position = 0; position < piece.length; position++)
-      scores[at + position] = innerProductAt(block, position * query.length, query)
-  }
-  return scores
 }

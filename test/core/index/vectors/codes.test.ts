@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { codeQuery, createEncoder, decodeHeader, encodeHeader, scoreOfCode } from '#core/index/vectors/codes.ts'
+import { createEncoder, createQueryCoder, decodeHeader, encodeHeader, scoreOfCode } from '#core/index/vectors/codes.ts'
 import type { CodeSpace } from '#core/index/vectors/codes.ts'
 import { codePieces, codesInMemory } from '#core/index/vectors/codes-writer.ts'
 import { openCodes } from '#core/index/vectors/codes-reader.ts'
@@ -59,7 +59,7 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
     let [squares, expected] = [0, 0]
     for (let row = 0; row < rows; row += 10) {
       const query = vectors.slice(row * dimensions, (row + 1) * dimensions)
-      const asked = codeQuery(space, query)
+      const asked = createQueryCoder(space)(query)
       const errors = Array.from(
         { length: rows },
         (_, other) =>
