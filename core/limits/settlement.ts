@@ -6,6 +6,7 @@ import { recordAbandoned, refundRefused, refundReservation } from '#core/db/rese
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { createTurns } from '#core/platform/turns.ts'
 import { within } from '#core/platform/within.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { Counters, Settled, Usage } from './counters.ts'
@@ -67,6 +68,8 @@ export interface SettlementDeps {
 
 export function createSettlement({ database, reservations, counters, log }: SettlementDeps): Settlement {
   const { repeat, idle } = createRepeater(log)
+  // Refunds of one entitlement wait for each other, so many at once would hold every connection of the pool.
+  const inTurn = createTurns(BOUNDS.refundsAtOnce)
 
   async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
     const usage = await counters.settle(scope, settled).catch(() => undefined)
@@ -83,7 +86,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     settle = refundReservation,
     countersToo = true,
   ): Promise<RefundState> {
-    const settled = await inTransaction(database, (client) => settle(client, requestId, outcome))
+    const settled = await inTurn(() => inTransaction(database, (client) => settle(client, requestId, outcome)))
     if (settled === undefined || settled.state === 'open') return 'gone'
     const { state, idempotencyDigest, ...scope } = settled
     if (countersToo && state !== 'delivered')

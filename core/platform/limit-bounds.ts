@@ -35,6 +35,8 @@ export const LIMIT_BOUNDS = {
   // Settlement of an admitted request.
   /** Time for recording an outcome, including the attempts to learn what became of it. */
   recordTimeoutMs: 7_500,
+  /** Refunds of one process in Postgres at once; the others wait in order. */
+  refundsAtOnce: 4,
   settlementRetryMs: 250,
   settlementsRepeatedMax: 10_000,
   /** Time for repeated settlements to end before a stop. */
