@@ -15,6 +15,7 @@ import { createLifecycle } from './lifecycle.ts'
 import { openGatewayLimits } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { startReadiness } from './readiness.ts'
+import { createCapacity } from './retrieve/capacity.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
@@ -42,10 +43,12 @@ await startOrExplain('The service could not start', async () => {
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const metrics = createGatewayMetrics(lifecycle.inFlight, readiness.dependencies)
+  const capacity = createCapacity()
+  const metrics = createGatewayMetrics({ inFlight: lifecycle.inFlight, dependencies: readiness.dependencies, capacity })
   const app = createApp({
     ...limits,
     access,
+    capacity,
     searchTier,
     ledger,
     lifecycle,

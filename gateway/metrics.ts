@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { DependencyStates } from './dependencies.ts'
+import type { Capacity } from './retrieve/capacity.ts'
 import { PARTIES, STAGES } from './retrieve/exchange.ts'
 import type { Exchange } from './retrieve/exchange.ts'
 import type { Finished } from './retrieve/pipeline.ts'
@@ -13,7 +14,14 @@ export interface GatewayMetrics {
   readonly contentType: string
 }
 
-export function createGatewayMetrics(inFlight: () => number, dependencies: () => DependencyStates): GatewayMetrics {
+/** What is read when the metrics are collected. */
+export interface Observed {
+  readonly inFlight: () => number
+  readonly dependencies: () => DependencyStates
+  readonly capacity: Pick<Capacity, 'state'>
+}
+
+export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   const registers = [new Registry()]
   const [registry] = registers
   if (registry === undefined) throw new Error('no registry')
@@ -50,7 +58,7 @@ export function createGatewayMetrics(inFlight: () => number, dependencies: () =>
     buckets: SECONDS,
     registers,
   })
-  registerGauges(registers, inFlight, dependencies)
+  registerGauges(registers, observed)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
@@ -68,13 +76,25 @@ export function createGatewayMetrics(inFlight: () => number, dependencies: () =>
 }
 
 /** Their values are read when they are collected. */
-function registerGauges(registers: Registry[], inFlight: () => number, dependencies: () => DependencyStates): void {
+function registerGauges(registers: Registry[], { inFlight, dependencies, capacity }: Observed): void {
   new Gauge({
     name: 'evidence_requests_in_flight',
     help: 'Exchanges under way.',
     registers,
     collect() {
       this.set(inFlight())
+    },
+  })
+  new Gauge({
+    name: 'evidence_requests_taken_on',
+    help: 'Requests that may be worked on at once (limit), that are (worked_on), and that wait for it (waiting).',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { limit, workedOn, waiting } = capacity.state()
+      this.set({ state: 'limit' }, limit)
+      this.set({ state: 'worked_on' }, workedOn)
+      this.set({ state: 'waiting' }, waiting)
     },
   })
   new Gauge({

@@ -1,5 +1,5 @@
 import { createBoundOrder } from './bound-order.ts'
-
+import { CAPACITY_BOUNDS } from './capacity-bounds.ts'
 import { EMBEDDING_BOUNDS } from './embedding-bounds.ts'
 import { EVALUATION_BOUNDS } from './evaluation-bounds.ts'
 import { IMPORT_BOUNDS } from './import-bounds.ts'
@@ -134,6 +134,7 @@ export const BOUNDS = {
   failureWindowMs: 60_000,
   failureAddressesMax: 10_000,
 
+  ...CAPACITY_BOUNDS,
   ...EMBEDDING_BOUNDS,
   ...IMPORT_BOUNDS,
   ...LIMIT_BOUNDS,
@@ -268,6 +269,12 @@ assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
 assertLess('requestDeadlineMs', 'hardDeadlineMs')
+assertLess('requestsWorkedOnMin', 'requestsWorkedOnFirst')
+assertLess('requestsWorkedOnFirst', 'requestsWorkedOnMax')
+assertLess('requestsWorkedOnMax', 'requestsUnderWayMax')
+// A search that waits for others under the same limit still ends within its attempt.
+assertLess('requestWorkTargetMs', 'searchAttemptTimeoutMs')
+assertLess('requestTurnTimeoutMs', 'requestWorkTargetMs')
 assertLess('hardDeadlineMs', 'ledgerJobLostAfterMs')
 assertLess('admissionPauseMs', 'requestDeadlineMs')
 assertLess('refusingMinMs', 'hardDeadlineMs')

@@ -10,6 +10,7 @@ export const STAGES = [
   'entitle',
   'narrow',
   'pin',
+  'enter',
   'admit',
   'embed',
   'search',

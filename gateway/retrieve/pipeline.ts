@@ -10,14 +10,17 @@ import type { AdmitDeps, Admitted } from './admit.ts'
 import { authenticate } from './authenticate.ts'
 import type { AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
+import type { Capacity, Turn } from './capacity.ts'
 import { decide } from './decide.ts'
 import { embed } from './embed.ts'
 import type { EmbedderOf } from './embed.ts'
+import { assertTakesMore, enter } from './enter.ts'
 import { entitle } from './entitle.ts'
 import type { Exchange } from './exchange.ts'
 import { narrow } from './narrow.ts'
 import { parse } from './parse.ts'
 import { pin } from './pin.ts'
+import type { PinnedRequest } from './pin.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply } from './reply.ts'
 import type { PublicIds, Reply, Windows } from './reply.ts'
@@ -26,6 +29,7 @@ import type { RerankerOf } from './rerank.ts'
 import { search } from './search.ts'
 
 export interface PipelineDeps extends AuthenticateDeps, AdmitDeps {
+  readonly capacity: Capacity
   readonly embedderOf: EmbedderOf
   readonly rerankerOf: RerankerOf
   readonly searchTier: SearchTier
@@ -49,29 +53,52 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   const { stage } = exchange.timings
   const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
   try {
+    assertTakesMore(deps.capacity)
     const digests = await stage('authenticate', () => authenticate(deps, exchange))
     const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
     const { access, entitlement } = await stage('entitle', () => entitle(deps, exchange, digests, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
-    const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
-    if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
-    return await settling(deps, exchange, ids, admission, async (paid) => {
-      const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned))
-      paid.tokens = query.tokens
-      const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
-      const evidence = await stage('rerank', () => rerank(deps.rerankerOf, exchange, pinned, found))
-      const abstention = await stage('decide', () => decide(pinned, evidence))
-      const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
-      await stage('record', () =>
-        record(deps, exchange, pinned, admission, { query, evidence, abstention, reply: bounded }),
-      )
-      const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
-      return { reply, error: undefined, decision: abstention.decision }
-    })
+    const turn = await stage('enter', () => enter(deps.capacity, exchange))
+    try {
+      return await takenOn(deps, exchange, ids, { pinned, idempotencyKey, turn })
+    } finally {
+      turn.end()
+    }
   } catch (thrown) {
     return refusal(ids, toServiceError(thrown), undefined)
   }
+}
+
+/** A pinned request that has its turn in the gateway. */
+interface TakenOn {
+  readonly pinned: PinnedRequest
+  readonly idempotencyKey: string | undefined
+  readonly turn: Turn
+}
+
+async function takenOn(
+  deps: PipelineDeps,
+  exchange: Exchange,
+  ids: PublicIds,
+  { pinned, idempotencyKey, turn }: TakenOn,
+): Promise<Finished> {
+  const { stage } = exchange.timings
+  const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
+  if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
+  return await settling(deps, exchange, ids, admission, async (paid) => {
+    const query = await stage('embed', () => turn.aside(() => embed(deps.embedderOf, exchange, pinned)))
+    paid.tokens = query.tokens
+    const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
+    const evidence = await stage('rerank', () => turn.aside(() => rerank(deps.rerankerOf, exchange, pinned, found)))
+    const abstention = await stage('decide', () => decide(pinned, evidence))
+    const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
+    await stage('record', () =>
+      record(deps, exchange, pinned, admission, { query, evidence, abstention, reply: bounded }),
+    )
+    const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
+    return { reply, error: undefined, decision: abstention.decision }
+  })
 }
 
 /** @param windows undefined until admission was evaluated. */

@@ -189,10 +189,14 @@ describe('The internal port', () => {
   })
 
   test('/metrics counts requests by status, code and decision, and their stages', async () => {
+    const caller = await createCaller()
+    expect((await caller.ask({ query: ANSWERED_QUERY })).retrieved().abstention.decision).toBe('answer')
+    expect((await caller.ask({}, { key: 'unknown' })).status).toBe(401)
     const text = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
     expect(text).toMatch(/evidence_requests_total\{status="200",code="",decision="answer"\} \d+/)
     expect(text).toMatch(/evidence_requests_total\{status="401",code="INVALID_API_KEY",decision=""\} \d+/)
-    for (const stage of ['authenticate', 'admit', 'embed', 'search', 'record'])
+    expect(text).toMatch(/evidence_requests_taken_on\{state="limit"\} \d+/)
+    for (const stage of ['authenticate', 'enter', 'admit', 'embed', 'search', 'record'])
       expect(text).toContain(`evidence_stage_seconds_count{stage="${stage}"}`)
   })
 })
