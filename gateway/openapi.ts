@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<string, string>> = {
   409: 'The Idempotency-Key was already received: admitted and not refunded.',
   413: `The body exceeds ${BOUNDS.bodyBytesMax} bytes.`,
   429: 'Rate, concurrency or extraction throttle (retryable), or an exhausted allowance (not).',
-  503: 'A dependency or retrieval is unavailable; never an abstention.',
+  503: 'A dependency or retrieval is unavailable, or the gateway is overloaded; never an abstention.',
 }
 
 const string = { type: 'string' }
