@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import OpenAI, { APIError } from 'openai'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { replyText } from '#core/platform/reply-text.ts'
+import { bodyText, post } from './http-post.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 export interface EndpointAddress {
@@ -50,6 +51,7 @@ export interface Endpoint {
 }
 
 const OPENAI_BASE_URL = 'https://api.openai.com/v1'
+const EMBEDDINGS_PATH = '/embeddings'
 
 /** Values are checked with the vector, which costs less than a schema of each. */
 const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
@@ -74,8 +76,9 @@ export function createEndpoint(address: EndpointAddress): Endpoint {
       signal.addEventListener('abort', end, { once: true })
       try {
         // Not `client.embeddings.create`, which asks for base64 even of an endpoint that refuses it.
-        const sent = client.post('/embeddings', { body: request, signal: ending.signal })
-        return await vectorsOf(await sent.asResponse(), request)
+        const reply = await client.post(EMBEDDINGS_PATH, { body: request, signal: ending.signal }).asResponse()
+        if (!(reply instanceof UnreadReply)) throw new TypeError('the reply is not of this endpoint')
+        return await vectorsOf(reply.incoming, request)
       } catch (error) {
         if (signal.aborted) throw new EndpointFailure('the embedding was aborted')
         if (error instanceof EndpointFailure) throw error
@@ -94,18 +97,19 @@ export function createEndpoint(address: EndpointAddress): Endpoint {
 
 /** Every option that the library would else read from the environment is given. */
 function createClient({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): OpenAI {
+  const baseURL = baseUrl.replace(/\/+$/, '')
   try {
-    return new OpenAI({
-      // The library demands a key; `createBoundedFetch` sends none to a server without keys.
+    return new EmbeddingsClient({
+      // The library demands a key; a server without keys is sent none.
       apiKey: apiKey ?? 'none',
       adminAPIKey: null,
       organization: null,
       project: null,
       webhookSecret: null,
-      baseURL: baseUrl.replace(/\/+$/, ''),
+      baseURL,
       maxRetries: 0,
       logLevel: 'off',
-      fetch: createBoundedFetch(apiKey),
+      fetch: createFetch(`${baseURL}${EMBEDDINGS_PATH}`, apiKey),
     })
   } catch {
     // The one variable that no option replaces. Its headers are not sent, but the library parses them.
@@ -113,27 +117,59 @@ function createClient({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): O
   }
 }
 
+type BuiltRequest = Awaited<ReturnType<OpenAI['buildRequest']>>
+
 /**
- * The library follows redirections, adds headers of the environment and its own, and reads a refusal of any length.
- * Here no redirection is followed, the headers are these alone, and a refusal that is too long has no body.
+ * Replaces the library's builder, which takes most of the library's time. It adds headers of the environment and its
+ * own, and none of them is sent.
  */
-function createBoundedFetch(apiKey: string | undefined): typeof fetch {
+class EmbeddingsClient extends OpenAI {
+  override async buildRequest({ body, signal }: Parameters<OpenAI['buildRequest']>[0]): Promise<BuiltRequest> {
+    const headers = new Headers()
+    const req = { method: 'POST', headers, body: JSON.stringify(body), signal: signal ?? null }
+    return { req, url: this.baseURL, timeout: this.timeout }
+  }
+}
+
+/** The reply to a request that was not refused; its body is read from the connection, and not through the library. */
+class UnreadReply extends Response {
+  readonly incoming: IncomingMessage
+
+  constructor(incoming: IncomingMessage, status: number) {
+    super(null, { status })
+    this.incoming = incoming
+  }
+}
+
+/** Sends these headers alone. A refusal that is too long has no body. */
+function createFetch(url: string, apiKey: string | undefined): typeof fetch {
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   }
-  return async (url, request) => {
-    const reply = await fetch(url, { ...request, headers, redirect: 'manual' })
-    if (reply.ok) return reply
-    const text = await replyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
+  return async (_, request) => {
+    const { body, signal } = request ?? {}
+    if (typeof body !== 'string' || !(signal instanceof AbortSignal))
+      throw new TypeError('a request has a text and a signal')
+    const reply = await post(url, { headers, body, signal })
+    const status = reply.statusCode ?? 0
+    if (status >= 200 && status < 300) return new UnreadReply(reply, status)
+    const text = await bodyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
     // Some statuses allow no body, not even an empty one.
-    return new Response(text === '' ? null : text, { status: reply.status, headers: reply.headers })
+    return new Response(text === '' ? null : text, { status, headers: headersOf(reply) })
   }
 }
 
-async function vectorsOf(reply: Response, { input }: EndpointRequest): Promise<EndpointReply> {
-  const text = await replyText(reply, (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
+function headersOf({ headersDistinct }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(headersDistinct))
+    for (const value of values) headers.append(name, value)
+  return headers
+}
+
+async function vectorsOf(reply: IncomingMessage, { input }: EndpointRequest): Promise<EndpointReply> {
+  const text = await bodyText(reply, (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
   if (text === undefined) throw new EndpointFailure('the embedding provider sent a reply that is too long')
   const json = jsonOf(text)
   if (json === undefined) throw new EndpointFailure('the embedding provider sent a reply that is not JSON')

@@ -1,9 +1,15 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
-import { gzipSync } from 'node:zlib'
+import { createServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { createEndpoint } from '#core/embedding/endpoint.ts'
 import type { EndpointReply } from '#core/embedding/endpoint.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { makeCertificates } from '#test/support/certificates.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 
@@ -55,6 +61,16 @@ describe('a reply', () => {
 
   test('is bounded after decompression', async () => {
     await expect(answering(gzipSync(tooLong), { 'content-encoding': 'gzip' })).rejects.toThrow('is too long')
+  })
+
+  test.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('that is compressed with %s though it was asked not to be is read', async (coding, compressed) => {
+    await expect(answering(compressed(vector), { 'content-encoding': coding })).resolves.toMatchObject({
+      data: [{ index: 0, embedding: [1, 2] }],
+    })
   })
 
   test('without an end is given up at the bound, and the connection closed', async () => {
@@ -119,6 +135,50 @@ test.each([301, 302, 303, 307, 308])('key and texts are not sent where status %i
   const message = `the embedding provider answered with status ${status}`
   await expect(embedAt(baseUrl)).rejects.toMatchObject({ message, transient: false })
   expect(reached).toBe(0)
+})
+
+test('requests one after the other share a connection', async () => {
+  const ports = new Set<number | undefined>()
+  const { baseUrl } = await serving((request, response) => {
+    ports.add(request.socket.remotePort)
+    response.end('{"data":[]}')
+  })
+  for (let count = 0; count < 3; count++) await embedAt(baseUrl)
+  expect(ports.size).toBe(1)
+})
+
+test('an abort while a reply is read closes its connection', async () => {
+  const caller = new AbortController()
+  const closed = Promise.withResolvers<boolean>()
+  const { baseUrl } = await serving((_, response) => {
+    response.on('close', () => closed.resolve(true))
+    response.write('{"data":', () => caller.abort())
+  })
+  const endpoint = createEndpoint({ baseUrl, apiKey: 'k3y' })
+  await expect(endpoint.embed({ model: 'm', input: ['secret'] }, 30_000, caller.signal)).rejects.toMatchObject({
+    message: 'the embedding was aborted',
+    transient: false,
+  })
+  await expect(closed.promise).resolves.toBe(true)
+})
+
+test('an endpoint whose certificate is not trusted gets no request', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'endpoint-'))
+  const { cert, key } = makeCertificates(folder, 'endpoint')
+  let reached = 0
+  const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, () => reached++)
+  try {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = z.object({ port: z.number() }).parse(server.address())
+    await expect(embedAt(`https://127.0.0.1:${port}/v1`)).rejects.toMatchObject({
+      message: 'the embedding provider could not be reached',
+      transient: true,
+    })
+    expect(reached).toBe(0)
+  } finally {
+    server.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 test('a request holds the key and nothing else of the environment', async () => {
