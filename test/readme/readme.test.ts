@@ -13,7 +13,6 @@ const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
 /** Each is run elsewhere: the demo below, the tests by this run, benchmark and load test (small) by their own tests. */
 const LONG = ['npm run demo', 'npm test', 'npm run bench', 'npm run test:load']
-const environment = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
 
 const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) })
 
@@ -32,6 +31,12 @@ describe('the README', () => {
     const folder = mkdtempSync(join(tmpdir(), 'evidence readme '))
     const checkout = join(folder, 'checkout')
     copyCheckout(checkout)
+    const environment = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: process.env['HOME'] ?? '',
+      // The checkout's packages are those of this one, where nothing of another folder is to stay.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    }
     const demo = spawn('npm', ['run', 'demo'], {
       cwd: checkout,
       env: environment,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { getCompileCacheDir } from 'node:module'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
@@ -47,6 +48,12 @@ export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href
 }
 
+/** The services keep compiled modules where this process does. */
+function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
 /** Returns the folders that hold the code of a service. */
 function codeOf(settings: StackSettings, service: 'gateway' | 'search-node' | 'jobs'): readonly string[] | undefined {
   return settings.restartOnChange === true ? ['core', 'proto', service] : undefined
@@ -69,6 +76,7 @@ export async function startSearchNode(
       name,
       script: 'search-node/main.ts',
       environment: {
+        ...compileCache(),
         ...settings.environment,
         ARTIFACT_STORE: storeUrl(settings),
         MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
@@ -98,6 +106,7 @@ export async function startJobs(
     name,
     script: 'jobs/main.ts',
     environment: {
+      ...compileCache(),
       ...settings.environment,
       DATABASE_URL: settings.jobsDatabaseUrl,
       REDIS_URL: settings.redisUrl,
@@ -136,6 +145,7 @@ export async function startGateway(
     root: settings.root,
     environment: {
       DRAIN_MS: '500',
+      ...(settings.root === undefined ? compileCache() : {}),
       ...settings.environment,
       DATABASE_URL: settings.gatewayDatabaseUrl,
       REDIS_URL: settings.redisUrl,

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -97,6 +98,15 @@ test(
     })
   },
 )
+
+test('what a script compiled is kept for its next start', () => {
+  installPackages(process.execPath)
+  writeFileSync(join(checkout, 'script.mjs'), 'import "./imported.mjs"')
+  writeFileSync(join(checkout, 'imported.mjs'), `export const long = ${JSON.stringify('long'.repeat(1_000))}`)
+  expect(bootstrap('script.mjs').status).toBe(0)
+  const [version = ''] = readdirSync(join(checkout, 'node_modules/.cache/compile'))
+  expect(readdirSync(join(checkout, 'node_modules/.cache/compile', version)).length).toBeGreaterThanOrEqual(2)
+})
 
 test(
   'missing packages are installed from the lockfile, development packages included, by an npm that ' +

@@ -20,6 +20,7 @@ import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { startSearchNode } from '#search-node/node.ts'
+import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 
@@ -81,6 +82,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   const searchNode = `127.0.0.1:${node.port}`
   const environment: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     DATABASE_URL: database.jobsUrl,
     REDIS_URL: 'redis://127.0.0.1:1',
     ARTIFACT_STORE: storeUrl,

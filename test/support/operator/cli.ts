@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 export const MAIN = fileURLToPath(new URL('../../../jobs/cli/operator/main.ts', import.meta.url))
-/** Starting is most of what a short command costs; the modules need compiling only once. */
-const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/compile', import.meta.url))
 
 export interface CliResult {
   readonly code: number | null

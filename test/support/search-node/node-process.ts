@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 const MAIN = fileURLToPath(new URL('../../../search-node/main.ts', import.meta.url))
 
@@ -38,7 +39,7 @@ export function nodeEnvironment(
 /** Runs the node and returns without waiting for it to listen. */
 export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'> {
   const child = spawn(process.execPath, [MAIN], {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 
@@ -21,7 +22,7 @@ afterEach(async () => {
 async function demo(...args: readonly string[]): Promise<{ readonly code: unknown; readonly text: string }> {
   const flags = ['--once', '--data-dir', join(folder, 'data'), '--embeddings', endpoint.baseUrl, ...args]
   const child = spawn(process.execPath, ['jobs/cli/demo/main.ts', ...flags], {
-    env: { PATH: process.env['PATH'], THE_KEY: 'sk-of-the-demo' },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, THE_KEY: 'sk-of-the-demo' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said: Buffer[] = []

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
@@ -28,9 +29,9 @@ function start(
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended>; said(): string } {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary, { recursive: true })
-  // No variable at all: no Postgres, no Redis, no keys.
+  // No variable of a service: no Postgres, no Redis, no keys.
   const child = spawn(process.execPath, [PROGRAM, folder, '--data-dir', temporary, ...args], {
-    env: {},
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../../jobs/cli/evaluate/natural/main.ts', import.meta.url))
 const folders: string[] = []
@@ -23,9 +24,9 @@ interface Ended {
 async function run(folder: string, ...args: readonly string[]): Promise<Ended> {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary, { recursive: true })
-  // No variable at all: no Postgres, no Redis, no keys.
+  // No variable of a service: no Postgres, no Redis, no keys.
   const child = spawn(process.execPath, [PROGRAM, '--data-dir', temporary, ...args], {
-    env: {},
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']
