@@ -83,7 +83,7 @@ test.each(FAULTS)(
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
     // Statements in flight when the connection stalled may still arrive when it recovers; they are refunded.
     await passDeadlines(caller)
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
     expect(ledger.filter(({ charged }) => charged).map(({ entry }) => entry)).toEqual(['delivered', 'delivered'])
     expect(ledger.filter(({ charged }) => !charged).every(({ entry }) => entry === 'refunded')).toBe(true)
   },
@@ -125,7 +125,7 @@ test(
       'open',
     ])
     await passDeadlines(caller)
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
     expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
     const left = remaining((await served(() => send({ headers }))).headers)
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
@@ -143,7 +143,7 @@ test.each(FAULTS)(
     await tripped.seen
     proxy.set('pass')
     await passDeadlines(caller)
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
     expect(ledger.map(({ entry, charged }) => `${entry} ${charged}`)).toEqual(['delivered true', 'refunded false'])
     const left = remaining((await served(send)).headers)
     expect({ day: left.day, month: left.month }).toEqual({ day: DAY_ALLOWANCE - 2, month: 998 })
@@ -207,7 +207,7 @@ test(
     expect(new Set(sent.map(({ answer }) => answer?.status))).toEqual(new Set([200, 503]))
     await passDeadlines(caller)
     await served(send)
-    const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+    const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
     const charged = new Set(ledger.filter((book) => book.charged === true).map(({ request_id }) => request_id))
     const delivered = sent.flatMap(({ answer }) => (answer?.status === 200 ? [answer.retrieved().request_id] : []))
     expect(delivered.filter((requestId) => !charged.has(requestId))).toEqual([])

@@ -293,7 +293,7 @@ test('losing all of Redis loses no ledger entry: the sweeper appends what the lo
   await ledgerJobsQueued(redis.url, answers)
   await withRedis((client) => client.flushall())
   service.jobs.signal('SIGCONT')
-  const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+  const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
   expect(ledger.map(({ request_id, charged }) => `${request_id} ${charged}`).toSorted()).toEqual(
     answers.map((answer) => `${answer.retrieved().request_id} true`).toSorted(),
   )

@@ -168,7 +168,7 @@ describe.concurrent('SIGKILL', () => {
       })
       expectHere(adjustedNowMs() - admittedMs).toBeLessThan(BOUNDS.hardDeadlineMs + 5_000)
       expectHere(first.retrieved().results.length).toBeGreaterThan(0)
-      const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
+      const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
       expectHere(ledger.map(({ entry, charged }) => ({ entry, charged }))).toEqual([
         { entry: 'refunded', charged: false },
         { entry: 'delivered', charged: true },

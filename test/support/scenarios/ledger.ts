@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { z } from 'zod'
 import type { Database } from '#core/db/pool.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { Answer } from '#test/support/http.ts'
 import { until } from '#test/support/until.ts'
@@ -28,9 +29,22 @@ export async function ledgerRowsOf(owner: Database, entitlementId: string): Prom
   return z.array(ledgerRowSchema).parse((await owner.query(LEDGER_ROWS, [entitlementId])).rows)
 }
 
-/** The ledger once every reservation has its ledger entry and none is open. */
-export async function settledLedgerRows(owner: Database, entitlementId: string): Promise<readonly LedgerRow[]> {
+const LATE = `
+  update ledger_outbox set added_at = clock_timestamp() - make_interval(secs => $2::float8 / 1000)
+  where added_at > clock_timestamp() - make_interval(secs => $2::float8 / 1000)
+    and reservation_id in (select id from reservations where entitlement_id = $1)`
+
+/**
+ * The ledger once every reservation has its ledger entry and none is open. With `lost`, settled reservations are at
+ * once so old that the sweeper takes their ledger jobs for lost.
+ */
+export async function settledLedgerRows(
+  owner: Database,
+  entitlementId: string,
+  jobs: 'come' | 'lost' = 'come',
+): Promise<readonly LedgerRow[]> {
   return until('every reservation is settled and in the ledger', async (seen) => {
+    if (jobs === 'lost') await owner.query(LATE, [entitlementId, BOUNDS.ledgerJobLostAfterMs])
     const ledger = await ledgerRowsOf(owner, entitlementId)
     seen(ledger.filter(({ entry }) => entry !== null).length)
     return ledger.every(({ entry }) => entry !== null) && ledger
