@@ -10,6 +10,7 @@ import { TEMPLATE_DATABASE } from './setup.ts'
 import type { RunServers } from './setup.ts'
 
 export interface TestDatabase extends LoginUrls {
+  readonly name: string
   /** The superuser: for what a test arranges or inspects beyond the rights of every role. */
   readonly ownerUrl: string
   /** Closes the remaining connections and removes the database. */
@@ -25,18 +26,35 @@ function withDatabase(url: string, name: string): string {
 /**
  * A migrated, empty database of its own: call it once in a test file's `beforeAll`. A global setup passes the servers,
  * which only tests can inject.
+ * @param template a database to copy instead of the empty one.
  */
-export async function openTestDatabase(servers: RunServers = inject('servers')): Promise<TestDatabase> {
+export async function openTestDatabase(
+  servers: RunServers = inject('servers'),
+  template: string = TEMPLATE_DATABASE,
+): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
-  await createDatabaseIfAbsent(maintenanceUrl, name, TEMPLATE_DATABASE)
+  await createDatabaseIfAbsent(maintenanceUrl, name, template)
   return {
+    name,
     ownerUrl: withDatabase(servers.adminUrl, name),
     gatewayUrl: withDatabase(servers.gatewayUrl, name),
     jobsUrl: withDatabase(servers.jobsUrl, name),
     operatorUrl: withDatabase(servers.operatorUrl, name),
     migrationUrl: withDatabase(servers.migrationUrl, name),
     drop: () => dropDatabase(maintenanceUrl, name),
+  }
+}
+
+/** Runs `work` while no other process of the run works under the same number. */
+export async function exclusively<T>(servers: RunServers, lock: number, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: withDatabase(servers.adminUrl, 'postgres') })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [lock])
+    return await work()
+  } finally {
+    await client.end()
   }
 }
 

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { inject } from 'vitest'
+import type { Database } from '#core/db/pool.ts'
+import { wantedProjections } from '#core/db/versions.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
 import type { LocalService } from '#jobs/cli/local/processes.ts'
@@ -10,12 +10,15 @@ import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/cli/lo
 import type { LocalGateway, LocalSearchNode, StackSettings } from '#jobs/cli/local/stack.ts'
 import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
+import { prepareOn } from '#jobs/search-nodes.ts'
 import { KNOWLEDGE_BASE, connectToService } from './caller.ts'
 import type { ServiceAccess, ServiceConnection } from './caller.ts'
-import { openTestDatabase } from './database.ts'
 import type { TestDatabase } from './database.ts'
+import { emptyInstallation, publishedInstallation, reviewerKeyFile } from './published.ts'
+import type { Installation } from './published.ts'
 import { openTestRedis } from './redis.ts'
-import { testSecrets } from './secrets.ts'
+import { withSearchNode } from './scenarios/nodes.ts'
 import type { RunServers } from './setup.ts'
 
 export { ANSWERED_QUERY, KNOWLEDGE_BASE } from './caller.ts'
@@ -48,16 +51,24 @@ export interface TestService extends Omit<ServiceConnection, 'gateways' | 'searc
   stop(): Promise<void>
 }
 
-/** The private key of the only reviewer. */
-export function reviewerKeyFile({ folder }: { readonly folder: string }): string {
-  return join(folder, 'reviewer.pem')
-}
-
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
+/** The service on a version that another service of the run has published, where tests can inject the servers. */
 export async function startTestService(options: ServiceOptions = {}): Promise<TestService> {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-service-'))
-  const database = await openTestDatabase(options.servers)
+  if (options.servers !== undefined) return startOn(await emptyInstallation(options.servers), options)
+  const { redisUrl: _, ...publishing } = { ...options, gateways: 0, searchNodes: 1 }
+  const { OPENAI_MODEL = '', OPENAI_DIMENSIONS = '' } = options.environment ?? {}
+  const key = [options.embedding ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
+  const begun = await publishedInstallation(inject('servers'), key, async (empty) => {
+    const service = await startOn(empty, publishing)
+    await service.stop()
+    return service.versionId
+  })
+  return startOn(begun, options)
+}
+
+async function startOn(begun: Installation, options: ServiceOptions): Promise<TestService> {
+  const { folder, database, secrets } = begun
   const redis = options.redisUrl === undefined ? await openTestRedis(options.servers) : undefined
   const settings: StackSettings = {
     folder,
@@ -65,7 +76,7 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
     jobsDatabaseUrl: database.jobsUrl,
     redisUrl: options.redisUrl ?? redis?.url ?? '',
     keyEnvironment: 'live',
-    secrets: testSecrets(),
+    secrets,
     environment: options.environment ?? {},
   }
   const processes: { stop(): Promise<unknown> }[] = []
@@ -77,12 +88,12 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
   async function stop(): Promise<void> {
     await Promise.all(processes.map((process) => process.stop()))
     await connection?.close()
-    await database.drop()
+    await begun.remove()
     await redis?.release()
-    rmSync(folder, { recursive: true, force: true })
   }
   try {
-    const { gateways, searchNodes, jobs } = await startProcesses(settings, options, add)
+    const started = await startProcesses(settings, options, add)
+    const { gateways, searchNodes } = started
     const access: ServiceAccess = {
       settings,
       ownerUrl: database.ownerUrl,
@@ -91,34 +102,14 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
       searchNodes: searchNodes.map(({ address, logFile }) => ({ address, logFile })),
       versionId: '',
     }
-    const { operator, ...connected } = (connection = connectToService(access))
-    const publishNew: TestService['publish'] = async ({ title, ...publication }) => {
-      await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
-      return (
-        await publish(
-          {
-            operator,
-            store: createArtifactStore(storeUrl(settings)),
-            redisUrl: settings.redisUrl,
-            reviewerKeyFile: reviewerKeyFile(settings),
-          },
-          publication,
-          UNHEARD,
-        )
-      ).versionId
-    }
-    const versionId = await publishNew({
-      ...builtInCorpus(),
-      knowledgeBase: KNOWLEDGE_BASE,
-      embedding: options.embedding ?? 'local',
-    })
+    connection = connectToService(access)
+    const publishNew = publisher(connection.operator, settings)
+    if (begun.versionId !== undefined) await loadActive(connection.owner, searchNodes)
+    const versionId = begun.versionId ?? (await publishNew(rulebook(options.embedding ?? 'local')))
     return {
-      ...connected,
-      operator,
+      ...connection,
+      ...started,
       database,
-      gateways,
-      searchNodes,
-      jobs,
       versionId,
       publish: publishNew,
       access: () => ({ ...access, versionId }),
@@ -129,6 +120,31 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
     await stop()
     throw error
   }
+}
+
+function rulebook(embedding: 'local' | 'openai'): Publication & { readonly title: string } {
+  return { ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding }
+}
+
+function publisher(operator: Operator, settings: StackSettings): TestService['publish'] {
+  return async ({ title, ...publication }) => {
+    await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
+    const deps = {
+      operator,
+      store: createArtifactStore(storeUrl(settings)),
+      redisUrl: settings.redisUrl,
+      reviewerKeyFile: reviewerKeyFile(settings),
+    }
+    return (await publish(deps, publication, UNHEARD)).versionId
+  }
+}
+
+/** The job worker would do so too, a little later. */
+async function loadActive(owner: Database, searchNodes: readonly LocalSearchNode[]): Promise<void> {
+  for (const projection of await wantedProjections(owner))
+    await Promise.all(
+      searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, projection))),
+    )
 }
 
 interface Processes {

@@ -12,6 +12,8 @@ export interface RunServers extends LoginUrls {
   /** URLs are of the migrated template database, which `openTestDatabase` copies. This one is of the superuser. */
   readonly adminUrl: string
   readonly redisPort: number
+  /** Files that tests share; removed after the run. */
+  readonly folder: string
 }
 
 declare module 'vitest' {
@@ -42,7 +44,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     running.push(redis)
     const logins = await createSchema(postgres, TEMPLATE_DATABASE)
     const adminUrl = postgres.adminUrl(TEMPLATE_DATABASE)
-    project.provide('servers', { adminUrl, ...logins, redisPort: redis.port })
+    project.provide('servers', { adminUrl, ...logins, redisPort: redis.port, folder })
     return teardown
   } catch (error) {
     await teardown()
