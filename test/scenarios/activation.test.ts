@@ -39,7 +39,7 @@ beforeAll(async () => {
   load = startLoad(
     caller,
     service.gateways.map(({ baseUrl }) => baseUrl),
-    { callers: 10, pauseMs: 80 },
+    { callers: 4, pauseMs: 80 },
   )
 })
 afterAll(async () => {

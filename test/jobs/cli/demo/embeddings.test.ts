@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -12,6 +12,8 @@ let folder: string
 let endpoint: EmbeddingEndpoint
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-embeddings-'))
+  mkdirSync(join(folder, 'corpus'))
+  copyFileSync('jobs/cli/demo/corpus/rulebook/hsfa-conduct-harbour.2023-09-01.md', join(folder, 'corpus/rulebook.md'))
   endpoint = await startEmbeddingEndpoint(vectorsByWords())
 })
 afterEach(async () => {
@@ -20,7 +22,8 @@ afterEach(async () => {
 })
 
 async function demo(...args: readonly string[]): Promise<{ readonly code: unknown; readonly text: string }> {
-  const flags = ['--once', '--data-dir', join(folder, 'data'), '--embeddings', endpoint.baseUrl, ...args]
+  const own = ['--data-dir', join(folder, 'data'), '--corpus', join(folder, 'corpus')]
+  const flags = ['--once', ...own, '--embeddings', endpoint.baseUrl, ...args]
   const child = spawn(process.execPath, ['jobs/cli/demo/main.ts', ...flags], {
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, THE_KEY: 'sk-of-the-demo' },
     stdio: ['ignore', 'pipe', 'pipe'],

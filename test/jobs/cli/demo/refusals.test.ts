@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -96,7 +96,10 @@ test.each(REFUSED)('%s is refused in one sentence before anything is started', (
 
 test('a second demo on a data folder that is in use leaves what the first one said there', async () => {
   const dataDir = join(folder, "it's shared")
-  const args = ['jobs/cli/demo/main.ts', '--data-dir', dataDir]
+  const corpus = join(folder, 'small')
+  mkdirSync(corpus)
+  copyFileSync('jobs/cli/demo/corpus/rulebook/hsfa-conduct-harbour.2023-09-01.md', join(corpus, 'rulebook.md'))
+  const args = ['jobs/cli/demo/main.ts', '--data-dir', dataDir, '--corpus', corpus]
   const first = spawn(process.execPath, args, { stdio: 'ignore' })
   try {
     await expectEventually(() => [existsSync(join(dataDir, 'ready.json')), first.exitCode], [true, null])
