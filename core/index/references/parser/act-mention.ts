@@ -13,3 +13,8 @@ export interface ActMention {
   readonly code?: boolean
   readonly cased?: boolean
 }
+
+/** An act without further properties: one that no table lists. */
+export function mentionOf(act: string, end: number): ActMention {
+  return { act, end, standing: false, sections: undefined }
+}

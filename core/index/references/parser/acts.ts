@@ -5,8 +5,8 @@ import { readEuAct } from './eu.ts'
 import { readFrenchAct } from './fr.ts'
 import type { Designator } from './designators.ts'
 import { afterRulebookWord } from './rulebook.ts'
-import { isOtherWork, isOtherWorkAfter, isRelative, startsClause } from './other-works.ts'
-import type { Token } from './tokens.ts'
+import { isOtherWork, isOtherWorkAfter, isManner, isRelative, startsClause } from './other-works.ts'
+import { reads, type Token } from './tokens.ts'
 import { readNamedAct } from './unlisted-names.ts'
 import { readUnlistedAfter } from './unlisted.ts'
 import { readUkAct } from './uk.ts'
@@ -16,7 +16,8 @@ import { readUsAct, readUsTitleAfter } from './us.ts'
 const LINKS = new Set(
   (
     'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
-    `d au aux dans , ( ' eu council commission delegated implementing current same retained above`
+    `d au aux dans , ( ' eu council commission delegated implementing delegierten current same retained above ` +
+    'new former nouveau ancien'
   ).split(' '),
 )
 const LINKS_MAX = 7
@@ -57,22 +58,36 @@ export function readActAfter(
   aliases: ActAliases,
 ): ActAfter {
   if (aliases.unlisted && isRelative(tokens, at)) return { kind: 'other work' }
-  let place = at
-  let linked = false
+  let place = afterBook(tokens, at)
+  let linked = place > at
   const clause = startsClause(tokens, at)
-  for (; place <= at + LINKS_MAX; place += 1) {
+  for (const last = place + LINKS_MAX; place <= last; place += 1) {
     const mention = readAct(tokens, place, aliases) ?? readUsTitleAfter(tokens, place)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
       return { kind: 'act', mention, linked }
-    if (linked && !clause && isOtherWork(tokens, place, aliases)) return { kind: 'other work' }
+    if (linked && !clause && isOtherWork(tokens, place, aliases) && !isManner(tokens, at, place))
+      return { kind: 'other work' }
+    if (isAnnexOfAct(tokens, place)) place += 1
     const link = tokens[place]
     if (link === undefined || !LINKS.has(link.text)) break
     linked ||= link.kind === 'word' && !(tokens[place - 1]?.text === ',' && link.text === 'the')
   }
   if (!aliases.unlisted) return readListedForm(tokens, place, designator, linked, aliases)
+  // `§ 12, the Commission`: another part of the sentence.
+  if (reads(tokens, at, ',') && reads(tokens, at + 1, 'the')) return undefined
   if (!clause && isOtherWorkAfter(tokens, at, place)) return { kind: 'other work' }
   const mention = readUnlistedAfter(tokens, place, designator, linked, aliases)
   return mention === undefined ? undefined : { kind: 'act', mention, linked }
+}
+
+/** `titre Ier du livre IV du code rural`: the position after a book, which is no part of a path. */
+function afterBook(tokens: readonly Token[], at: number): number {
+  return reads(tokens, at, 'du', 'of') && reads(tokens, at + 1, 'livre', 'book') ? at + 3 : at
+}
+
+/** `Article 2(1) of the Annex to Recommendation 2003/361/EC`: an act that has only an annex. */
+function isAnnexOfAct(tokens: readonly Token[], at: number): boolean {
+  return reads(tokens, at - 1, 'the') && reads(tokens, at, 'annex') && reads(tokens, at + 1, 'to', 'of')
 }
 
 /** The forms of names that labels have always been read by; other forms would change the references of a version. */

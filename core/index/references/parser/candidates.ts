@@ -5,10 +5,10 @@ import { familyOf } from './aliases.ts'
 import { type Designator, type DesignatorKind, readDesignator } from './designators.ts'
 import { type Element, readList } from './list.ts'
 import { type Part, readDesignation } from './numbers.ts'
-import { belongsToOwnText, endOfOtherWork, isOfOwnText } from './other-works.ts'
+import { belongsToOwnText, endOfOtherWork, isOfContract, isOfOwnText } from './other-works.ts'
 import { readPrefixed } from './prefixed.ts'
 import { type Candidate, finish, type Reading, withAct } from './readings.ts'
-import { isNumberedAnnex, isOfThisAct, isPlain, isSeveral, isStrong } from './strength.ts'
+import { isDivision, isNumberedAnnex, isOfThisAct, isPlain, isSeveral, isStrong } from './strength.ts'
 import type { Token } from './tokens.ts'
 import { explainsDistantly, readUnlistedBefore } from './unlisted.ts'
 import { readComments } from './us.ts'
@@ -44,7 +44,14 @@ export function readCandidates(tokens: readonly Token[], aliases: ActAliases, ma
     candidates.push(...(reading?.candidates ?? []))
     at = Math.max(at + 1, reading?.end ?? 0)
   }
-  return candidates.slice(0, max).map((candidate) => underOwnPart(candidate, aliases))
+  const read = candidates.slice(0, max).map((candidate) => underOwnPart(candidate, aliases))
+  const kept = aliases.unlisted ? read.filter((candidate) => !isSectionOfContract(candidate)) : read
+  return kept.length === read.length || !isOfContract(tokens) ? read : kept
+}
+
+/** Contracts have fewer than a hundred sections. */
+function isSectionOfContract({ kind, act, path }: Candidate): boolean {
+  return act === undefined && (kind === 'section' || kind === 'article') && /^\d{1,2}$/.test(path[0] ?? '')
 }
 
 /** `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one or another CFR act. */
@@ -136,7 +143,7 @@ function readFromUnlisted(tokens: readonly Token[], at: number, aliases: ActAlia
   if (reading !== undefined) return reading
   // A listed act within a longer name is read where it begins.
   if (mention.standing) return undefined
-  if (!explainsDistantly(tokens, at, mention.act)) return { candidates: [], end: mention.end }
+  if (!explainsDistantly(tokens, at, mention)) return { candidates: [], end: mention.end }
   const weak: Candidate = {
     from: at,
     to: mention.end,
@@ -254,10 +261,11 @@ function readProvision(
     return { candidates: [], end: (rest.at(-1) ?? first).to }
   const end = (rest.at(-1) ?? first).to
   const strong =
-    isStrong(tokens, at, designator, first) ||
-    isOfThisAct(tokens, end, designator) ||
-    (aliases.unlisted && isPlain(tokens, at, designator, first)) ||
-    isSeveral(rest.length + 1, designator)
+    !isDivision(tokens, at, designator) &&
+    (isStrong(tokens, at, designator, first) ||
+      isOfThisAct(tokens, end, designator) ||
+      (aliases.unlisted && isPlain(tokens, at, designator, first)) ||
+      isSeveral(rest.length + 1, designator))
   const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, strong)
   if (before !== undefined || reading === undefined) return reading
   if (!aliases.unlisted) return underInitials(tokens, at, designator, reading)

@@ -3,11 +3,12 @@ import { digitsAt, reads, skip, type Token } from './tokens.ts'
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */
 const TYPES: ReadonlyMap<string, string> = new Map([
-  ...['regulation', 'regulations', 'verordnung', 'verordnungen', 'reglement', 'reglements'].map(
-    (word): [string, string] => [word, 'R'],
-  ),
+  ...'regulation regulations verordnung verordnungen durchfuhrungsverordnung reglement reglements'
+    .split(' ')
+    .map((word): [string, string] => [word, 'R']),
   ...['directive', 'directives', 'richtlinie', 'richtlinien'].map((word): [string, string] => [word, 'L']),
   ...['decision', 'decisions', 'beschluss', 'beschlusses'].map((word): [string, string] => [word, 'D']),
+  ...['recommendation', 'empfehlung', 'recommandation'].map((word): [string, string] => [word, 'H']),
 ])
 /** Number of tokens before a number in which a list of acts may name its type. */
 const TYPE_BEFORE_MAX = 24
@@ -49,7 +50,7 @@ function readCelex(tokens: readonly Token[], at: number): ActMention | undefined
 
 function readNumbered(tokens: readonly Token[], at: number): ActMention | undefined {
   const ownType = TYPES.get(tokens[at]?.text ?? '')
-  const place = ownType === undefined ? at : at + 1
+  const place = ownType === undefined ? at : afterKind(tokens, at + 1)
   const community = readCommunity(tokens, place)
   const afterCommunity = community ?? place
   const afterNo = afterNumberWord(tokens, afterCommunity)
@@ -58,6 +59,12 @@ function readNumbered(tokens: readonly Token[], at: number): ActMention | undefi
   const isNamed =
     ownType !== undefined || community !== undefined || COMMUNITIES.has(tokens[(mention?.end ?? 0) - 1]?.text ?? '')
   return isNamed ? mention : undefined
+}
+
+/** `règlement délégué (UE) 2017/565`, `règlement d'exécution (UE) 2022/1463`. */
+function afterKind(tokens: readonly Token[], at: number): number {
+  const isExecution = reads(tokens, at, 'd') && reads(tokens, at + 2, 'execution')
+  return isExecution ? at + 3 : skip(tokens, at, 'delegue')
 }
 
 /** Returns the type at the start of the list that contains this number: `Directives 2013/36/EU and 2014/59/EU`. */

@@ -1,5 +1,6 @@
 import type { Designator } from './designators.ts'
 import { isContainer } from './designators.ts'
+import { FUNCTION_WORD_FORMS } from './not-acts.ts'
 import {
   type Designation,
   isRoman,
@@ -14,6 +15,7 @@ import { afterAbbreviation, reads, type Token } from './tokens.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
+const REMARK_TOKENS_MAX = 12
 
 export interface Element {
   readonly parts: readonly Part[]
@@ -24,6 +26,12 @@ export interface Element {
   /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
   readonly bare: boolean
 }
+
+/** Divisions that are no provisions of their own: `Schedule 2, Part 1`, `Annex I Section C`. */
+const DIVISIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['schedule', ['part', 'pt']],
+  ['annex', ['part', 'section', 'abschnitt', 'teil', 'partie']],
+])
 
 const CONNECTORS = new Set([
   ',',
@@ -97,6 +105,8 @@ function readNumber(tokens: readonly Token[], at: number, designator: Designator
   const numbered = NUMBERED.has(designator.kind) ? readLettered(tokens, at, designator) : undefined
   if (numbered !== undefined) return numbered
   if (!isContainer(designator.kind) && designator.kind !== 'article') return undefined
+  // `l'article L.`: the letter of a French series without its number.
+  if (designator.kind === 'article' && reads(tokens, at, 'l', 'r', 'd')) return undefined
   return (
     readNumeral(tokens, at, designator.kind === 'appendix' || designator.kind === 'supplement') ??
     readPremier(tokens, at, designator)
@@ -104,7 +114,8 @@ function readNumber(tokens: readonly Token[], at: number, designator: Designator
 }
 
 function readPremier(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
-  if (designator.kind !== 'article' || !reads(tokens, at, 'premier')) return undefined
+  const isFirst = designator.kind === 'article' ? reads(tokens, at, 'premier') : reads(tokens, at, 'premier', 'ier')
+  if (!isFirst) return undefined
   return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
 }
 
@@ -115,7 +126,7 @@ function qualified(
   designation: Designation,
   bare: boolean,
 ): Element {
-  const more = readQualifiers(tokens, designation.end, designator.kind === 'schedule')
+  const more = readQualifiers(tokens, designation.end, DIVISIONS.get(designator.kind))
   return {
     parts: [...designation.parts, ...more.parts],
     from,
@@ -126,14 +137,19 @@ function qualified(
 }
 
 function readNext(tokens: readonly Token[], designator: Designator, last: Element): Element | undefined {
-  const at = afterConnector(tokens, last.to)
+  const at = afterConnector(tokens, last.to) ?? afterConnector(tokens, afterRemark(tokens, last.to))
   if (at === undefined) return undefined
   const brackets = readBrackets(tokens, at)
+  // `Rule 3.2.4(b); or (b) the Fund Manager`: behind a semicolon stands the next item of the text.
+  if (brackets.parts.length > 0 && !designator.plural && reads(tokens, last.to, ';')) return undefined
   if (brackets.parts.length > 0) return withBrackets(tokens, at, last, brackets.parts, brackets.end)
   const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
   const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
   if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
-  if (lastKeyword !== undefined && (!designator.plural || isPart(tokens, at, last))) {
+  // `point (b), a complaint`: an article of the language.
+  const isArticle =
+    reads(tokens, at, 'a') && tokens[at + 1]?.kind === 'word' && !CONNECTORS.has(tokens[at + 1]?.text ?? '')
+  if (lastKeyword !== undefined && !isArticle && (!designator.plural || isPart(tokens, at, last))) {
     const sibling = readSibling(tokens, at, lastKeyword)
     if (sibling !== undefined && !startsCitation(tokens, sibling.end))
       return inherited(tokens, at, last, sibling.parts, sibling.end)
@@ -144,7 +160,16 @@ function readNext(tokens: readonly Token[], designator: Designator, last: Elemen
   // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(designator.kind) && !continuesSeries(tokens, at, designation, last)) return undefined
-  return qualified(tokens, designator, at, designation, designation.parts.length === 1 && !isWord)
+  const bare = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
+  return qualified(tokens, designator, at, designation, bare)
+}
+
+/** `Article 28 or 29 on the market`, `Article 130, 131 or 132,`: what follows is no noun that the number counts. */
+function endsList(tokens: readonly Token[], at: number): boolean {
+  const [number, next] = [tokens[at - 1], tokens[at]]
+  if (/^(?:19|20)\d\d$/.test(number?.text ?? '')) return false
+  if (next === undefined || FUNCTION_WORD_FORMS.has(next.text)) return true
+  return [',', '.', ';', ':', '?', '(', ')', '[', ']'].includes(next.text)
 }
 
 /** `L. 121-1`, `B2`, and a numeral after a numeral: what begins with a letter and is no word. */
@@ -218,6 +243,15 @@ function continued(
 ): Element {
   const more = readQualifiers(tokens, end)
   return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, bare: false }
+}
+
+/** `articles 815 (deuxième alinéa) et 815-1`: the position after a remark in brackets. */
+function afterRemark(tokens: readonly Token[], at: number): number {
+  if (!reads(tokens, at, '(')) return at
+  for (let place = at + 1; place <= at + REMARK_TOKENS_MAX; place += 1)
+    if (reads(tokens, place, ')'))
+      return reads(tokens, place + 1, 'and', 'or', 'und', 'oder', 'et', 'ou') ? place + 1 : at
+  return at
 }
 
 /** Returns the position after `,`, `and`, `–` or two of them (`, and`). Undefined if the list ends. */

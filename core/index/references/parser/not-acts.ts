@@ -17,7 +17,7 @@ export const OTHER_WORKS = wordsOf(`
   magazine game test syllabus thesis dissertation novel story tutorial blog essay newsletter plan album
   curriculum prospectus letter memo memorandum minutes proposal offer policy warehouse building terms conditions
   page whitepaper specification spec datasheet invoice checklist playbook wiki readme faq
-  textbook podcast email budget menu warranty licence license eula template
+  scheme textbook podcast email budget menu warranty licence license eula template
   berichts berichtes bericht vertrags vertrages vertrag buches buchs buch prufung formulars formular handbuchs
   handbuch zeitschrift zeitung klausur romans roman anleitung geschaftsbedingungen bedingungen statuten
   rapport contrat formulaire manuel livre journal bail catalogue site guide statuts cahier devis facture
@@ -63,6 +63,11 @@ function isPrivateOrder(folded: string): boolean {
 export const POSSESSIVES = wordsOf(`
   my our your his her mein meine meiner meines meinem meinen unser unsere unserer unseres unserem unseren dein deine
   deiner deines ihr ihre ihrer ihres ihrem ihren euer eure eurer notre nos votre vos mon ma mes son sa ses
+`)
+
+/** Owners that follow a provision directly: `§ 5 meines Mietvertrags`, but not `nach Artikel 91b ihre Anteile`. */
+export const GENITIVES = wordsOf(`
+  meiner meines unserer unseres deiner deines ihrer ihres eurer eures seiner seines
 `)
 
 /** Places in the text where the words stand: `section 4.2 above`, `l'article 4 ci-dessus`. */

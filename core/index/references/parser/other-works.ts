@@ -1,6 +1,7 @@
 import type { ActAliases } from './aliases.ts'
 import {
   FUNCTION_WORD_FORMS,
+  GENITIVES,
   isPrivateWork,
   OTHER_WORKS,
   POSSESSIVES,
@@ -19,6 +20,8 @@ const UNNUMBERED = new Set(['gaap', 'wcag', 'pci', 'owasp', 'cobit', 'itil', 'eu
 const POSSESSED_WORDS_MAX = 3
 /** `the annual report`, `the owner's manual`: words before the noun. */
 const OTHER_WORDS_BEFORE_MAX = 2
+/** `the Commission shall report`: what begins with a verb is no work. */
+const AUXILIARIES = ['shall', 'must', 'may', 'can', 'should', 'will', 'is', 'are', 'to', 'applies', 'apply']
 /** Verbs of price and place after an article of a shop. */
 const PRICED = new Set(['kostet', 'kosten', 'costs', 'cost', 'coute', 'coutent'])
 
@@ -35,8 +38,15 @@ export function isRelative(tokens: readonly Token[], at: number): boolean {
 /** `nach § 4 den Vertrag beenden`, `§ 196 Absatz 1, die nach den Bedingungen`: what follows is no genitive. */
 export function startsClause(tokens: readonly Token[], at: number): boolean {
   return reads(tokens, at, ',')
-    ? reads(tokens, at + 1, 'der', 'die', 'das', 'den', 'dem', 'dessen', 'deren', 'denen')
+    ? reads(tokens, at + 1, 'der', 'die', 'das', 'den', 'dem', 'dessen', 'deren', 'denen', 'the')
     : reads(tokens, at, 'die', 'das', 'den') || (reads(tokens, at, 'von') && reads(tokens, at + 1, 'dem'))
+}
+
+/** `Article 5 under the conditions laid down`, `l'article 22-1, dans les conditions fixées`: how it applies. */
+export function isManner(tokens: readonly Token[], from: number, at: number): boolean {
+  const noun = reads(tokens, at, 'the', 'les') ? at + 1 : at
+  if (!reads(tokens, noun, 'conditions', 'terms', 'form', 'forms', 'formes', 'application')) return false
+  return reads(tokens, skip(tokens, from, ','), 'under', 'in', 'on', 'to', 'within', 'dans', 'aux')
 }
 
 /** `this Section 8`, `dieser § 4`: a provision of the text that the words stand in. */
@@ -44,16 +54,29 @@ export function isOfOwnText(tokens: readonly Token[], at: number): boolean {
   return reads(tokens, at - 1, 'this', 'dieser', 'dieses', 'diesem', 'diesen', 'cet', 'cette', 'present', 'presente')
 }
 
-/** `of this title`, `dieses Gesetzes`, `du présent code`: the provision is one of the text that the words come from. */
+/** `of this title`, `to this Regulation`, `dieses Gesetzes`, `du présent code`: a provision of the own text. */
 export function belongsToOwnText(tokens: readonly Token[], end: number): boolean {
-  const place = skip(tokens, end, 'of', 'du', 'de')
-  return reads(tokens, skip(tokens, place, 'la'), 'this', 'dieses', 'present', 'presente')
+  const place = skip(tokens, end, 'of', 'to', 'in', 'du', 'de')
+  return reads(tokens, skip(tokens, place, 'la'), 'this', 'dieses', 'dieser', 'present', 'presente')
+}
+
+/** `The Recipient may disclose the Confidential Information under Section 8.`: what parties agree. */
+export function isOfContract(tokens: readonly Token[]): boolean {
+  return tokens.some((token, at) => {
+    const next = tokens[at + 1]
+    if (reads(tokens, at, 'receiving', 'disclosing')) return next?.text === 'party' || next?.text === 'parties'
+    if (token.text === 'this') return next?.text === 'agreement'
+    if (at === 0 || !isCapitalised(token)) return false
+    if (token.text === 'confidential') return next?.text === 'information' && isCapitalised(next)
+    return token.text === 'recipient' || token.text === 'discloser'
+  })
 }
 
 /** `the annual report`, `my lease`, `ISO 27001`: what follows a provision and a word such as `of`. */
 export function isOtherWork(tokens: readonly Token[], at: number, aliases: ActAliases): boolean {
-  if (reads(tokens, at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs')) return false
-  if (endOfStandard(tokens, at) !== undefined || isPossessed(tokens, at) || isInternalRules(tokens, at)) return true
+  if (reads(tokens, at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs') || reads(tokens, at, ...AUXILIARIES)) return false
+  if (endOfStandard(tokens, at) !== undefined || isPossessed(tokens, at, POSSESSIVES)) return true
+  if (isInternalRules(tokens, at)) return true
   let [place, words] = [at, 0]
   for (; words <= OTHER_WORDS_BEFORE_MAX; words += 1) {
     const token = tokens[place]
@@ -84,7 +107,8 @@ function isPartOfName(tokens: readonly Token[], at: number): boolean {
  * directly, or after its links.
  */
 export function isOtherWorkAfter(tokens: readonly Token[], direct: number, afterLinks: number): boolean {
-  if (isPossessed(tokens, afterLinks) || endOfStandard(tokens, afterLinks) !== undefined) return true
+  const possessives = afterLinks > direct ? POSSESSIVES : GENITIVES
+  if (isPossessed(tokens, afterLinks, possessives) || endOfStandard(tokens, afterLinks) !== undefined) return true
   const token = tokens[direct]
   return token?.kind === 'word' && /^\p{Lu}/u.test(token.raw) && isPrivateWork(token.text)
 }
@@ -129,8 +153,8 @@ function isInStandard(tokens: readonly Token[], at: number): boolean {
   return /^\p{Lu}{1,5}$/u.test(token.raw)
 }
 
-function isPossessed(tokens: readonly Token[], at: number): boolean {
-  if (!POSSESSIVES.has(tokens[at]?.text ?? '')) return false
+function isPossessed(tokens: readonly Token[], at: number, possessives: ReadonlySet<string>): boolean {
+  if (!possessives.has(tokens[at]?.text ?? '')) return false
   for (let place = at + 1; place <= at + POSSESSED_WORDS_MAX; place += 1)
     if (isLegalNoun(tokens[place]?.text ?? '')) return false
   return tokens[at + 1]?.kind === 'word'

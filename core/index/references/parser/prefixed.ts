@@ -46,7 +46,7 @@ export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | u
   if (first === undefined || place === undefined) return undefined
   const outer: Part[] = []
   for (let level = 0; level < LEVELS_MAX; level += 1) {
-    const next = afterOf(tokens, place)
+    const next: number | undefined = afterOf(tokens, place) ?? (isSchedule(tokens, place) ? place : undefined)
     if (next === undefined) return undefined
     const qualifier: Qualified | undefined = readQualifier(tokens, next)
     if (qualifier === undefined) return withDesignator(tokens, next, innermost, outer)
@@ -54,6 +54,11 @@ export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | u
     place = qualifier.end
   }
   return undefined
+}
+
+/** `para. 22 Schedule 36 FA 2004`: before a schedule, `of` may be missing. */
+function isSchedule(tokens: readonly Token[], at: number): boolean {
+  return readDesignator(tokens, at)?.kind === 'schedule'
 }
 
 function readInnermost(tokens: readonly Token[], at: number): Innermost[] {

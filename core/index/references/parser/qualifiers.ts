@@ -81,18 +81,28 @@ export interface Qualified {
 /**
  * Reads everything that narrows the number before it: `Abs. 1 Satz 1 lit. f`, `paragraph 1, point (f)`, `I 1 f`,
  * `alinéa 2`, `ff.`. Paragraphs of a schedule are numbered across its parts.
+ * @param divisions words of parts or sections that are no part of the path.
  */
-export function readQualifiers(tokens: readonly Token[], at: number, inSchedule = false): Qualified {
+export function readQualifiers(tokens: readonly Token[], at: number, divisions: readonly string[] = []): Qualified {
   const parts: Part[] = []
   let end = readRomanParagraph(tokens, at, parts)
   for (let round = 0; round < 8; round += 1) {
     const from = skip(tokens, skip(tokens, end, ','), 'the')
-    const qualified = readQualifier(tokens, from) ?? readPlace(tokens, from, inSchedule) ?? readSign(tokens, from)
-    if (qualified === undefined) break
+    const qualified = readQualifier(tokens, from) ?? readPlace(tokens, from, divisions) ?? readSign(tokens, from)
+    if (qualified === undefined || (from > end && isApart(tokens, parts, qualified))) break
     parts.push(...qualified.parts)
     end = qualified.end
   }
   return { parts, end: afterFollowing(tokens, end) }
+}
+
+/**
+ * Whether a part after a comma is none of the provision before it: `475 Absatz 3 Satz 1, Absatz 4` has two items, and
+ * `Under Article 54, paragraph 5 of this Article applies` two provisions.
+ */
+function isApart(tokens: readonly Token[], parts: readonly Part[], { parts: [next], end }: Qualified): boolean {
+  if (reads(tokens, end, 'of') && reads(tokens, end + 1, 'this')) return reads(tokens, end + 2, 'article', 'section')
+  return next !== undefined && next.keyword !== '' && parts.some(({ keyword }) => keyword === next.keyword)
 }
 
 /** Reads one keyword with its number: `Abs. 1`, `point (f)`, `Buchst. aa`. */
@@ -130,19 +140,20 @@ function readValue(tokens: readonly Token[], at: number, level: Level): Qualifie
   }
 }
 
-/** `Artikel 246a § 1 EGBGB`: a section within an article. */
+/** `Artikel 246a § 1 EGBGB`, `Artikels 250 §§ 1 bis 3`: sections within an article. */
 function readSign(tokens: readonly Token[], at: number): Qualified | undefined {
-  const isDirect = tokens[at]?.text === '§' && tokens[at - 1]?.text !== ','
+  const isDirect = reads(tokens, at, '§', '§§') && tokens[at - 1]?.text !== ','
   return isDirect ? readValue(tokens, at + 1, { name: 'section', letters: false }) : undefined
 }
 
 /** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */
-function readPlace(tokens: readonly Token[], at: number, inSchedule: boolean): Qualified | undefined {
+function readPlace(tokens: readonly Token[], at: number, divisions: readonly string[]): Qualified | undefined {
   const isCounted = PLACES.has(tokens[at + 1]?.text ?? '') || reads(tokens, at + 1, 'paragraph')
   if (ORDINALS.has(tokens[at]?.text ?? '') && isCounted) return { parts: [], end: at + 2 }
   const word = tokens[at]
-  const isPlace =
-    word?.kind === 'word' && (PLACES.has(word.text) || (inSchedule && (word.text === 'part' || word.text === 'pt')))
+  if (divisions.includes(word?.text ?? '') && /^(?:[A-Z]|[IVX]+)$/.test(tokens[at + 1]?.raw ?? ''))
+    return { parts: [], end: at + 2 }
+  const isPlace = word?.kind === 'word' && (PLACES.has(word.text) || divisions.includes(word.text))
   if (!isPlace) return undefined
   const number = skip(tokens, at + 1, '.')
   if (tokens[number]?.kind !== 'number') return undefined
@@ -181,6 +192,21 @@ function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[])
   if (!isFollowed) return at
   parts.push({ text: String(romanValue(token.text)), kind: 'digit', keyword: 'paragraph' })
   return next.kind === 'number' && next.text.length === 1 ? at + 2 : at + 1
+}
+
+const BETWEEN_PARTS = new Set(
+  ', auch in verbindung mit und oder sowie bis and or et ou des der du de of the'.split(' '),
+)
+const BETWEEN_PARTS_MAX = 24
+
+/** `§ 29 Absatz 1, auch in Verbindung mit Absatz 6, des Betäubungsmittelgesetzes`: only parts stand between. */
+export function areParts(tokens: readonly Token[], from: number, to: number): boolean {
+  if (to - from > BETWEEN_PARTS_MAX) return false
+  for (let place = from; place < to; place += 1) {
+    const { kind, text } = tokens[place] ?? { kind: 'sign', text: '' }
+    if (kind !== 'number' && !BETWEEN_PARTS.has(text) && !levelOfWord.has(text) && !PLACES.has(text)) return false
+  }
+  return true
 }
 
 /** Skips `ff.`, `et seq.` and the like, which add nothing to look up. */

@@ -1,18 +1,30 @@
 import { type Family, familyOf } from './aliases.ts'
+import {
+  actOf,
+  actOfSameProvision,
+  amendedAct,
+  isAttributive,
+  isStatement,
+  NUMBERED_ALONE,
+  withActsOfYears,
+  withBackwardActs,
+} from './distant.ts'
+import { areParts } from './qualifiers.ts'
 import type { Candidate } from './readings.ts'
 import type { Reference } from './reference.ts'
 import { underRulebook } from './rulebook.ts'
-import type { Token } from './tokens.ts'
+import { reads, skip, type Token } from './tokens.ts'
 import { underUsAct } from './us.ts'
 
 /** Tokens allowed between two provisions of one act: `and`, `i.V.m.`, `read with`. */
 const JOINING = new Set(
   (
     ', ; and or und oder et ou & sowie i v m . in verbindung conjunction with mit read together to bis ' +
-    'through – - both vs versus or'
+    'through – - both vs versus des der den dem the'
   ).split(' '),
 )
 const JOINING_MAX = 8
+const ANEW = new Set([',', 'des', 'der', 'den', 'dem'])
 
 /**
  * Families whose acts have provisions of this kind. `paragraph` has none: it is as often part of guidance or of the
@@ -52,44 +64,64 @@ const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
  * by itself. Provisions that remain ambiguous are dropped.
  */
 export function withActs(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
-  const resolved = withinContainers(candidates, tokens)
+  if (candidates.length === 0) return []
+  const resolved = withBackwardActs(withActsOfYears(withinContainers(candidates, tokens)), tokens)
+  for (let index = resolved.length - 2; index >= 0; index -= 1) shareOwn(resolved, tokens, index)
   for (let index = resolved.length - 2; index >= 0; index -= 1) share(resolved, tokens, index, index + 1)
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
   for (let index = 1; index < resolved.length; index += 1) strengthen(resolved, tokens, index)
+  const states = isStatement(tokens)
+  const placed = states ? withSameActs(resolved, tokens) : withOnlyAct(resolved)
+  const withoutAct = new Set(candidates.flatMap(({ from, act }) => (act === undefined ? [from] : [])))
+  const givenActs = new Set(placed.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
+  return placed.filter((candidate) => {
+    if (candidate.kind !== 'act') return candidate.act !== undefined || candidate.strong
+    return candidate.strong && !givenActs.has(candidate.act) && !(states && isAttributive(candidate, tokens))
+  })
+}
+
+/** Provisions of a question take its only act. */
+function withOnlyAct(resolved: readonly Candidate[]): readonly Candidate[] {
   const only = onlyAct(resolved.filter(({ strong, kind }) => strong || kind !== 'act')) ?? onlyWeakAct(resolved)
   const givers = new Set(resolved.flatMap(({ act, kind }) => (act === only ? [kind] : [])))
-  const placed = resolved.map((candidate) =>
+  return resolved.map((candidate) =>
     only !== undefined && takesDistantly(candidate, only, givers) ? given(candidate, only) : candidate,
-  )
-  const isActGiven = placed.some((candidate, index) => candidate !== resolved[index])
-  return placed.filter((candidate) =>
-    candidate.kind === 'act' ? candidate.strong && !isActGiven : candidate.act !== undefined || candidate.strong,
   )
 }
 
+function withSameActs(resolved: readonly Candidate[], tokens: readonly Token[]): readonly Candidate[] {
+  return resolved.map((candidate, index) => {
+    if (candidate.act !== undefined) return candidate
+    const next = resolved[index + 1]
+    const act =
+      next?.kind === 'act' && areParts(tokens, candidate.to, next.from)
+        ? next.act
+        : (actOfSameProvision(candidate, resolved) ?? amendedAct(candidate, resolved, tokens))
+    return act === undefined ? candidate : given(candidate, act)
+  })
+}
+
 const CONTAINING: ReadonlySet<Candidate['kind']> = new Set(['part', 'chapter', 'title', 'schedule', 'annex'])
-/** Provisions that have a number of their own in the act, whatever chapter they are in. */
-const NUMBERED_ALONE: ReadonlySet<Candidate['kind']> = new Set(['article', 'section', 'sign', 'rule', 'regulation'])
 
 /** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
 function withinContainers(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
   const merged: Candidate[] = []
-  for (const outer of candidates) {
-    const inner = merged.at(-1)
-    if (inner === undefined || !isWithin(inner, outer, tokens)) merged.push(outer)
+  for (const inner of candidates.toReversed()) {
+    const outer = merged.at(-1)
+    if (outer === undefined || !isWithin(inner, outer, tokens)) merged.push(inner)
     else {
       const path = NUMBERED_ALONE.has(inner.kind) ? inner.path : [...outer.path, ...inner.path]
       merged[merged.length - 1] = { ...inner, path, act: outer.act, strong: true, to: outer.to }
     }
   }
-  return merged
+  return merged.toReversed()
 }
 
 function isWithin(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
   if (outer.act === undefined || !CONTAINING.has(outer.kind) || inner.act !== undefined || inner.kind === 'act')
     return false
-  const [of, article] = [tokens[inner.to]?.text, tokens[inner.to + 1]?.text]
-  return of === 'of' && (outer.from === inner.to + 1 || (article === 'the' && outer.from === inner.to + 2))
+  const of = skip(tokens, inner.to, 'of', 'du', 'des', 'der')
+  return of > inner.to && (outer.from === of || (outer.from === of + 1 && reads(tokens, of, 'the')))
 }
 
 /**
@@ -132,6 +164,14 @@ function withComment(kind: Candidate['kind'], path: readonly string[]): readonly
   return kind === 'comment' ? ['comment', ...path] : path
 }
 
+/** `Article 5 or Articles 34 and 35 of this Directive`: what is joined to a provision of the own text is one. */
+function shareOwn(resolved: Candidate[], tokens: readonly Token[], index: number): void {
+  const [candidate, next] = [resolved[index], resolved[index + 1]]
+  if (candidate?.act !== undefined || candidate === undefined || candidate.kind === 'act') return
+  if (next?.own !== true || next.act !== undefined) return
+  if (candidate.kind === next.kind && areJoined(candidate, next, tokens)) resolved[index] = { ...candidate, own: true }
+}
+
 function share(resolved: Candidate[], tokens: readonly Token[], index: number, neighbourIndex: number): void {
   const candidate = resolved[index]
   const neighbour = resolved[neighbourIndex]
@@ -140,7 +180,7 @@ function share(resolved: Candidate[], tokens: readonly Token[], index: number, n
   // `§ 312d in Verbindung mit Artikel 246a EGBGB`: an act is cited by articles or by sections, not by both.
   if (candidate.kind !== neighbour.kind && neighbour.act.startsWith('de:')) return
   if (!areJoined(left, right, tokens) || startsAnew(candidate, neighbour, tokens)) return
-  resolved[index] = given(candidate, neighbour.act)
+  resolved[index] = given(candidate, candidate.kind === 'comment' ? (actOf(neighbour) ?? '') : neighbour.act)
 }
 
 /** `sections 4(2) or 6(1) and section 7`: what follows a clear provision of the same kind is one as well. */
@@ -151,12 +191,12 @@ function strengthen(resolved: Candidate[], tokens: readonly Token[], index: numb
     resolved[index] = { ...candidate, strong: true }
 }
 
-/** `§ 3 des Beispielgesetzes, §§ 240, 261`: after a comma, a provision follows that is not one of the act before it. */
+/** `§ 3 des Beispielgesetzes, §§ 240, 261`, `… oder des § 20`: what follows is not one of the act before it. */
 function startsAnew(candidate: Candidate, neighbour: Candidate, tokens: readonly Token[]): boolean {
   const isUnlisted = neighbour.act?.startsWith('name:') === true || neighbour.act?.startsWith('de:') === true
   // `Pub. L. 109–135, title IV, § 401`: the section of a title is one of its act.
   if (CONTAINING.has(neighbour.kind) && neighbour.from < candidate.from) return false
-  return isUnlisted && neighbour.from < candidate.from && tokens[candidate.from - 1]?.text === ','
+  return isUnlisted && neighbour.from < candidate.from && ANEW.has(tokens[candidate.from - 1]?.text ?? '')
 }
 
 function areJoined(left: Candidate, right: Candidate, tokens: readonly Token[]): boolean {

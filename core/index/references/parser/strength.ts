@@ -36,13 +36,18 @@ export function isSeveral(elements: number, { kind, plural, abbreviated }: Desig
 }
 
 /**
- * Whether a provision of a question counts that would not in a label: `the powers in section 139`, `regulation 16`, and
- * a `Rule 19` within a sentence. A number with points is as often one of a document (`section 4.5`).
+ * Whether a provision of a question counts that would not in a label: `the powers in section 139`, `regulation 16`,
+ * `rule B3`, and a `Rule 19` within a sentence. A number with points is as often one of a document (`section 4.5`).
  */
-export function isPlain(tokens: readonly Token[], at: number, designator: Designator, { parts }: Element): boolean {
+export function isPlain(tokens: readonly Token[], at: number, designator: Designator, { parts, to }: Element): boolean {
   const { kind, abbreviated, named } = designator
   if (parts.length > 1 || abbreviated) return false
-  return kind === 'section' || kind === 'regulation' || (kind === 'rule' && named && tokens[at - 1]?.kind === 'word')
+  if (kind === 'rule' && /^[a-z]\d/.test(parts[0]?.text ?? '')) return true
+  return (
+    kind === 'section' ||
+    kind === 'regulation' ||
+    (kind === 'rule' && named && (at === 0 ? isCapitalised(tokens[to]) : tokens[at - 1]?.kind === 'word'))
+  )
 }
 
 /** `section 255 applies`: what a section does, no part of a thing does. */
@@ -61,6 +66,11 @@ export function isOfThisAct(tokens: readonly Token[], end: number, { kind, abbre
 /** `Annex III`: a Roman numeral tells an annex of an act from one of a letter. */
 export function isNumberedAnnex(tokens: readonly Token[], { kind, end }: Designator): boolean {
   return kind === 'annex' && /^[IVXL]+$/.test(tokens[end]?.raw ?? '')
+}
+
+/** `Chapter III, Section 2`: a division of a chapter. */
+export function isDivision(tokens: readonly Token[], at: number, { kind }: Designator): boolean {
+  return kind === 'section' && reads(tokens, at - 1, ',') && reads(tokens, at - 3, 'chapter', 'annex')
 }
 
 /**

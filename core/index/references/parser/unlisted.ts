@@ -1,6 +1,7 @@
-import type { ActMention } from './act-mention.ts'
+import { type ActMention, mentionOf } from './act-mention.ts'
 import type { ActAliases } from './aliases.ts'
 import { readBareName, readWrittenName, withListedInBrackets } from './unlisted-names.ts'
+import { readDatedAct } from './dated.ts'
 import { COUNTED_NOUNS, FUNCTION_WORD_FORMS, isOtherInitials, STANDARDS } from './not-acts.ts'
 import { type Designator, type DesignatorKind, readDesignator } from './designators.ts'
 import { isRoman, romanValue } from './numbers.ts'
@@ -22,6 +23,7 @@ const GOVERNING = new Set(
     ' ',
   ),
 )
+const LISTING = new Set(['and', 'or', 'und', 'oder', 'et', 'ou'])
 /** Words that make an act the one of the whole query: `Under the Theft Act`, `Was sagt das Mietgesetz`. */
 const INTRODUCING = new Set(
   (
@@ -44,6 +46,8 @@ export function readUnlistedAfter(
   linked: boolean,
   aliases: ActAliases,
 ): ActMention | undefined {
+  const dated = linked ? readDatedAct(tokens, at) : undefined
+  if (dated !== undefined) return dated
   const named = designator.kind === 'title' && !linked ? undefined : readWrittenName(tokens, at, linked, aliases)
   const written = withListedInBrackets(tokens, named, aliases)
   if (written !== undefined) return written
@@ -74,10 +78,12 @@ function governs(tokens: readonly Token[], at: number, mention: ActMention): boo
   const possessive = reads(tokens, place, "'") && reads(tokens, place + 1, 's') ? place + 2 : place
   const designator = readDesignator(tokens, possessive)
   if (designator === undefined || !KINDS_WITH_INITIALS.has(designator.kind)) return false
-  if (isShouted(tokens, possessive) || isShouted(tokens, at - 1)) return false
+  if (isShouted(tokens, possessive) || isShouted(tokens, at - 1, 3)) return false
   if (!marked) return true
   const before = tokens[at - 1]
   const governing = ARTICLES.has(before?.text ?? '') ? tokens[at - 2] : before
+  // `with these Rules and the FSMR, Rule 12 applies`: a list of acts ends at the comma.
+  if (reads(tokens, mention.end, ',') && LISTING.has(governing?.text ?? '')) return false
   return governing === undefined || governing.kind === 'sign' || GOVERNING.has(governing.text)
 }
 
@@ -118,9 +124,9 @@ function isDated(tokens: readonly Token[], at: number): boolean {
   return /^(?:1[89]|20)\d\d$/.test(tokens[at + 1]?.text ?? '') && tokens[at + 1]?.glued !== true
 }
 
-/** Plurals of ordinary abbreviations (`SMEs`, `TOMs`) and names of firms (`McDonald`) are none. */
+/** Plurals of ordinary abbreviations (`SMEs`), names of firms (`McDonald`) and words in capitals are none. */
 function isInitials(raw: string): boolean {
-  if (!/^\p{Lu}\p{L}{1,9}$/u.test(raw) || /^\p{Lu}+s$/u.test(raw)) return false
+  if (!/^\p{Lu}\p{L}{1,9}$/u.test(raw) || /^(?:\p{Lu}+s|\p{Lu}{8,})$/u.test(raw)) return false
   const capitals = raw.match(/\p{Lu}/gu)?.length ?? 0
   return capitals >= 2 && (capitals * 3 >= raw.length || /[GOBVR]$/.test(raw))
 }
@@ -156,11 +162,15 @@ function isEnglishArticle(tokens: readonly Token[], at: number): boolean {
   return false
 }
 
+function isNumeral({ raw, text }: Token): boolean {
+  return /^\p{Lu}+$/u.test(raw) && isRoman(text)
+}
+
 /** In a text of capitals alone, capitals tell nothing. */
-function isShouted(tokens: readonly Token[], designatorAt: number): boolean {
+function isShouted(tokens: readonly Token[], designatorAt: number, least = 4): boolean {
   for (let place = designatorAt; place >= Math.max(0, designatorAt - 3); place -= 1) {
     const token = tokens[place]
-    if (token?.kind === 'word') return /^\p{Lu}{4,}$/u.test(token.raw) && !isRoman(token.text)
+    if (token?.kind === 'word' && !isNumeral(token)) return token.raw.length >= least && /^\p{Lu}+$/u.test(token.raw)
   }
   return false
 }
@@ -169,15 +179,12 @@ function isShouted(tokens: readonly Token[], designatorAt: number): boolean {
  * Whether a written name without a provision is surely that of an act, and so explains provisions elsewhere in the
  * query. Orders, rules and regulations in capitals are often documents of a firm.
  */
-export function explainsDistantly(tokens: readonly Token[], at: number, act: string): boolean {
+export function explainsDistantly(tokens: readonly Token[], at: number, { act, end }: ActMention): boolean {
+  if (reads(tokens, end, 'is', 'are') && reads(tokens, end + 1, 'amended')) return true
   const before = ARTICLES.has(tokens[at - 1]?.text ?? '') ? at - 2 : at - 1
   const isIntroduced = INTRODUCING.has(tokens[before]?.text ?? '')
   return (
     isIntroduced &&
-    /^(?:de|fr):|-act(?:-\d{4})?$|gesetz$|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)
+    /^(?:de|fr):|-act(?:-[a-z-]+)?(?:-\d{4})?$|gesetz$|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)
   )
-}
-
-function mentionOf(act: string, end: number): ActMention {
-  return { act, end, standing: false, sections: undefined }
 }

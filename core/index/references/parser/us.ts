@@ -100,13 +100,31 @@ export function readComments(tokens: readonly Token[], at: number): readonly Com
   const comments: Comment[] = []
   let place = at + 1
   while (comments.length < COMMENTS_MAX) {
-    const comment = readComment(tokens, place)
+    const comment: Comment | undefined = readComment(tokens, place) ?? readNextNumber(tokens, place, comments.at(-1))
     if (comment === undefined) break
     comments.push(comments.length === 0 ? { ...comment, from: at } : comment)
-    if (!reads(tokens, comment.end, ',', 'and', 'or', 'through')) break
+    if (!reads(tokens, comment.end, ',', 'and', 'or', 'through', 'to')) break
     place = skip(tokens, comment.end + 1, 'and', 'or')
   }
   return comments
+}
+
+/** `comments 18(e)-4 through 6`, `comment 4(a)-1 and -2`: another number of the same paragraph. */
+function readNextNumber(tokens: readonly Token[], at: number, before: Comment | undefined): Comment | undefined {
+  const place = skip(tokens, at, '-')
+  const number = digitsAt(tokens, place, 1, 3)
+  const next = tokens[place + 1]
+  if (
+    before === undefined ||
+    number === undefined ||
+    (next?.glued === true && !reads(tokens, place + 1, '.', ',', ';'))
+  )
+    return undefined
+  const kept = before.parts.slice(
+    0,
+    before.parts.findLastIndex(({ text }) => text.startsWith('-')),
+  )
+  return { parts: [...kept, { text: `-${number}`, kind: 'digit', keyword: '' }], from: at, end: place + 1 }
 }
 
 function readComment(tokens: readonly Token[], at: number): Comment | undefined {

@@ -71,6 +71,11 @@ describe('on the table of written cases', () => {
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
   })
 
+  test('a text that states law takes no act from afar; acts by year, lists, remarks and divisions are read', () => {
+    for (const { query, expected } of readCases('cases-sixth.tsv'))
+      expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
+  })
+
   test('case, kinds of space and compatibility characters do not matter', () => {
     const spaced = 'Article\u00a06(1)(f)\u202fGDPR'
     for (const query of [

@@ -1,0 +1,57 @@
+import { type ActMention, mentionOf } from './act-mention.ts'
+import { FUNCTION_WORD_FORMS } from './not-acts.ts'
+import { isRoman } from './numbers.ts'
+import { digitsAt, isCapitalised, reads, skip, type Token } from './tokens.ts'
+
+const FRENCH_INSTRUMENTS = new Set(['loi', 'ordonnance', 'decret', 'arrete'])
+const FRENCH_LINKS = new Set(['de', 'du', 'des', 'd', 'la', 'l', "'", 'les'])
+const FRENCH_ADJECTIVE =
+  /(?:al|aux|ale|ales|ier|iere|iers|ieres|ique|iques|el|elle|els|elles|aire|aires|il|ils|ile|iles|rural)$/
+
+/** `code de l'urbanisme`, `code forestier`, `loi Sapin II`, `loi du 1er juillet 1901`. */
+export function readFrenchName(tokens: readonly Token[], at: number): ActMention | undefined {
+  const word = tokens[at]?.text ?? ''
+  if (word === 'code') return readFrenchCode(tokens, at)
+  if (!FRENCH_INSTRUMENTS.has(word)) return undefined
+  return readFrenchDate(tokens, at, word) ?? (word === 'loi' ? readFrenchSurname(tokens, at) : undefined)
+}
+
+function readFrenchCode(tokens: readonly Token[], at: number): ActMention | undefined {
+  const words = ['code']
+  let place = at + 1
+  while (FRENCH_ADJECTIVE.test(tokens[place]?.text ?? '') && place <= at + 2) words.push(tokens[place++]?.text ?? '')
+  const links = linksFrom(tokens, place)
+  const noun = tokens[place + links.length]
+  if (links.length > 0 && noun?.kind === 'word' && !FUNCTION_WORD_FORMS.has(noun.text)) {
+    if (['conduite', 'conduct', 'deontologie', 'ethique', 'bonne'].includes(noun.text)) return undefined
+    words.push(...links.filter((link) => link !== "'"), noun.text)
+    place += links.length + 1
+    while (FRENCH_ADJECTIVE.test(tokens[place]?.text ?? '') && words.length < 8) words.push(tokens[place++]?.text ?? '')
+  }
+  const isNamed = words.length > 1 && !reads(tokens, at + 1, 'postal', 'personnel', 'final', 'initial')
+  return isNamed ? mentionOf(`fr:${words.join('-')}`, place) : undefined
+}
+
+function linksFrom(tokens: readonly Token[], at: number): string[] {
+  const links: string[] = []
+  while (links.length < 3 && FRENCH_LINKS.has(tokens[at + links.length]?.text ?? ''))
+    links.push(tokens[at + links.length]?.text ?? '')
+  return links
+}
+
+function readFrenchDate(tokens: readonly Token[], at: number, kind: string): ActMention | undefined {
+  if (!reads(tokens, at + 1, 'du')) return undefined
+  const day = digitsAt(tokens, at + 2, 1, 2)
+  const month = skip(tokens, at + 3, 'er')
+  const year = digitsAt(tokens, month + 1, 4, 4)
+  if (day === undefined || year === undefined || tokens[month]?.kind !== 'word') return undefined
+  return mentionOf(`fr:${kind}-${year}-${tokens[month].text}-${day}`, month + 2)
+}
+
+function readFrenchSurname(tokens: readonly Token[], at: number): ActMention | undefined {
+  const name = tokens[at + 1]
+  if (name?.kind !== 'word' || !isCapitalised(name)) return undefined
+  const volume = tokens[at + 2]
+  const numbered = volume !== undefined && /^[IVX]+$/.test(volume.raw) && isRoman(volume.text)
+  return mentionOf(`name:loi-${name.text}${numbered ? `-${volume.text}` : ''}`, numbered ? at + 3 : at + 2)
+}
