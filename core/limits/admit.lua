@@ -33,12 +33,12 @@ if in_force[1] ~= ARGV[2] or tonumber(in_force[2]) < window_ms then return reply
 if redis.call('ZSCORE', leases, request) then return reply('admitted') end
 -- A lease past its deadline belongs to a request whose settlement never arrived. What the organization was charged and
 -- served is uncertain then, for every entitlement, because they share the exposure.
-if redis.call('ZCOUNT', deadlines, '-inf', now) > 0 then return reply('overdue') end
+local nearest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')
+if nearest[2] and tonumber(nearest[2]) <= now then return reply('overdue') end
 if held and redis.call('EXISTS', held) == 1 then return reply('held') end
 if month_used >= month_allowance or day_used >= day_allowance then return reply('quota') end
 
 local since, oldest = now - window_ms, now - tonumber(in_force[2])
-trim_exposure(exposure, oldest)
 local served = redis.call('ZCOUNT', exposure, '(' .. since, '+inf')
 local function opens_in(entry)
   return entry[2] and math.max(1000, tonumber(entry[2]) + window_ms - now) or 1000
@@ -56,17 +56,19 @@ if minute_used >= rate then
   local entry = redis.call('ZRANGE', minute, minute_used - rate, minute_used - rate, 'WITHSCORES')
   return reply('rate', tonumber(entry[2]) + 60000 - now)
 end
-if redis.call('ZCARD', leases) >= concurrency then return reply('concurrency', 1000) end
+local leased = redis.call('ZCARD', leases)
+if leased >= concurrency then return reply('concurrency', 1000) end
 
 redis.call('ZADD', minute, now, request)
 redis.call('PEXPIRE', minute, 61000)
 redis.call('ZADD', leases, now + lease_ms, request)
-redis.call('PEXPIRE', leases, 40 * 86400000)
 redis.call('ZADD', deadlines, now + lease_ms, request)
-redis.call('PEXPIRE', deadlines, 40 * 86400000)
 day_used = redis.call('HINCRBY', counts, day_field, 1)
 month_used = redis.call('HINCRBY', counts, month_field, 1)
+-- A key that is new, and each of them once a day: all of them outlive the month.
 if day_used == 1 then redis.call('PEXPIRE', counts, 40 * 86400000) end
+if day_used == 1 or leased == 0 then redis.call('PEXPIRE', leases, 40 * 86400000) end
+if day_used == 1 or not nearest[1] then redis.call('PEXPIRE', deadlines, 40 * 86400000) end
 if held then redis.call('SET', held, request, 'PX', ARGV[15]) end
 minute_used = minute_used + 1
 return reply('admitted')

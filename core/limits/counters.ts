@@ -65,6 +65,11 @@ export type Settled = {
   readonly served: readonly ServedPassage[]
 } & ({ readonly ending: Exclude<Ending, 'undo'> } | { readonly ending: 'undo'; readonly epoch: string })
 
+/** `usage`: after an undo. */
+export interface SettledCounters {
+  readonly usage?: Usage
+}
+
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
 export interface Counters extends Usability {
   nowMs(): Promise<number>
@@ -74,7 +79,7 @@ export interface Counters extends Usability {
    * Ends a charged request in the epoch in force. A repetition changes nothing.
    * @returns undefined, without any effect, while no epoch is in force.
    */
-  settle(scope: LimitScope, settled: Settled): Promise<Usage | undefined>
+  settle(scope: LimitScope, settled: Settled): Promise<SettledCounters | undefined>
   /** The epoch in force; undefined while there is none. */
   inForce(organizationId: string): Promise<string | undefined>
   /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
@@ -195,9 +200,13 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
   return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp: mayLookUp === 1 }
 }
 
-const settleReply = z.tuple([z.number(), z.number(), z.number(), z.number()])
+const settleReply = z.union([
+  z.tuple([z.literal(0)]),
+  z.tuple([z.literal(1)]),
+  z.tuple([z.literal(1), z.number(), z.number(), z.number()]),
+])
 
-async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
+async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promise<SettledCounters | undefined> {
   const reply = await run(
     redis,
     'settleRequest',
@@ -220,6 +229,9 @@ async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promis
       ]),
     ],
   )
-  const [inForce, dayUsed, monthUsed, minuteUsed] = settleReply.parse(reply)
-  return inForce === 1 ? { dayUsed, monthUsed, minuteUsed } : undefined
+  const parsed = settleReply.parse(reply)
+  if (parsed[0] === 0) return undefined
+  if (parsed.length === 1) return {}
+  const [, dayUsed, monthUsed, minuteUsed] = parsed
+  return { usage: { dayUsed, monthUsed, minuteUsed } }
 }

@@ -10,35 +10,80 @@
 -- Fields of one HMGET; Lua passes a bounded number of arguments.
 local HMGET_MAX = 1000
 
+-- Keys are kept for up to so much longer than they must be, so that most requests write no time of expiry.
+local KEPT_LONGER_MS = 3600000
+
+local function is_kept(key, kept)
+  return redis.call('PTTL', key) >= kept
+end
+
 -- Number of adjacent ordinals around `ordinal` that `document` holds.
 local function run_around(document, revision, ordinal)
-  local run, down, up = 1, ordinal - 1, ordinal + 1
-  while redis.call('ZSCORE', document, revision .. ':' .. down) do run, down = run + 1, down - 1 end
-  while redis.call('ZSCORE', document, revision .. ':' .. up) do run, up = run + 1, up + 1 end
+  local near = redis.call('ZMSCORE', document, revision .. ':' .. ordinal - 1, revision .. ':' .. ordinal + 1)
+  local run = 1
+  for side, step in ipairs({ -1, 1 }) do
+    local held, at = near[side], ordinal + step
+    while held do
+      run, at = run + 1, at + step
+      held = redis.call('ZSCORE', document, revision .. ':' .. at)
+    end
+  end
   return run
 end
 
--- Counts one passage that was served at `at`; `kept` is the longest window in ms.
-local function expose(root, at, kept, chunk, document, revision, ordinal, total)
-  local key = root .. ':document:' .. document
-  redis.call('ZADD', root, 'GT', at, chunk)
-  redis.call('ZADD', key, 'GT', at, revision .. ':' .. ordinal)
-  redis.call('PEXPIRE', key, kept)
-  redis.call('HSET', root .. ':totals', document, total)
-  redis.call('ZADD', root .. ':documents', redis.call('ZCARD', key), document)
-  redis.call('ZADD', root .. ':runs', 'GT', run_around(key, revision, ordinal), document)
+-- Counts places of one document, as '<revision>:<ordinal>', and adds its bounds where a place is new.
+local function expose_document(key, document, at, kept, places, counts, runs)
+  local members = {}
+  for _, place in ipairs(places) do
+    members[#members + 1] = at
+    members[#members + 1] = place.revision .. ':' .. place.ordinal
+  end
+  local added = redis.call('ZADD', key, 'GT', unpack(members))
+  if not is_kept(key, kept) then redis.call('PEXPIRE', key, kept + KEPT_LONGER_MS) end
+  if added == 0 then return end
+  counts[#counts + 1] = redis.call('ZCARD', key)
+  counts[#counts + 1] = document
+  for _, place in ipairs(places) do
+    runs[#runs + 1] = run_around(key, place.revision, place.ordinal)
+    runs[#runs + 1] = document
+  end
 end
 
-local function keep_exposure(root, kept)
-  for _, suffix in ipairs({ '', ':totals', ':documents', ':runs' }) do redis.call('PEXPIRE', root .. suffix, kept) end
+-- Counts passages that were served at `at`; `kept` is the longest window in ms. `served` holds five values for each:
+-- chunk, document, revision, ordinal, passages of the document.
+local function expose(root, at, kept, served)
+  local chunks, totals, places, documents = {}, {}, {}, {}
+  for i = 1, #served, 5 do
+    local chunk, document, revision, ordinal, total = unpack(served, i, i + 4)
+    chunks[#chunks + 1], chunks[#chunks + 2] = at, chunk
+    totals[#totals + 1], totals[#totals + 2] = document, total
+    if not places[document] then
+      places[document] = {}
+      documents[#documents + 1] = document
+    end
+    table.insert(places[document], { revision = revision, ordinal = tonumber(ordinal) })
+  end
+  redis.call('ZADD', root, 'GT', unpack(chunks))
+  redis.call('HSET', root .. ':totals', unpack(totals))
+  local counts, runs = {}, {}
+  for _, document in ipairs(documents) do
+    expose_document(root .. ':document:' .. document, document, at, kept, places[document], counts, runs)
+  end
+  if #counts == 0 then return end
+  redis.call('ZADD', root .. ':documents', unpack(counts))
+  redis.call('ZADD', root .. ':runs', 'GT', unpack(runs))
+end
+
+-- Forgets what was served before the longest window, and keeps the rest. All keys are kept when the first one is, so it
+-- answers for the others.
+local function keep_exposure(root, now, kept)
+  if is_kept(root, kept) then return end
+  redis.call('ZREMRANGEBYSCORE', root, '-inf', now - kept)
+  local longer = kept + KEPT_LONGER_MS
+  for _, suffix in ipairs({ '', ':totals', ':documents', ':runs' }) do redis.call('PEXPIRE', root .. suffix, longer) end
   local epoch, base = string.match(root, '^(.*):exposure:([^:]+)$')
   redis.call('SADD', epoch .. ':bases', base)
-  redis.call('PEXPIRE', epoch .. ':bases', kept)
-end
-
--- Forgets what was served before the longest window.
-local function trim_exposure(root, oldest)
-  redis.call('ZREMRANGEBYSCORE', root, '-inf', oldest)
+  redis.call('PEXPIRE', epoch .. ':bases', longer)
 end
 
 -- Length of the longest run among `members` ('<revision>:<ordinal>') from index `first`.

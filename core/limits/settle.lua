@@ -7,9 +7,9 @@
 -- ARGV: hash tag, request id, mode, entitlement id, knowledge base id, lease ms, suffix of the held key or '', epoch of
 --       the charge to undo or '', then for each passage: chunk id, document id, revision id, ordinal, passages of the
 --       document
--- Reply: {whether an epoch is in force, day used, month used, minute used}
+-- Reply: {whether an epoch is in force}, after an undo also {day used, month used, minute used}
 local in_force = redis.call('HMGET', KEYS[1], 'epoch', 'window')
-if not in_force[1] then return { 0, 0, 0, 0 } end
+if not in_force[1] then return { 0 } end
 local request, mode = ARGV[2], ARGV[3]
 local root = ARGV[1] .. ':' .. in_force[1]
 local entitlement = root .. ':entitlement:' .. ARGV[4]
@@ -31,11 +31,10 @@ if deadline > 0 then
     if ARGV[7] ~= '' and redis.call('GET', held) == request then redis.call('DEL', held) end
   elseif mode == 'deliver' and #ARGV > 8 then
     local exposure, kept = root .. ':exposure:' .. ARGV[5], tonumber(in_force[2])
-    for i = 9, #ARGV, 5 do
-      expose(exposure, admitted, kept, ARGV[i], ARGV[i + 1], ARGV[i + 2], tonumber(ARGV[i + 3]), ARGV[i + 4])
-    end
-    keep_exposure(exposure, kept)
+    expose(exposure, admitted, kept, { unpack(ARGV, 9) })
+    keep_exposure(exposure, admitted, kept)
   end
 end
+if mode ~= 'undo' then return { 1 } end
 local used = redis.call('HMGET', counts, periods_of(now_ms()))
 return { 1, tonumber(used[1] or 0), tonumber(used[2] or 0), redis.call('ZCARD', minute) }

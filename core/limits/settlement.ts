@@ -72,12 +72,12 @@ export function createSettlement({ database, reservations, counters, log }: Sett
   const inTurn = createTurns(BOUNDS.refundsAtOnce)
 
   async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
-    const usage = await counters.settle(scope, settled).catch(() => undefined)
-    if (usage === undefined)
+    const answer = await counters.settle(scope, settled).catch(() => undefined)
+    if (answer === undefined)
       void repeat('settlement of the counters', settled.requestId, BOUNDS.hardDeadlineMs, async () => {
         return (await counters.settle(scope, settled)) !== undefined
       })
-    return usage
+    return answer?.usage
   }
 
   async function refund(

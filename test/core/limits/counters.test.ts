@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { openCounters } from '#core/limits/counters.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import { deadlinesKey } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -65,6 +66,24 @@ describe('admission', () => {
     await redis.zadd(deadlinesKey(scope.organizationId, EPOCH), String(Date.now() - 1), requestId)
     expect((await ask(scope, plan())).status).toBe('overdue')
     expect((await ask({ ...scope, entitlementId: randomUUID() }, plan())).status).toBe('overdue')
+  })
+
+  test('a lease does not expire, however long its entitlement always has another one', async () => {
+    const scope = await createScope()
+    const { counts, leases } = keysOf(scope)
+    const keys = [counts, leases, deadlinesKey(scope.organizationId, EPOCH)]
+    const requestId = randomUUID()
+    await ask(scope, plan(), { requestId })
+    for (const key of keys) expect(await redis.pttl(key), key).toBeGreaterThan(39 * DAY_MS)
+    // The first request of another day.
+    for (const key of keys) await redis.pexpire(key, DAY_MS)
+    for (const field of await redis.hkeys(counts)) if (field.startsWith('d')) await redis.hdel(counts, field)
+    await ask(scope, plan())
+    for (const key of keys) expect(await redis.pttl(key), key).toBeGreaterThan(39 * DAY_MS)
+    // A key that was deleted with its last lease.
+    await redis.del(leases, deadlinesKey(scope.organizationId, EPOCH))
+    await ask(scope, plan())
+    for (const key of keys) expect(await redis.pttl(key), key).toBeGreaterThan(39 * DAY_MS)
   })
 
   test('an exhausted allowance wins over an exhausted rate', async () => {

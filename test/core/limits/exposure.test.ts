@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { exposureKey } from '#core/limits/counter-keys.ts'
+import { exposureKey, tag } from '#core/limits/counter-keys.ts'
+import type { LimitScope } from '#core/limits/counter-keys.ts'
 import {
   EPOCH,
   MANY,
@@ -78,6 +80,64 @@ describe('extraction exposure', () => {
     await serve(scope, limits, passages('a', 12, 1))
     expect((await ask(scope, limits)).status).toBe('exposure')
   })
+})
+
+test('passages of one reply count as if they were served one after the other, in any order', async () => {
+  const limits = plan()
+  const served = fc.array(fc.record({ document: fc.constantFrom('a', 'b'), ordinal: fc.nat({ max: 12 }) }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  await fc.assert(
+    fc.asyncProperty(served, async (places) => {
+      const reply = places.flatMap(({ document, ordinal }) => passages(document, ordinal, 1))
+      const [together, apart] = [await createScope(), await createScope()]
+      await serve(together, limits, reply)
+      for (const passage of reply) await serve(apart, limits, [passage])
+      expect(await exposureOf(together)).toEqual(await exposureOf(apart))
+    }),
+  )
+})
+
+/** Members of the sorted sets with their bounds, and of the others alone: their scores are instants. */
+async function exposureOf(scope: LimitScope): Promise<unknown> {
+  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  return {
+    chunks: (await redis.zrange(root, '0', '-1')).sort(),
+    totals: await redis.hgetall(`${root}:totals`),
+    documents: await redis.zrange(`${root}:documents`, '0', '-1', 'WITHSCORES'),
+    runs: await redis.zrange(`${root}:runs`, '0', '-1', 'WITHSCORES'),
+  }
+}
+
+test('what was served is kept for the whole window after it was last served, and at most an hour longer', async () => {
+  const scope = await createScope()
+  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  const bases = `${tag(scope.organizationId)}:${EPOCH}:bases`
+  const keys = [root, ...[':totals', ':documents', ':runs', ':document:a'].map((end) => root + end), bases]
+  const expectKept = async (): Promise<void> => {
+    for (const key of keys) {
+      const leftMs = await redis.pttl(key)
+      expect(leftMs, key).toBeGreaterThanOrEqual(WINDOW_MS - HOUR_MS / 60)
+      expect(leftMs, key).toBeLessThanOrEqual(WINDOW_MS + HOUR_MS)
+    }
+  }
+  await serve(scope, plan(), passages('a', 0, 2))
+  await expectKept()
+  for (const key of keys) await redis.pexpire(key, WINDOW_MS - HOUR_MS)
+  await serve(scope, plan(), passages('a', 0, 1))
+  await expectKept()
+})
+const HOUR_MS = 3_600_000
+
+test('what left the window is removed when the window is kept anew', async () => {
+  const scope = await createScope()
+  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  await serve(scope, plan(), passages('a', 0, 2))
+  await redis.zadd(root, String(Date.now() - WINDOW_MS - HOUR_MS), 'a-0')
+  await redis.pexpire(root, WINDOW_MS - HOUR_MS)
+  await serve(scope, plan(), passages('a', 1, 1))
+  expect(await redis.zrange(root, '0', '-1')).toEqual(['a-1'])
 })
 
 test('each plan counts its own window: a shorter one forgets nothing that a longer one counts', async () => {
