@@ -129,7 +129,7 @@ export function withActsOfYears(candidates: readonly Candidate[]): readonly Cand
 
 /**
  * The act that a provision of a statement takes from another one: a comment from the section that it explains, and a
- * part of an article from another part of it (`Article 35(9) and standards under Article 35(10) of Directive 2009/138/EC`).
+ * part of an article from another part of it (`Article 35(9) and forms under Article 35(10) of Directive 2009/138/EC`).
  */
 export function actOfSameProvision(candidate: Candidate, candidates: readonly Candidate[]): string | undefined {
   const givers = candidates.filter(({ act, path }) => act !== undefined && path.length > 0)
