@@ -188,6 +188,28 @@ test('an outcome that arrives after its time is not recorded, alone or together 
   expect(recorded).toEqual([false, true, true])
 })
 
+test('what ten passages leave is stored in the row of the reservation, as it is', async () => {
+  const reservation = reservationWith()
+  await writer.insert(reservation, EPOCH)
+  const served = Array.from({ length: 10 }, (_, ordinal) => ({
+    chunk: `chk_${randomBytes(20).toString('hex')}`,
+    document: randomUUID(),
+    revision: randomUUID(),
+    ordinal,
+    total: 20,
+  }))
+  const replay = { ...NO_REPLAY, passage_sha256: served.map(() => randomBytes(32).toString('hex')) }
+  const delivered = { ...deliveredWith(reservation.id, ''), served, replay }
+  expect(await writer.recordDelivered(delivered)).toBe(true)
+  const { rows } = await owner.query(
+    `select pg_column_compression(served) as served, pg_column_compression(replay) as replay,
+       pg_column_size(served) > 2000 as is_large, pg_column_toast_chunk_id(served) as elsewhere
+     from reservations where id = $1`,
+    [reservation.id],
+  )
+  expect(rows).toEqual([{ served: null, replay: null, is_large: true, elsewhere: null }])
+})
+
 test('outcomes are found by their key, also under a plan from the time of an almost empty table', async () => {
   const own = await openTestDatabase()
   const admin = openDatabase(own.ownerUrl, silent, 1)
