@@ -4,23 +4,28 @@ import { readNaturalQuestions } from '#jobs/cli/evaluate/natural/questions.ts'
 import type { Half } from '#jobs/cli/evaluate/natural/questions.ts'
 
 const CORPORA = ['eu', 'cfpb', 'de', 'fr']
-const FILES = CORPORA.map((corpus) => fileURLToPath(new URL(`./questions/${corpus}.jsonl`, import.meta.url)))
-const read = (half?: Half): ReturnType<typeof readNaturalQuestions> =>
-  readNaturalQuestions(FILES, half, new AbortController().signal)
+const FILES = CORPORA.flatMap((corpus) => [corpus, `${corpus}-keywords`]).map((name) =>
+  fileURLToPath(new URL(`./questions/${name}.jsonl`, import.meta.url)),
+)
+const read = (half?: Half, files = FILES): ReturnType<typeof readNaturalQuestions> =>
+  readNaturalQuestions(files, half, new AbortController().signal)
 
-test('sixty questions ask beyond the named provision, and none of them has a right passage', async () => {
+test('169 questions ask beyond the named provision and have no right passage, 84 others have one', async () => {
   const questions = await read()
-  expect(questions).toHaveLength(60)
-  for (const { kind, label, relevant } of questions)
-    expect([kind, label, relevant.size]).toEqual(['named-beyond', 'unanswerable', 0])
+  const ofKind = (kind: string): typeof questions => questions.filter((question) => question.kind === kind)
+  expect([ofKind('named-beyond').length, ofKind('named').length, questions.length]).toEqual([169, 84, 253])
+  for (const { label, relevant } of ofKind('named-beyond')) expect([label, relevant.size]).toEqual(['unanswerable', 0])
+  for (const { id, label, relevant } of ofKind('named')) {
+    expect(label).toBe('answerable')
+    expect(relevant.size, id).toBeGreaterThan(0)
+  }
 })
 
 test('the halves for tuning and for reporting share no question and differ by at most one in each file', async () => {
-  const halves = await Promise.all([read('tuning'), read('reporting')])
-  const [tuning, reporting] = halves.map((half) => half.map(({ id }) => id))
-  expect([...(tuning ?? []), ...(reporting ?? [])].toSorted()).toEqual((await read()).map(({ id }) => id).toSorted())
-  for (const corpus of CORPORA) {
-    const [left = 0, right = 0] = halves.map((half) => half.filter(({ id }) => id.startsWith(`${corpus}-`)).length)
-    expect(Math.abs(left - right)).toBeLessThanOrEqual(1)
+  for (const file of FILES) {
+    const idsOf = async (half?: Half): Promise<readonly string[]> => (await read(half, [file])).map(({ id }) => id)
+    const [tuning, reporting, all] = await Promise.all([idsOf('tuning'), idsOf('reporting'), idsOf()])
+    expect([...tuning, ...reporting].toSorted()).toEqual(all.toSorted())
+    expect(Math.abs(tuning.length - reporting.length)).toBeLessThanOrEqual(1)
   }
 })
