@@ -27,7 +27,7 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
  * words, so they only order passages that share no word with the question (decision 0008). The share of a model was
  * measured on natural and judged questions (decision 0026).
  */
-const DENSE_WEIGHT: Readonly<Record<BuildParameters['embedding'], number>> = { local: 0.01, openai: 0.5 }
+const DENSE_WEIGHT: Readonly<Record<BuildParameters['embedding'], number>> = { local: 0.007, openai: 0.46 }
 
 const CALIBRATION: Readonly<Record<BuildParameters['embedding'], Calibration>> = {
   local: DEFAULT_CALIBRATION,

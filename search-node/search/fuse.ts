@@ -12,16 +12,12 @@ export interface Candidates {
 
 export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
 
-/** The words' score at which words and vectors count alike: the best of a question that shares few words. */
-const ALIKE = 0.2
-const VECTORS_SHARE = Math.sqrt(ALIKE)
-
 /**
- * The words' score to the power of 1.5, so that few shared words count little beside vectors and many decide; see
- * decision 0026. A square root is rounded alike on every machine.
+ * A score to the power of 1.5, with its sign: few shared words, and passages that lie near no better than many others,
+ * count little; see decision 0026. A square root is rounded alike on every machine.
  */
 function powered(score: number): number {
-  return score * Math.sqrt(score)
+  return score * Math.sqrt(Math.abs(score))
 }
 
 /**
@@ -38,9 +34,7 @@ export function fuse(
   switch (fusion) {
     case 'weighted':
       return standardised
-        ? lexical
-            .map((score, at) => (1 - weight) * powered(score) + weight * VECTORS_SHARE * (dense[at] ?? 0))
-            .map(intoUnit)
+        ? lexical.map((score, at) => (1 - weight) * powered(score) + weight * powered(dense[at] ?? 0)).map(intoUnit)
         : lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
     case 'rrf': {
       const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]

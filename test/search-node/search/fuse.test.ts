@@ -45,7 +45,7 @@ describe('weighted scores', () => {
 
 describe('standardised scores of vectors', () => {
   const sumOf = (lexical: number, dense: number, weight: number): number =>
-    (1 - weight) * lexical ** 1.5 + weight * Math.sqrt(0.2) * dense
+    (1 - weight) * lexical ** 1.5 + weight * Math.sign(dense) * Math.abs(dense) ** 1.5
   const standardised = (given: Candidates): Candidates => ({ ...given, standardised: true })
   const anyStandardised = fc.record({
     lexical: fc.oneof(fc.constant(0), share),
@@ -74,12 +74,12 @@ describe('standardised scores of vectors', () => {
     expect([...fuse(standardised(candidates(undefined, [0.05, 0.5, 0.95])), weighted(0.25))]).toEqual([0.05, 0.5, 0.95])
   })
 
-  test('count like the words at a score of 0.2, less than more words and more than fewer', () => {
+  test('count like the words at the same score, and little where they are low', () => {
     const alone = (lexical: number, dense: number): number =>
       fuse(standardised(candidates([lexical], [dense])), weighted(0.5))[0] ?? Number.NaN
-    expect(alone(0.2, 0)).toBeCloseTo(alone(0, 0.2), 12)
-    expect(alone(0.4, 0)).toBeGreaterThan(alone(0, 0.4))
-    expect(alone(0.1, 0)).toBeLessThan(alone(0, 0.1))
+    for (const score of [0.1, 0.2, 0.4]) expect(alone(score, 0)).toBeCloseTo(alone(0, score), 12)
+    expect(alone(0, 0.8)).toBeGreaterThan(2 * alone(0, 0.4))
+    expect(alone(0.2, 0.2)).toBeLessThan(alone(0.1, 0.3))
   })
 
   test('do not change the scores of words alone, and reciprocal ranks', () => {
