@@ -1,8 +1,8 @@
 /**
- * Query performance predictors that a search node computes for a ranked list, in this order. All but `mean_idf`,
- * `first_length`, `fused_top`, `fused_best` and `nearest_vector` are in [0, 1]. `search-node/search/predictors.ts`
- * computes them. Their number and order are part of the wire format: new ones are added at the end. A gateway refuses a
- * list in which a predictor is missing that the profile's calibration uses.
+ * Query performance predictors that a search node computes for a ranked list, in this order. All are in [0, 1] but
+ * `mean_idf`, `first_length`, `fused_top`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
+ * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format: new ones are
+ * added at the end. A gateway refuses a list in which a predictor is missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
   /** Share of the greatest possible score that the passages of the first passage's document reach together. */
@@ -42,6 +42,12 @@ export const PREDICTORS = [
   'nearest_vector',
   /** Best sum of lexical share and score of the vector; unlike `fused_top`, filters hardly move it. */
   'fused_best',
+  /** Weight of what the question asks about the named provision that its passages lack; 0 without one. */
+  'named_missing',
+  /** Share of what it asks that another candidate of the document holds beyond the provision's passages. */
+  'named_elsewhere',
+  /** Best score by vector of the provision's passages less that of the other candidates. */
+  'named_margin',
 ] as const
 /** Number of predictors in release 0.2.0; the wire format carries the others apart. */
 export const FIRST_PREDICTORS = 15

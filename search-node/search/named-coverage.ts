@@ -19,34 +19,82 @@ export interface NamedPassage {
   readonly words: RowWords
 }
 
+/** What passages of a named provision hold of what a question asks about it. A word weighs its idf, at most 6. */
+export interface NamedCoverage {
+  /** The question asks for the provision itself. */
+  readonly alone: boolean
+  /** Share that they hold, in [0, 1]; 1 for the provision itself. */
+  readonly coverage: number
+  /** Weight that they lack; a measure that is asked for and not stated weighs 20. */
+  readonly missing: number
+  /** Share, at least 0, that one of the other texts holds beyond theirs. A measure weighs like any word here. */
+  readonly elsewhere: number
+}
+
 /**
- * Returns the share of what a question asks about a provision that the provision's passages contain, weighted by idf.
- * Words that only ask are left out, and function words of the passages' languages, even where another language of the
- * version has the word. A question that holds no other word asks for the provision itself and gets 1.
- * @param remainder the question without its references.
- * @returns in [0, 1].
+ * Compares what a question asks about a provision with the provision's passages. Words that only ask are left out, and
+ * function words of the passages' languages, even where another language of the version has the word. A question that
+ * holds no other word asks for the provision itself.
+ * @param remainder the question without its references. @param others the words of other texts of the same document.
  */
-export function namedCoverage(remainder: Question, passages: readonly NamedPassage[]): number {
+export function namedCoverage(
+  remainder: Question,
+  passages: readonly NamedPassage[],
+  others: readonly RowWords[],
+): NamedCoverage {
+  const asked = askedWords(remainder, passages)
+  const total = sumOf(asked, ({ weight }) => weight)
+  if (total === 0) return { alone: true, coverage: 1, missing: 0, elsewhere: 0 }
+  const held = sumOf(asked, ({ weight, held: share }) => weight * share)
+  const all = total + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
+  const weights = new Float64Array(remainder.words.length)
+  for (const { place, weight } of asked) weights[place] = weight
+  const best = others.reduce((most, words) => Math.max(most, heldWeight(remainder, weights, words)), 0)
+  return { alone: false, coverage: held / all, missing: all - held, elsewhere: Math.max(0, best - held) / total }
+}
+
+/** Sum of the weights of a question's words that a text holds. @param weights by place in the question. */
+export function heldWeight(question: Question, weights: Float64Array, words: RowWords): number {
+  const seen = new Set<number>()
+  for (const hash of words) {
+    const place = question.position(hash)
+    if (place !== -1) seen.add(place)
+  }
+  return sumOf([...seen], (place) => weights[place] ?? 0)
+}
+
+/** A word of a question that names a topic. */
+interface AskedWord {
+  readonly place: number
+  readonly weight: number
+  /** How much of it the passages hold, in [0, 1]. */
+  readonly held: number
+  /** It asks for a measure that they do not state. */
+  readonly lacksMeasure: boolean
+}
+
+function askedWords(remainder: Question, passages: readonly NamedPassage[]): readonly AskedWord[] {
   const said = resemblancesOf(remainder, passages)
   const texts = passages.map(({ text: { heading, text } }) => `${heading}\n${text}`)
-  let held: ReadonlySet<string> | undefined
+  let present: ReadonlySet<string> | undefined
   const states = (measure: Measure): boolean => {
-    const present = (held ??= new Set(texts.flatMap((text) => wordsOf(text))))
-    return texts.some((text) => statesMeasure(measure, text, present))
+    const words = (present ??= new Set(texts.flatMap((text) => wordsOf(text))))
+    return texts.some((text) => statesMeasure(measure, text, words))
   }
-  let [covered, total] = [0, 0]
-  for (const [place, asked] of remainder.words.entries()) {
-    const { word, idf } = asked
+  return remainder.words.flatMap((asked, place) => {
     const resemblance = said.get(place)
-    if (resemblance === undefined || !namesTopic(asked)) continue
-    const measure = resemblance === 1 ? undefined : measureOf(word)
-    const isStated = measure !== undefined && states(measure)
-    const weight = measure === undefined || isStated ? Math.min(idf, IDF_MAX) : MISSING_MEASURE_WEIGHT
-    total += weight
-    if (measure === undefined) covered += resemblance < RESEMBLANCE_MIN ? 0 : weight * resemblance
-    else if (isStated) covered += weight
-  }
-  return total === 0 ? 1 : covered / total
+    if (resemblance === undefined || !namesTopic(asked)) return []
+    const weight = Math.min(asked.idf, IDF_MAX)
+    const measure = resemblance === 1 ? undefined : measureOf(asked.word)
+    if (measure === undefined)
+      return [{ place, weight, held: resemblance < RESEMBLANCE_MIN ? 0 : resemblance, lacksMeasure: false }]
+    const lacksMeasure = !states(measure)
+    return [{ place, weight, held: Number(!lacksMeasure), lacksMeasure }]
+  })
+}
+
+function sumOf<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + valueOf(item), 0)
 }
 
 /** Words that only ask name no topic, nor does a function word that no passage of the version holds. */

@@ -1,22 +1,41 @@
 import { citedOrder } from './boost.ts'
 import type { CitedCandidates } from './candidates/source.ts'
-import { namedCoverage, namesTopic } from './named-coverage.ts'
+import { heldWeight, namedCoverage, namesTopic } from './named-coverage.ts'
+import type { NamedCoverage } from './named-coverage.ts'
 import type { Question } from './question.ts'
 import type { VersionStatistics } from './statistics.ts'
 
 /** Passages of named provisions that are compared with the question: those that a reply shows first. */
 const NAMED_PASSAGES_MAX = 5
 
+/** How the passages of named provisions compare with what the question asks, and with other candidates. */
+export interface NamedFigures extends Omit<NamedCoverage, 'alone'> {
+  /**
+   * Best score by vector of the named passages less that of the other candidates. 0 without standardised vectors,
+   * without other candidates, and where the question asks for the provision alone.
+   */
+  readonly margin: number
+}
+
+/** Candidates of a round, named passages included. */
+export interface NamedCandidates {
+  /** Those of the words that are compared by words. */
+  readonly byWords: Uint32Array
+  readonly rows: Uint32Array
+  /** Standardised scores by vector of `rows`; undefined: there are none. */
+  readonly scores: Float64Array | undefined
+}
+
 /** What a question asks about the provisions that it names. */
 export interface NamedProvisions {
   /** All cited rows in the order of a reply of `limit` passages. */
   order(limit: number): readonly number[]
   /**
-   * The share of what the question asks that the passages which a reply shows first contain. Undefined if the list
-   * holds no passage of a named provision, or if the provision may be of several acts.
+   * Compares the passages that a reply shows first. Undefined if the list holds no passage of a named provision, or if
+   * the provision may be of several acts.
    * @param listed rows of the list.
    */
-  coverage(listed: readonly number[]): number | undefined
+  figures(listed: readonly number[], candidates: NamedCandidates): NamedFigures | undefined
 }
 
 /** @param languages BCP 47 codes that may be found. */
@@ -25,23 +44,30 @@ export function createNamedProvisions(
   cited: CitedCandidates,
   languages: readonly string[],
 ): NamedProvisions {
-  if (cited.ids.size === 0) return { order: () => [], coverage: () => undefined }
+  if (cited.ids.size === 0) return { order: () => [], figures: () => undefined }
   const remainder = question(cited.remainder, languages)
   const weights = topicWeights(remainder)
   const wordsOf = (row: number): Uint32Array => tokens.read(row, row).words(row)
-  const relevances = new Map([...cited.ids.keys()].map((row) => [row, relevanceOf(remainder, weights, wordsOf(row))]))
+  const relevances = new Map([...cited.ids.keys()].map((row) => [row, heldWeight(remainder, weights, wordsOf(row))]))
   const order = (limit: number): readonly number[] => citedOrder(cited.ids, (row) => relevances.get(row) ?? 0, limit)
   const isAmbiguous = isOfSeveralDocuments(cited.ids, columns.documents)
   return {
     order,
-    coverage(listed) {
+    figures(listed, { byWords, rows: round, scores }) {
       if (isAmbiguous || !listed.some((row) => cited.ids.has(row))) return undefined
       const rows = order(NAMED_PASSAGES_MAX).slice(0, NAMED_PASSAGES_MAX)
       const passages = rows.map((row) => {
         const { heading, text, metadata } = passage(row)
         return { text: { language: metadata.language, heading, text }, words: wordsOf(row).slice() }
       })
-      return namedCoverage(remainder, passages)
+      const documents = new Set([...cited.ids.keys()].map((row) => columns.documents[row]))
+      const others = [...byWords].filter((row) => !cited.ids.has(row) && documents.has(columns.documents[row]))
+      const { alone, ...coverage } = namedCoverage(
+        remainder,
+        passages,
+        others.map((row) => wordsOf(row).slice()),
+      )
+      return { ...coverage, margin: alone ? 0 : marginOf(cited.ids, round, scores) }
     },
   }
 }
@@ -62,14 +88,15 @@ function topicWeights({ words }: Question): Float64Array {
   return Float64Array.from(words, (word) => (namesTopic(word) ? word.idf : 0))
 }
 
-function relevanceOf(remainder: Question, weights: Float64Array, words: Uint32Array): number {
-  const seen = new Set<number>()
-  let sum = 0
-  for (const hash of words) {
-    const place = remainder.position(hash)
-    if (place === -1 || seen.has(place)) continue
-    seen.add(place)
-    sum += weights[place] ?? 0
+function marginOf(
+  cited: CitedCandidates['ids'],
+  rows: Uint32Array,
+  scores: Float64Array = new Float64Array(0),
+): number {
+  let [named, other] = [-Infinity, -Infinity]
+  for (const [at, score] of scores.entries()) {
+    if (cited.has(rows[at] ?? -1)) named = Math.max(named, score)
+    else other = Math.max(other, score)
   }
-  return sum
+  return Number.isFinite(named - other) ? named - other : 0
 }

@@ -7,6 +7,7 @@ import type { CandidateSource, CitedCandidates, ScoredCandidates } from './candi
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
+import type { NamedCandidates, NamedFigures } from './named-provision.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
 import { queryOf } from './query.ts'
@@ -45,7 +46,12 @@ export async function search(
     passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
     plan: first.byVector?.plan ?? 'none',
     allowed: visible.count,
-    predictors: predict(statistics, query, first, named.coverage(selected.map(({ row }) => row))),
+    predictors: predict(statistics, query, first, (round) =>
+      named.figures(
+        selected.map(({ row }) => row),
+        round,
+      ),
+    ),
     unsupported: cited.unsupported,
   }
 }
@@ -77,13 +83,14 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 function predict(
   statistics: VersionStatistics,
   { input: { text }, question, vector }: Query,
-  { rows, byWords, byVector, rescored }: Round,
-  namedCoverage: number | undefined,
+  { rows, byWords, byVector, rescored, dense }: Round,
+  namedFigures: (candidates: NamedCandidates) => NamedFigures | undefined,
 ): readonly number[] {
   if (question === undefined || byWords === undefined || rescored === undefined) return []
   const { passages, columns, tokens, passage, vectorScores } = statistics
   const { scores, contributions } = rescored
-  const looked = new Set(byWords.ids.subarray(0, PREDICTOR_DEPTH))
+  const candidates = byWords.ids.subarray(0, PREDICTOR_DEPTH)
+  const looked = new Set(candidates)
   const order = Uint32Array.from(rows.keys())
     .filter((at) => looked.has(rows[at] ?? 0))
     .sort(
@@ -110,7 +117,7 @@ function predict(
         : nearest({ ...byVector, scores: vectorScores.of(byVector.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
     standardised: vectorScores.standardised,
-    namedCoverage,
+    named: namedFigures({ byWords: candidates, rows, scores: vectorScores.standardised ? dense : undefined }),
     first:
       first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })

@@ -1,6 +1,7 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import { largest } from '#core/platform/top-k.ts'
+import type { NamedFigures } from './named-provision.ts'
 import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from './predictor-words.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
@@ -29,8 +30,8 @@ export interface PredictorInput {
   readonly documents: Uint32Array
   /** Whether scores of vectors are standardised. */
   readonly standardised: boolean
-  /** Share of what the question asks about the provision that it names; undefined: it names none. */
-  readonly namedCoverage: number | undefined
+  /** How the provision that the question names compares with what it asks; undefined: it names none. */
+  readonly named: NamedFigures | undefined
   /** Language and text of the first lexical candidate. */
   readonly first: { readonly language: string; readonly heading: string; readonly text: string } | undefined
 }
@@ -56,7 +57,7 @@ const TOP = 5
  * that fitted such profiles.
  */
 export function predictorsOf(input: PredictorInput): number[] {
-  const { namedCoverage, dense, standardised, lexical, first } = input
+  const { named, dense, standardised, lexical, first } = input
   const { document_share, document_agreement } = documentFigures(input)
   const best = fusedBest(input, TOP)
   const ofVectors: PredictorFigures = { document_agreement, fused_top: meanOf([...best]), fused_best: best[0] ?? 0 }
@@ -64,8 +65,11 @@ export function predictorsOf(input: PredictorInput): number[] {
   const figures: PredictorFigures = {
     ...(standardised || sharesWords ? ofVectors : {}),
     ...(sharesWords ? { document_share, ...wordFigures(input, first) } : {}),
-    named: namedCoverage === undefined ? 0 : 1,
-    named_coverage: namedCoverage ?? 0,
+    named: named === undefined ? 0 : 1,
+    named_coverage: named?.coverage ?? 0,
+    named_missing: named?.missing ?? 0,
+    named_elsewhere: named?.elsewhere ?? 0,
+    named_margin: named?.margin ?? 0,
     nearest_vector: dense.scores[0] ?? 0,
   }
   return PREDICTORS.map((name) => figures[name] ?? 0)

@@ -22,7 +22,7 @@ const REQUEST_WORDS = new Set(
 
     alinea concerne contenu contient decrit definit definition dire disent dispose disposition dit exactement
     exige explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit prevu quoi
-    regle regles resume selon sens signification signifie sujet teneur texte vous
+    regle regles resume selon sens signification signifie sujet t teneur texte vous
   `),
 )
 

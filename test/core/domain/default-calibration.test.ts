@@ -54,9 +54,32 @@ describe.each([
   })
 
   test('answers a question that asks for a provision alone, and not one that asks only what it lacks', () => {
+    const lacking = { ...EVERYTHING, named: 1, named_missing: 20 }
     expect(observed({ named: 1, named_coverage: 1 })).toBeGreaterThan(0.95)
-    expect(observed({ ...EVERYTHING, named: 1, named_coverage: 0 })).toBeLessThan(0.2)
-    expect(observed({ ...EVERYTHING, named: 1, named_coverage: 0 })).toBeLessThan(calibration.threshold)
+    expect(observed(lacking)).toBeLessThan(0.2)
+    expect(observed(lacking)).toBeLessThan(calibration.threshold)
+  })
+})
+
+describe('the decision on a named provision', () => {
+  const observed = (features: Features): number => observedBy(DEFAULT_CALIBRATION, { named: 1, ...features })
+  const { threshold } = DEFAULT_CALIBRATION
+
+  test('is the same for words and for a model', () => {
+    expect(DEFAULT_MODEL_CALIBRATION.named).toEqual(DEFAULT_CALIBRATION.named)
+    expect(DEFAULT_MODEL_CALIBRATION.threshold).toBe(threshold)
+  })
+
+  test('falls with each word that the provision lacks, and where its document says more elsewhere', () => {
+    expect(observed({ named_missing: 6 })).toBeLessThan(observed({}))
+    expect(observed({ named_missing: 12 })).toBeLessThan(observed({ named_missing: 6 }))
+    expect(observed({ named_missing: 6, named_elsewhere: 1 })).toBeLessThan(observed({ named_missing: 6 }))
+  })
+
+  test('is decided by vectors where one rare word is missing: near passages outside speak against an answer', () => {
+    const lacking = { named_missing: 9, named_elsewhere: 0.2 }
+    expect(observed({ ...lacking, named_margin: 0.1 })).toBeGreaterThan(threshold)
+    expect(observed({ ...lacking, named_margin: -0.1 })).toBeLessThan(threshold)
   })
 })
 
@@ -83,6 +106,9 @@ describe('the features of a list', () => {
       'named_coverage',
       'nearest_vector',
       'fused_best',
+      'named_missing',
+      'named_elsewhere',
+      'named_margin',
     ])
   })
 })

@@ -129,9 +129,11 @@ describe('a list with passages of a named provision', () => {
 
   test('is decided by the model for named provisions, and every other list by the usual one', () => {
     fc.assert(
-      fc.property(unit, unit, (overlap, coverage) => {
-        const list = { rank_overlap: overlap, named_coverage: coverage }
-        expect(observed({ ...list, named: 1 })).toBe(modelProbability(NAMED_MODEL, [coverage]))
+      fc.property(unit, unit, unit, unit, (overlap, missing, elsewhere, margin) => {
+        const [named_missing, named_elsewhere, named_margin] = [20 * missing, elsewhere, margin - 0.5]
+        const list = { rank_overlap: overlap, named_missing, named_elsewhere, named_margin }
+        const expected = modelProbability(NAMED_MODEL, [named_missing, named_elsewhere, named_margin])
+        expect(observed({ ...list, named: 1 })).toBe(expected)
         expect(observed({ ...list, named: 0 })).toBeCloseTo(1 / (1 + Math.exp(-4 * (overlap - 0.5))), 12)
       }),
     )
@@ -139,6 +141,6 @@ describe('a list with passages of a named provision', () => {
 
   test('is answered if the question asks for the provision alone, and not if the provision says nothing of it', () => {
     expect(observed({ named: 1, named_coverage: 1 })).toBeGreaterThan(0.99)
-    expect(observed({ named: 1, named_coverage: 0, rank_overlap: 1 })).toBeLessThan(0.2)
+    expect(observed({ named: 1, named_missing: 20, rank_overlap: 1 })).toBeLessThan(0.2)
   })
 })

@@ -85,7 +85,7 @@ describe('the decision', () => {
       question: queryWithQrels(`n${at}`, { answerable: coverage > 0.4 }),
       list: outcomeOf(
         queryWithQrels(`n${at}`),
-        replyWith(['x'], measured({ named: 1, named_coverage: coverage, window_coverage: 1e6 })),
+        replyWith(['x'], measured({ named: 1, named_missing: 30 * (1 - coverage), window_coverage: 1e6 })),
       ),
     }))
     const fitted = fitDecision(
@@ -99,7 +99,7 @@ describe('the decision', () => {
       const { features, means, scales, coefficients, intercept } = others ?? {}
       expect(fitted?.calibration).toMatchObject({ features, means, scales, coefficients, intercept })
       expect(features).not.toContain('named')
-      expect(features).not.toContain('named_coverage')
+      expect(features).not.toContain('named_missing')
     })
 
     test('scores them as the gateway does under the fitted profile, by what they contain of the question', () => {

@@ -156,6 +156,32 @@ describe('the predictors of a named provision', () => {
     expect(await coverage(`Does ${article(5)} set ${PROHIBITED}?`)).toBeLessThan(0.3)
   })
 
+  test('say what it lacks, and whether a passage beside it in the document says more', async () => {
+    const measured = async (text: string): Promise<readonly number[]> => {
+      const reply = await corpus.ask({ text })
+      return [predictor(reply, 'named_missing'), predictor(reply, 'named_elsewhere')]
+    }
+    expect(await measured(`Does Article 6(9) GDPR mention ${PROHIBITED}?`)).toEqual([0, 0])
+    const [missing, elsewhere] = await measured(`Does Article 6(1) GDPR mention ${PROHIBITED}?`)
+    expect(missing).toBeGreaterThan(5)
+    expect(elsewhere).toBeGreaterThan(0.9)
+    // Passages of other documents say it.
+    const [ofOthers, inOthers] = await measured(`Does ${article(5)} mention pizza and pasta?`)
+    expect(ofOthers).toBeGreaterThan(1)
+    expect(inOthers).toBe(0)
+  })
+
+  test('compare it with other passages by vector, unless the question asks for it alone', async () => {
+    const vectorOf = (n: number): Float32Array | undefined =>
+      rows.find(({ record }) => record.source_id.endsWith(`#r${n}`))?.vector
+    const marginOf = async (text: string, near: number): Promise<number> =>
+      predictor(await corpus.ask({ text, vector: vectorOf(near) }), 'named_margin')
+    expect(await marginOf(`Does ${article(6)} mention pizza?`, 12)).toBeGreaterThan(0)
+    expect(await marginOf(`Does ${article(6)} mention pizza?`, 40)).toBeLessThan(0)
+    expect(await marginOf(`What does ${article(6)} say?`, 40)).toBe(0)
+    expect(predictor(await corpus.ask({ text: `Does ${article(6)} mention pizza?` }), 'named_margin')).toBe(0)
+  })
+
   test('do not depend on how many passages are wanted', async () => {
     const text = `What do ${article(6)} and ${article(5)} say about ${PROHIBITED}?`
     const [few, many] = [await corpus.ask({ text, limit: 1 }), await corpus.ask({ text, limit: 10 })]

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { namedCoverage } from '#search-node/search/named-coverage.ts'
+import type { NamedCoverage } from '#search-node/search/named-coverage.ts'
 import { said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
 import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
@@ -9,15 +10,22 @@ function wordsOf(passage: ForwardPassage): Uint32Array {
   return Uint32Array.from([...heading, ...text], (term) => tokenHash(language, term))
 }
 
-/** Coverage of what is left of a question by passages of the named provision, in a corpus that holds other passages. */
-function covered(remainder: string, named: readonly ForwardPassage[], others: readonly ForwardPassage[] = []): number {
+/** What passages of the named provision hold of what is left of a question, in a corpus that holds other passages. */
+function compared(
+  remainder: string,
+  named: readonly ForwardPassage[],
+  others: readonly ForwardPassage[] = [],
+): NamedCoverage {
   return withForward([...named, ...others], ({ ask }) =>
     namedCoverage(
       ask(remainder),
       named.map((passage) => ({ text: passage, words: wordsOf(passage) })),
+      others.map(wordsOf),
     ),
   )
 }
+
+const covered = (...asked: Parameters<typeof compared>): number => compared(...asked).coverage
 
 const en = (text: string): ForwardPassage => said(text, { language: 'en' })
 const de = (text: string): ForwardPassage => said(text, { language: 'de' })
@@ -83,6 +91,52 @@ describe('a measure that is asked for', () => {
   test('that the provision lacks outweighs the words that it holds', () => {
     expect(covered('what fine for processing without purposes of the controller?', [NOTICE.en])).toBeLessThan(0.5)
     expect(covered('processing without purposes of the controller?', [NOTICE.en])).toBeGreaterThan(0.5)
+  })
+})
+
+describe('what the provision lacks', () => {
+  const OTHERS = Array.from({ length: 10 }, (_, n) => en(`Another provision ${n}.`))
+  const missing = (remainder: string): number => compared(remainder, [NOTICE.en], OTHERS).missing
+
+  test('is nothing where the question asks for the provision alone, or only for what it says', () => {
+    for (const remainder of ['', 'What does say?', 'purposes of processing?']) expect(missing(remainder)).toBe(0)
+  })
+
+  test('grows with every word that is missing, however many the provision holds', () => {
+    const [one, two] = [missing('fees?'), missing('fees for volcanoes?')]
+    expect(one).toBeGreaterThan(1)
+    expect(two).toBeGreaterThan(one + 1)
+    expect(missing('volcanoes')).toBeCloseTo(missing('purposes of processing by the controller on volcanoes'), 9)
+  })
+
+  test('weighs most where a measure is asked for and not stated', () => {
+    expect(missing('within how many hours?')).toBeGreaterThan(missing('on volcanoes and helicopters?'))
+  })
+})
+
+describe('what another text of the document says', () => {
+  const AGE = en('A child consents from the age of sixteen years.')
+  const elsewhere = (remainder: string, others: readonly ForwardPassage[]): number =>
+    compared(remainder, [NOTICE.en], others).elsewhere
+
+  test('counts by how much more of the question it holds than the provision', () => {
+    const [part, whole] = [elsewhere('child, purposes?', [AGE]), elsewhere('can a child consent?', [AGE])]
+    expect(part).toBe(0)
+    expect(whole).toBe(1)
+    const several = elsewhere('child, consent, purposes?', [AGE])
+    expect(several).toBeGreaterThan(0)
+    expect(several).toBeLessThan(1)
+  })
+
+  test('counts nothing where the provision holds as much, the question asks for it alone, or there is no other', () => {
+    expect(elsewhere('purposes of processing?', [AGE, NOTICE.en])).toBe(0)
+    expect(elsewhere('What does say?', [AGE])).toBe(0)
+    expect(elsewhere('can a child consent?', [])).toBe(0)
+  })
+
+  test('is measured text by text: two texts with half of the question each count like one', () => {
+    const halves = [en('A child.'), en('To consent.')]
+    expect(elsewhere('child consent volcanoes', halves)).toBeLessThan(elsewhere('child consent volcanoes', [AGE]))
   })
 })
 

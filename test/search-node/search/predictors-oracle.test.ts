@@ -50,7 +50,7 @@ test('predictors of any lists are what their definitions give', () => {
           dense: dense.length === 0 ? NOTHING : ranked(dense),
           documents: Uint32Array.from(documents),
           standardised: true,
-          namedCoverage: undefined,
+          named: undefined,
           first: corpus[rows[0] ?? 0],
         })
         const figure = (name: (typeof PREDICTORS)[number]): number => figures[PREDICTORS.indexOf(name)] ?? Number.NaN

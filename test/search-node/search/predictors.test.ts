@@ -24,7 +24,7 @@ function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast')
         dense: NOTHING,
         documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
         standardised: false,
-        namedCoverage: undefined,
+        named: undefined,
         first: said('anchor ballast'),
         ...change,
       }),
@@ -94,10 +94,16 @@ describe('the features of a list', () => {
       expect(measured(corpus, text, NOTHING, Uint32Array.of(0, 1))).toEqual(PREDICTORS.map(() => 0))
   })
 
-  test('say whether the list holds a named provision, and how much of the question it covers', () => {
-    expect(featuresWith({})).toMatchObject({ named: 0, named_coverage: 0 })
-    for (const namedCoverage of [0, 0.25, 1])
-      expect(featuresWith({ namedCoverage })).toMatchObject({ named: 1, named_coverage: namedCoverage })
+  test('say whether the list holds a named provision, and what that holds of the question', () => {
+    expect(featuresWith({})).toMatchObject({ named: 0, named_coverage: 0, named_missing: 0, named_margin: 0 })
+    for (const coverage of [0, 0.25, 1])
+      expect(featuresWith({ named: { coverage, missing: 7, elsewhere: 0.5, margin: -0.1 } })).toMatchObject({
+        named: 1,
+        named_coverage: coverage,
+        named_missing: 7,
+        named_elsewhere: 0.5,
+        named_margin: -0.1,
+      })
   })
 
   test('come in the order of the wire format', () => {
@@ -213,7 +219,7 @@ describe('words and vectors', () => {
         dense,
         documents: new Uint32Array(corpus.length),
         standardised: false,
-        namedCoverage: undefined,
+        named: undefined,
         first: said('anchor'),
       }),
     )

@@ -30,7 +30,7 @@ export function measured(
   text: string,
   dense: RankedRows,
   documents: Uint32Array,
-  { standardised = false, namedCoverage }: Partial<PredictorInput> = {},
+  { standardised = false, named }: Partial<PredictorInput> = {},
 ): number[] {
   return withForward(corpus, ({ forward, ask }) => {
     const question = ask(text)
@@ -64,7 +64,7 @@ export function measured(
       dense,
       documents,
       standardised,
-      namedCoverage,
+      named,
       first: corpus[order[0] ?? -1],
     })
   })

@@ -103,7 +103,7 @@ describe('the decision of a version without a question set', () => {
     const { answered, masked, questions } = await calibratedBy(({ text: asked, onlyRows }) => {
       // The label alone names a held provision, and off-topic questions find nothing.
       if (/^Rule \d+$/.test(asked)) return replyWith(['r'], measured({ named: 1, named_coverage: 1 }))
-      if (asked.startsWith('Rule ')) return replyWith(['r'], measured({ named: 1, named_coverage: 0 }))
+      if (asked.startsWith('Rule ')) return replyWith(['r'], measured({ named: 1, named_missing: 20 }))
       if (!asked.includes('register') && !asked.includes('keeper')) return replyWith([])
       return replyWith(['r'], measured({ window_coverage: onlyRows === undefined ? 5 : -3 }))
     })
