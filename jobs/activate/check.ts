@@ -1,6 +1,7 @@
 import { readWayTo } from '#core/db/activation-history.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import { readPredecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { readApproval } from '#jobs/review/approvals.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
@@ -10,6 +11,11 @@ import { assertPassed } from '#jobs/review/transition.ts'
 
 /** What an activation needs to know about a request. */
 export type AskedActivation = Pick<ActivationRow, 'kind' | 'knowledge_base_id' | 'expected_version_id'>
+
+/** The pointer moved between the request and its turn. */
+export const OVERTAKEN =
+  'Another version became active since this was asked for: check "operator versions list" and activate again if it ' +
+  'is still wanted.'
 
 /** A version that may become active. */
 export interface Activatable {
@@ -31,13 +37,17 @@ export async function checkActivatable(
   assertActivatable(activation, version)
   if (await isRejected(database, version))
     throw new ReviewRefused('A review rejects the version, which is for good: build another candidate.')
-  const { kind, expected_version_id: predecessor } = activation
-  if (kind === 'rollback' && (await readWayTo(database, version.knowledge_base_id, version.id)) === undefined)
-    throw new ReviewRefused(
-      'The version is not on the way back, so nobody approved the step from the active version to it: build its ' +
-        'sources again and have the candidate reviewed.',
-    )
-  return { version, approved: kind === 'rollback' ? undefined : await readApproval(database, version, predecessor) }
+  if (activation.kind === 'rollback') {
+    if ((await readWayTo(database, version.knowledge_base_id, version.id)) === undefined)
+      throw new ReviewRefused(
+        'The version is not on the way back, so nobody approved the step from the active version to it: build its ' +
+          'sources again and have the candidate reviewed.',
+      )
+    return { version, approved: undefined }
+  }
+  const predecessor = await readPredecessor(database, version.knowledge_base_id)
+  if (predecessor.versionId !== activation.expected_version_id) throw new ReviewRefused(OVERTAKEN)
+  return { version, approved: await readApproval(database, version, predecessor) }
 }
 
 /**

@@ -22,7 +22,7 @@ import { assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { ReviewRefused } from '#jobs/review/refused.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
-import { checkActivatable } from './check.ts'
+import { OVERTAKEN, checkActivatable } from './check.ts'
 
 export interface ActivateDeps {
   readonly database: Database
@@ -122,12 +122,7 @@ async function flip(
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
   await lockVersion(client, versionId)
   const { version: before, approved } = await checkActivatable(client, activation, await readVersion(client, versionId))
-  if (!(await movePointer(client, activation, before.profile_id))) {
-    throw new ReviewRefused(
-      'Another version became active since this was asked for: check "operator versions list" and ' +
-        'activate again if it is still wanted.',
-    )
-  }
+  if (!(await movePointer(client, activation, before.profile_id))) throw new ReviewRefused(OVERTAKEN)
   if (!(await setVersionState(client, versionId, before.state, 'active')))
     throw new ReviewRefused('The version changed its state meanwhile: check "operator versions show" and try again.')
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')

@@ -3,7 +3,7 @@ import type { Queryable } from '#core/db/pool.ts'
 import { listReviewPolicies } from '#core/db/review-policies.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
-import { newestSignedReviews, readPredecessor } from '#core/db/reviews.ts'
+import { newestSignedReviews } from '#core/db/reviews.ts'
 import type { Predecessor, SignedReviewRow } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
@@ -42,15 +42,13 @@ export interface Approved {
   readonly accepted: readonly AcceptedKind[]
 }
 
-/** Reads reviewers, policies and reviews, and verifies them. @throws ReviewRefused */
+/** Reads reviewers, policies and the reviews of this step, and verifies them. @throws ReviewRefused */
 export async function readApproval(
   database: Queryable,
   version: VersionRow,
-  predecessorId: string | null,
+  predecessor: Predecessor,
 ): Promise<Approved> {
   const rules = await readReviewRules(database, version.knowledge_base_id)
-  const { activation } = await readPredecessor(database, version.knowledge_base_id)
-  const predecessor = { versionId: predecessorId, activation }
   return assertApproved(version, predecessor, rules, await newestSignedReviews(database, version.id, predecessor))
 }
 
