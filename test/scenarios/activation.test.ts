@@ -7,6 +7,7 @@ import { enqueueActivation } from '#jobs/queues.ts'
 import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
+import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
 import { startLoad } from '#test/support/scenarios/load.ts'
 import type { Load, Sent } from '#test/support/scenarios/load.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
@@ -33,7 +34,7 @@ beforeAll(async () => {
     gateways: 2,
     searchNodes: 2,
     embedding: 'openai',
-    environment: { ...provider.environment, BUILD_CONCURRENCY: '2' },
+    environment: { ...provider.environment, BUILD_CONCURRENCY: '2', NODE_OPTIONS: WITH_FEW_QUERIES },
   })
   caller = await service.createCaller()
   load = startLoad(

@@ -17,6 +17,7 @@ import type { ServiceAccess, ServiceConnection } from './caller.ts'
 import type { TestDatabase } from './database.ts'
 import { emptyInstallation, publishedInstallation, reviewerKeyFile } from './published.ts'
 import type { Installation } from './published.ts'
+import { WITH_FEW_QUERIES } from './jobs/with-few-queries.ts'
 import { openTestRedis } from './redis.ts'
 import { withSearchNode } from './scenarios/nodes.ts'
 import type { RunServers } from './setup.ts'
@@ -56,7 +57,8 @@ const UNHEARD = { update: () => undefined, end: () => undefined }
 /** The service on a version that another service of the run has published, where tests can inject the servers. */
 export async function startTestService(options: ServiceOptions = {}): Promise<TestService> {
   if (options.servers !== undefined) return startOn(await emptyInstallation(options.servers), options)
-  const { redisUrl: _, ...publishing } = { ...options, gateways: 0, searchNodes: 1 }
+  const environment = { ...options.environment, NODE_OPTIONS: WITH_FEW_QUERIES }
+  const { redisUrl: _, ...publishing } = { ...options, environment, gateways: 0, searchNodes: 1 }
   const { OPENAI_MODEL = '', OPENAI_DIMENSIONS = '' } = options.environment ?? {}
   const key = [options.embedding ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
   const begun = await publishedInstallation(inject('servers'), key, async (empty) => {

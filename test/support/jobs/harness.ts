@@ -23,14 +23,12 @@ import { startSearchNode } from '#search-node/node.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import { testSecrets } from '#test/support/secrets.ts'
+import { WITH_FEW_QUERIES } from './with-few-queries.ts'
 
 export const silent = createLog('test', 'silent')
 export const demoCorpus = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/', import.meta.url))
 /** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
-
-/** Services publish, and `npm run evaluate` measures, with all queries. */
-const FEW_QUERIES = new URL('./few-queries.ts', import.meta.url)
 
 /** A database, an artifact store and one search node: what builds and activations need. */
 export interface JobsHarness {
@@ -86,7 +84,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   const environment: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],
     NODE_COMPILE_CACHE: COMPILE_CACHE,
-    NODE_OPTIONS: `--import=${FEW_QUERIES.href}`,
+    NODE_OPTIONS: WITH_FEW_QUERIES,
     DATABASE_URL: database.jobsUrl,
     REDIS_URL: 'redis://127.0.0.1:1',
     ARTIFACT_STORE: storeUrl,

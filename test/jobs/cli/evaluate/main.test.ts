@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 import { publishedFigures } from '#test/support/jobs/published-figures.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
@@ -23,15 +24,22 @@ interface Ended {
   readonly stderr: string
 }
 
-function start(
-  folder: string,
-  ...args: readonly string[]
-): { readonly child: ChildProcess; readonly ended: Promise<Ended>; said(): string } {
+interface Started {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  said(): string
+}
+
+function start(folder: string, ...args: readonly string[]): Started {
+  return startWith({ NODE_OPTIONS: WITH_FEW_QUERIES }, folder, args)
+}
+
+function startWith(options: Readonly<Record<string, string>>, folder: string, args: readonly string[]): Started {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary, { recursive: true })
   // No variable of a service: no Postgres, no Redis, no keys.
   const child = spawn(process.execPath, [PROGRAM, folder, '--data-dir', temporary, ...args], {
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...options },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']
@@ -104,13 +112,8 @@ function folderOf(files: Parameters<typeof writeDataSet>[0]): string {
 
 test('a data set is built, searched and judged without Postgres or Redis, and leaves nothing behind', async () => {
   const folder = folderOf(rulebook())
-  const { code, stdout, stderr } = await start(
-    folder,
-    '--json',
-    join(folder, 'out', 'figures.json'),
-    '--html',
-    join(folder, 'out', 'page.html'),
-  ).ended
+  const outputs = ['--json', join(folder, 'out', 'figures.json'), '--html', join(folder, 'out', 'page.html')]
+  const { code, stdout, stderr } = await startWith({}, folder, outputs).ended
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
   expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked, 50 of them judged for ranking/)
   const figures = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'out', 'figures.json'), 'utf8')))

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../../jobs/cli/evaluate/natural/main.ts', import.meta.url))
@@ -26,7 +27,7 @@ async function run(folder: string, ...args: readonly string[]): Promise<Ended> {
   mkdirSync(temporary, { recursive: true })
   // No variable of a service: no Postgres, no Redis, no keys.
   const child = spawn(process.execPath, [PROGRAM, '--data-dir', temporary, ...args], {
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, NODE_OPTIONS: WITH_FEW_QUERIES },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']
