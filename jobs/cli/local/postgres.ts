@@ -39,6 +39,8 @@ const SERVER_SETTINGS = {
 
 export interface PostgresOptions {
   readonly folder: string
+  /** Further settings of the server. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly onLog?: (line: string) => void
   /** Called with the stop function as soon as the server process runs, long before it is ready. */
   readonly onSpawn?: OnSpawn
@@ -88,7 +90,10 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   const port = await freePort()
   const logFile = join(folder, 'postgres.log')
   const adminUrl = (database: string): string => `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`
-  const settings = Object.entries(SERVER_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const settings = Object.entries({ ...SERVER_SETTINGS, ...options.settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
   const command = asCommand([
     ...launch.prefix,
     programs.postgres,
