@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LongFilesFirst } from './support/long-files-first.ts'
 
 function wholeNumberOf(name: 'FC_SEED' | 'FC_RUNS'): number | null {
   const given = process.env[name]
@@ -10,8 +11,9 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     pool: 'forks',
-    // One more than cores: many tests wait for deadlines.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: many tests wait for deadlines.
+    maxWorkers: 4,
+    sequence: { sequencer: LongFilesFirst },
     // For a test that awaits what never settles. A wait fails by itself where nothing progresses (support/until.ts).
     testTimeout: 1_200_000,
     hookTimeout: 1_200_000,
