@@ -80,7 +80,10 @@ export const ROOM_RULES: readonly Rule[] = [
     guarantee: 'what ranks candidates reads no file of the index',
     breaches: readsIndexFiles,
     bad: [
-      { path: 'search-node/search/pipeline.ts', text: "import { hasRow } from '#core/index/facets/bitset.ts'" },
+      {
+        path: 'search-node/search/pipeline.ts',
+        text: "import { openFacetsReader } from '#core/index/facets/reader.ts'",
+      },
       { path: 'search-node/search/rescore.ts', text: "import type { x } from '../../core/index/format/reader.ts'" },
       { path: 'search-node/search/fuse.ts', text: "import { nearestRows } from './candidates/vectors/search.ts'" },
       { path: CANDIDATE_INTERFACE, text: "import type { RowFile } from '#core/index/vectors/row-file.ts'" },

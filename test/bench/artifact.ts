@@ -16,7 +16,7 @@ import { INVENTED } from './source.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '7'
+const CORPUS_FORM = '8'
 export const MODEL = 'bench'
 
 export interface ArtifactPlace {

@@ -1,12 +1,16 @@
 import { join } from 'node:path'
+import { bitsetWords } from '#core/platform/bitset.ts'
 import { largest } from '#core/platform/top-k.ts'
 import { sampleVectors } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
-import { CELLS_RECALL, DEPTHS } from './cells.ts'
+import { CELLS_RECALL, DEPTHS, REACHED } from './cells.ts'
 import type { CellsDescription } from './cells.ts'
 import type { Cells } from './cells-writer.ts'
+import { scatterNear } from './cell-scatter.ts'
 import { openCodes } from './codes-reader.ts'
+import type { CodesReader } from './codes-reader.ts'
 import { cosines } from './cosines.ts'
+import { innerProductAt } from './inner-product.ts'
 import { openRowFile } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -14,6 +18,13 @@ import type { RowFile } from './row-file.ts'
 const QUERIES_MIN = 200
 const QUERIES_MAX = 400
 const DEEPEST = DEPTHS[2]
+/**
+ * Under a filter that excludes the nearest rows, the wanted ones lie in cells that are all about as near. Of normally
+ * distributed rows, one in 31,574 lies farther from its mean.
+ */
+const DEVIATIONS_MIN = 4
+/** The deviation of rows that are all equal to the means of their cells. */
+const DEVIATION_MIN = 1e-6
 
 /**
  * Measures how many cells a search has to scan. The true nearest rows come from a scan of all codes, scored in float32.
@@ -26,15 +37,16 @@ export async function measureCells(
   cells: Cells,
   queries: readonly Float32Array[],
   pause: () => Promise<void>,
-): Promise<Pick<CellsDescription, 'probes' | 'recall' | 'queries'>> {
+): Promise<Pick<CellsDescription, 'probes' | 'recall' | 'scale' | 'deviations' | 'queries'>> {
   const count = cells.starts.length - 1
   const cellOf = new Uint32Array(file.rows)
   for (let cell = 0; cell < count; cell++)
     for (const row of cells.rows.subarray(cells.starts[cell], cells.starts[cell + 1])) cellOf[row] = cell
   const asked = await queriesOf(file, queries, pause)
-  const every = allPlaces(file.rows)
   /** For each depth how many true rows lie in the cell of each rank; the last one counts those in no cell found. */
   const ranks = DEPTHS.map(() => new Float64Array(count + 1))
+  const deviations = DEPTHS.map((): number[] => [])
+  const scale = scaleOf(cells, asked)
   using opened = new DisposableStack()
   const codes = openCodes({ path: join(folder, 'vectors.i4') }, file.rows, file.dimensions)
   opened.defer(() => codes.close())
@@ -42,24 +54,76 @@ export async function measureCells(
   opened.defer(() => exact.close())
   for (const query of asked) {
     await pause()
-    const places = codes.nearest(query, { bits: every }, DEEPEST)
-    const nearest = nearestOf(query, places.map((place) => cells.rows[place] ?? 0).sort(), exact)
-    countRanks(ranks, ranksOf(cells, query), nearest, cellOf)
+    const nearest = nearestOf(query, cells, codes, exact)
+    const found = foundCells(cells, query)
+    countRanks(ranks, found.rankOf, nearest.rows, cellOf)
+    const scatter = scatterNear(codes.scan(query, 1, 1), cells.starts, found.cells)
+    addDeviations(deviations, nearest, (row) => scale * (found.productOf[cellOf[row] ?? 0] ?? 0), scatter)
   }
   const measured = ranks.map((counts) => fewest(counts, count))
   return {
     probes: measured.map(({ probes }) => probes),
     recall: measured[0]?.recall ?? 0,
+    scale,
+    deviations: Math.max(DEVIATIONS_MIN, ...deviations.map((ofDepth) => quantile(ofDepth, REACHED))),
     queries: asked.length,
   }
 }
 
-/** The rank of each cell for a query; the number of cells for one that the graph does not find. */
-function ranksOf({ graph, starts }: Cells, query: Float32Array): Uint32Array {
+/** Cells of each query that the scale is measured with. */
+const SCALE_CELLS = 64
+
+/** The least squares of the true inner products of the nearest means over those of the graph. */
+function scaleOf({ means, graph }: Cells, queries: readonly Float32Array[]): number {
+  let [both, squares] = [0, 0]
+  for (const query of queries) {
+    const { points, products } = graph.nearest(query, Math.min(SCALE_CELLS, means.length / query.length))
+    for (const [at, cell] of points.entries()) {
+      const product = products[at] ?? 0
+      both += product * innerProductAt(means, cell * query.length, query)
+      squares += product * product
+    }
+  }
+  return both > 0 ? both / squares : 1
+}
+
+interface FoundCells {
+  /** Nearest first. */
+  readonly cells: Uint32Array
+  /** The rank of each cell; the number of cells for one that the graph does not find. */
+  readonly rankOf: Uint32Array
+  /** The inner product of each cell's mean; -1 for one that the graph does not find. */
+  readonly productOf: Float32Array
+}
+
+function foundCells({ graph, starts }: Cells, query: Float32Array): FoundCells {
   const count = starts.length - 1
   const rankOf = new Uint32Array(count).fill(count)
-  for (const [rank, cell] of graph.nearest(query, count).entries()) rankOf[cell] = rank
-  return rankOf
+  const productOf = new Float32Array(count).fill(-1)
+  const { points, products } = graph.nearest(query, count)
+  for (const [rank, cell] of points.entries()) {
+    rankOf[cell] = rank
+    productOf[cell] = products[rank] ?? -1
+  }
+  return { cells: points, rankOf, productOf }
+}
+
+/** @param productOf a row's cell. @param deviation of rows around the means of their cells. */
+function addDeviations(
+  deviations: readonly number[][],
+  { rows, scores, ofMean }: NearestOfQuery,
+  productOf: (row: number) => number,
+  deviation: number,
+): void {
+  const unit = Math.max(DEVIATION_MIN, deviation)
+  for (const [at, depth] of DEPTHS.entries()) {
+    const least = (scores[Math.min(depth, rows.length) - 1] ?? 0) - ofMean
+    for (const row of rows.subarray(0, depth)) deviations[at]?.push((least - productOf(row)) / unit)
+  }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0
 }
 
 /** Counts each of the nearest rows at the rank of its cell, for every depth that it belongs to. */
@@ -76,13 +140,26 @@ function countRanks(
     }
 }
 
-/** The nearest of some rows, nearest first. @param rows ascending. */
-function nearestOf(query: Float32Array, rows: Uint32Array, exact: RowFile): Uint32Array {
-  return largest(cosines(exact, rows, query), DEEPEST).ids.map((at) => rows[at] ?? 0)
+interface NearestOfQuery {
+  /** Nearest first, with their cosines. */
+  readonly rows: Uint32Array
+  readonly scores: Float64Array
+  /** The cosine of the mean of all rows, by which a search of the codes is off. */
+  readonly ofMean: number
+}
+
+function nearestOf(query: Float32Array, { rows: rowOf }: Cells, codes: CodesReader, exact: RowFile): NearestOfQuery {
+  const scan = codes.scan(query, DEEPEST, DEPTHS[0])
+  scan.add(allPlaces(rowOf.length), 0, rowOf.length)
+  const rows = scan.rows().map((place) => rowOf[place] ?? 0)
+  rows.sort()
+  const { ids, scores } = largest(cosines(exact, rows, query), DEEPEST)
+  const tenth = scores[Math.min(DEPTHS[0], scores.length) - 1] ?? 0
+  return { rows: ids.map((at) => rows[at] ?? 0), scores, ofMean: tenth - scan.threshold() }
 }
 
 function allPlaces(rows: number): Uint32Array {
-  const bits = new Uint32Array(Math.ceil(rows / 32)).fill(0xffff_ffff)
+  const bits = new Uint32Array(bitsetWords(rows)).fill(0xffff_ffff)
   if (rows % 32 !== 0) bits[bits.length - 1] = 2 ** (rows % 32) - 1
   return bits
 }

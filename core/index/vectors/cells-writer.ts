@@ -16,7 +16,9 @@ export interface Cells {
   readonly starts: Uint32Array
   /** Row numbers, cell after cell, ascending within a cell. */
   readonly rows: Uint32Array
-  /** Finds the cells whose means have the largest inner products with a query. */
+  /** The mean of each cell less the mean of all rows, concatenated. */
+  readonly means: Float32Array
+  /** Finds the means with the largest inner products with a query. */
   readonly graph: BuiltGraph
 }
 
@@ -108,9 +110,11 @@ function inOrder(cellOf: Uint32Array, sums: Float64Array, dimensions: number): C
     rows[place] = row
     next[cell] = place + 1
   }
+  const mean = new Float64Array(dimensions)
+  for (const [at, sum] of sums.entries()) mean[at % dimensions] = (mean[at % dimensions] ?? 0) + sum / rows.length
   const means = new Float32Array(held.length * dimensions)
   for (const [at, cell] of held.entries())
     for (let d = 0; d < dimensions; d++)
-      means[at * dimensions + d] = (sums[cell * dimensions + d] ?? 0) / (sizes[cell] ?? 1)
-  return { starts, rows, graph: buildGraph(means, dimensions) }
+      means[at * dimensions + d] = (sums[cell * dimensions + d] ?? 0) / (sizes[cell] ?? 1) - (mean[d] ?? 0)
+  return { starts, rows, means, graph: buildGraph(means, dimensions) }
 }

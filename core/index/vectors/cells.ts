@@ -16,13 +16,22 @@ export const cellsSchema = z.strictObject({
   probes: z.array(z.int().positive()).length(DEPTHS.length),
   /** The share of the true ten nearest in the first of `probes`, and how many queries measured it. */
   recall: z.number().min(0).max(1),
+  /** Factor from products of the graph to those of a query with the mean of a cell less that of all rows. */
+  scale: z.number().positive(),
+  /**
+   * How many standard deviations of the rows around the means of their cells the last of the nearest lies above the
+   * mean of the cell that holds one of them, at most; for REACHED of the nearest 10, 100 and 1,000.
+   */
+  deviations: z.number().nonnegative(),
   queries: z.int().positive(),
 })
 export type CellsDescription = z.infer<typeof cellsSchema>
 export type GraphShape = Pick<CellsDescription, 'connectivity' | 'expansion_add' | 'batch'>
 
-/** Share of the true nearest rows that lie in the cells which a search scans. */
+/** Share of the true nearest rows in the cells that are found; with less, a version is scanned whole. */
 export const CELLS_RECALL = 0.99
+/** Share of the nearest rows that `deviations` holds for. A search finds more: it stops only where it holds for all. */
+export const REACHED = 0.985
 
 /** Byte offset of the rows in `cells.u32`, and its length. */
 export function cellsLayout(rows: number, cells: number): { readonly rowsOffset: number; readonly bytes: number } {

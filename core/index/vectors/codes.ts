@@ -27,9 +27,13 @@ export function decodeHeader(bytes: Uint8Array, dimensions: number): CodeSpace {
 }
 
 /** The direction of the mean; zeros if the mean is zero. */
-function directionOf({ mean }: Pick<CodeSpace, 'mean'>): Float64Array {
-  const length = Math.sqrt(mean.reduce((sum, value) => sum + value * value, 0))
+function directionOf(mean: Float64Array): Float64Array {
+  const length = lengthOf(mean)
   return mean.map((value) => (length === 0 ? 0 : value / length))
+}
+
+function lengthOf(vector: Float64Array): number {
+  return Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
 }
 
 /** Writes codes of rows into buffers. */
@@ -38,7 +42,7 @@ export type Encoder = (vectors: Float32Array, at: number, code: Uint8Array, code
 /** Returns a function that codes the vector at `at` of a block. The code's bytes must be zero before. */
 export function createEncoder(space: CodeSpace): Encoder {
   const { step, commonBase, commonStep, mean } = space
-  const direction = directionOf(space)
+  const direction = directionOf(space.mean)
   const dimensions = mean.length
   const blocks = codesLayout(0, dimensions).rowBytes / 16 - 1
   return (vectors, at, code, codeAt) => {
@@ -65,16 +69,17 @@ function put(code: Uint8Array, codeAt: number, component: number, steps: number)
 export interface CodedQuery {
   /** One byte a component, and those of the last block. */
   readonly bytes: Int8Array<ArrayBuffer>
-  /** A difference of two scores is about this number times the difference of the cosines. */
+  /** A score is about this number times the difference of the cosines with a row and with the mean, plus the offset. */
   readonly scorePerCosine: number
+  readonly offset: number
   /** Standard deviation of the error of a score. */
   readonly error: number
 }
 
 /** Returns a function that codes a query of unit length. */
 export function createQueryCoder(space: CodeSpace): (query: Float32Array) => CodedQuery {
-  const { step, commonStep, mean } = space
-  const direction = directionOf(space)
+  const { step, commonBase, commonStep, mean } = space
+  const direction = directionOf(space.mean)
   const length = (codesLayout(0, mean.length).rowBytes / 16) * BLOCK_COMPONENTS
   return (query) => {
     const along = direction.reduce((sum, value, d) => sum + value * (query[d] ?? 0), 0)
@@ -84,9 +89,14 @@ export function createQueryCoder(space: CodeSpace): (query: Float32Array) => Cod
     const scale = largest === 0 ? 1 : 127 / largest
     const bytes = new Int8Array(length)
     for (const [d, value] of across.entries()) bytes[d] = Math.round(value * scale)
+    const middle = bytes.reduce((sum, value) => sum + value, 0) * ((COMPONENT_STEPS - 1) / 2)
     bytes.fill(Math.round(common * scale), bytes.length - BLOCK_COMPONENTS)
-    const acrossLength = Math.sqrt(across.reduce((sum, value) => sum + value * value, 0))
-    return { bytes, scorePerCosine: scale / step, error: (space.error * acrossLength * scale) / step }
+    return {
+      bytes,
+      scorePerCosine: scale / step,
+      offset: middle + (along * (lengthOf(mean) - commonBase) * scale) / step,
+      error: (space.error * lengthOf(across) * scale) / step,
+    }
   }
 }
 
@@ -113,7 +123,7 @@ const STEP_MIN = 1e-6
  * @param mean of all vectors. @param deviation mean standard deviation of their components. @param sample of them.
  */
 export function fitCodes(mean: Float64Array, deviation: number, sample: readonly Float32Array[]): CodeSpace {
-  const direction = directionOf({ mean })
+  const direction = directionOf(mean)
   const commons = sample.map((vector) => direction.reduce((sum, value, d) => sum + value * (vector[d] ?? 0), 0))
   const least = commons.reduce((a, b) => Math.min(a, b), Infinity)
   const most = commons.reduce((a, b) => Math.max(a, b), -Infinity)

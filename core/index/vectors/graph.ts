@@ -2,8 +2,8 @@ import { Index, MetricKind, ScalarKind } from 'usearch'
 import type { GraphShape } from './cells.ts'
 
 /** Links of a point, and points looked at for them; see decision 0027. */
-const CONNECTIVITY = 32
-const EXPANSION_ADD = 256
+const CONNECTIVITY = 64
+const EXPANSION_ADD = 512
 /** Points that one call adds. */
 const BATCH = 1_024
 /** Points looked at for each one that is wanted. */
@@ -11,10 +11,17 @@ const SEARCH_FACTOR = 1.25
 /** Points looked at to find the nearest one. */
 const ASSIGN_EXPANSION = 32
 
+/** Points, nearest first. */
+export interface NearPoints {
+  readonly points: Uint32Array
+  /** Nearly proportional to their inner products; the factor is the same for all vectors of unit length. */
+  readonly products: Float32Array
+}
+
 /** A graph of points, which finds those with the largest inner products. */
 export interface Graph {
-  /** @returns the nearest points of a vector, nearest first; `count` of them or nearly so many. */
-  nearest(vector: Float32Array, count: number): Uint32Array
+  /** @returns the nearest points of a vector, `count` of them or nearly so many. */
+  nearest(vector: Float32Array, count: number): NearPoints
 }
 
 export interface BuiltGraph extends Graph {
@@ -88,11 +95,18 @@ function createIndex(dimensions: number, connectivity: number): Index {
   })
 }
 
-function nearestIn(index: Index, vector: Float32Array, dimensions: number, count: number, wanted: number): Uint32Array {
+function nearestIn(index: Index, vector: Float32Array, dimensions: number, count: number, wanted: number): NearPoints {
   // A search looks at as many points as it returns.
   const expansion = Math.min(count, Math.ceil(wanted * SEARCH_FACTOR))
-  return lowWords(index.search(padded(vector, dimensions), expansion, 1).keys).slice(0, wanted)
+  const { keys, distances } = index.search(padded(vector, dimensions), expansion, 1)
+  return {
+    points: lowWords(keys).subarray(0, wanted),
+    products: distances.subarray(0, wanted).map((distance) => (1 - distance) / INT8_LENGTH ** 2),
+  }
 }
+
+/** The length to which usearch scales a vector before it cuts the fractions off. A distance is 1 less the product. */
+const INT8_LENGTH = 127
 
 /** Vectors with a further component of 0. */
 function padded(vectors: Float32Array, dimensions: number): Float32Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/index/facets/bitset.ts'
+import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/platform/bitset.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'

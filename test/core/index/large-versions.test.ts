@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addRow, bitsetWords, countRows, forEachRow, hasRow, removeRow } from '#core/index/facets/bitset.ts'
+import { addRow, bitsetWords, countRows, forEachRow, hasRow, removeRow } from '#core/platform/bitset.ts'
 import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { facetsLayout } from '#core/index/facets/layout.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'

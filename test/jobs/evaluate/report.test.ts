@@ -24,6 +24,8 @@ const CELLS: CellsDescription = {
   batch: 1_024,
   probes: [71, 106, 155],
   recall: 0.9931,
+  scale: 0.6,
+  deviations: 4.5,
   queries: 200,
 }
 const VERSION_ID = '0198c0de-0000-7000-8000-000000000001'

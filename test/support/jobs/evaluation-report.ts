@@ -124,6 +124,8 @@ export const FULL_REPORT: EvaluationReport = {
     batch: 1_024,
     probes: [71, 106, 155],
     recall: 0.9923,
+    scale: 0.6,
+    deviations: 4.5,
     queries: 200,
   },
   latency_ms: { p50: 6.412, p99: 14.37 },

@@ -1,6 +1,8 @@
-import { countWithin, copyWithin } from '#core/index/facets/bitset.ts'
-import { CELLS_RECALL, DEPTHS } from '#core/index/vectors/cells.ts'
+import { countWithin, removeWithin } from '#core/platform/bitset.ts'
+import { createCellScatter } from '#core/index/vectors/cell-scatter.ts'
+import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
+import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
 import type { PlanCosts, PlannedScan } from './query-plan.ts'
 
 export interface CellQuery {
@@ -10,79 +12,75 @@ export interface CellQuery {
   readonly places: Uint32Array
   /** All that may be scanned instead. */
   readonly all: PlannedScan
-  /** Nearest allowed rows wanted. */
-  readonly wanted: number
-  /** The minimum of rows that are scored. */
+  /** The minimum of allowed rows that are scored. */
   readonly rowsScoredMin: number
   readonly costs: PlanCosts
 }
 
 /** A scan that takes no longer is exact and costs little. */
 const SCAN_NS_CHEAP = 1_500_000
-/** The questions of users are harder than the sample that the build measured with; see decision 0027. */
-const SPARE = 1.5
-
-/** A first search tells which share of the rows near the query is allowed; a second one looks as far as that needs. */
-const SEARCHES_MAX = 2
+/** Cells of the first search of the graph, and how many times more each further one finds. */
+const CELLS_FIRST = 128
+const CELLS_FACTOR = 4
+/** Share of the measured probes that tells whether a filter excludes the rows near the query. */
+const TOLD_SHARE = 0.25
 
 /**
- * Finds the allowed places of the cells that hold the nearest allowed rows. The fewer of the near rows a filter allows,
- * the deeper the wanted ones lie among all rows; the build measured how many cells each depth needs.
- * @returns undefined if a scan of all allowed places costs less, or no number of cells holds the wanted share.
+ * Scans the allowed places of cell after cell, nearest first, until the mean of the next one lies so far below the
+ * wanted rows that it hardly holds a nearer one. The build measured how far that is, in standard deviations of the rows
+ * around the means of their cells; the first cells tell the deviation for this query.
+ * @returns the allowed places that are left to scan; undefined if they need not be.
  */
-export function nearCells(cells: CellsReader, asked: CellQuery): Uint32Array | undefined {
-  const { query, places, all, wanted, rowsScoredMin, costs } = asked
-  if (costs.scanNs(all) <= SCAN_NS_CHEAP) return undefined
-  let probes = cells.recall < CELLS_RECALL ? undefined : cellsFor(cells, wanted)
-  for (let search = 0; search < SEARCHES_MAX && probes !== undefined; search++) {
-    const found = cells.nearest(query, probes)
-    const near = rowsIn(cells, found, places)
-    if (excludesNear(rowsIn(cells, found.subarray(0, Math.ceil(found.length / 4)), places), all)) return undefined
-    if (costs.cellsNs(probes, { ...near, rowBytes: all.rowBytes }) > costs.scanNs(all)) return undefined
-    const needed = near.allowed === 0 ? undefined : cellsFor(cells, (wanted * near.rows) / near.allowed)
-    if (needed !== undefined && needed <= probes && near.allowed >= rowsScoredMin) return placesOf(cells, found, places)
-    probes = needed === undefined ? undefined : Math.max(needed, probes * 2)
+export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQuery): Uint32Array | undefined {
+  const { query, places, all, rowsScoredMin, costs } = asked
+  if (cells.recall < CELLS_RECALL || costs.scanNs(all) <= SCAN_NS_CHEAP) return places
+  const told = Math.ceil((cells.probes[0] ?? 0) * TOLD_SHARE)
+  const scatter = createCellScatter()
+  const scanned: number[] = []
+  let [rows, allowed] = [0, 0]
+  for (const { cell, product } of nearestFirst(cells, query)) {
+    const near = { rows, allowed, rowBytes: all.rowBytes }
+    const reach = cells.deviations * scatter.deviation()
+    if (scatter.isMeasured() && allowed >= rowsScoredMin && product + reach < scan.threshold()) return undefined
+    if (scanned.length === told && excludesNear(near, all)) break
+    if (costs.cellsNs(scanned.length, near) > costs.scanNs(all)) break
+    const [from, to] = boundsOf(cells, cell)
+    if (scatter.isMeasured()) scan.add(places, from, to)
+    else scatter.add(scan.addAndMeasure(places, from, to))
+    scanned.push(cell)
+    rows += to - from
+    allowed += countWithin(places, from, to)
   }
-  return undefined
+  const left = places.slice()
+  for (const cell of scanned) removeWithin(left, ...boundsOf(cells, cell))
+  return left
+}
+
+function* nearestFirst(
+  cells: CellsReader,
+  query: Float32Array,
+): Generator<{ readonly cell: number; readonly product: number }> {
+  const count = cells.starts.length - 1
+  const seen = new Uint8Array(count)
+  for (let wanted = CELLS_FIRST; wanted < count * CELLS_FACTOR; wanted *= CELLS_FACTOR) {
+    const { points, products } = cells.nearest(query, Math.min(wanted, count))
+    for (const [at, cell] of points.entries()) {
+      if (seen[cell] === 1) continue
+      seen[cell] = 1
+      yield { cell, product: products[at] ?? -1 }
+    }
+  }
 }
 
 /**
  * Whether a filter allows clearly fewer of the rows near the query than of all rows. Its nearest rows then lie in any
  * cell.
  */
-function excludesNear(near: Pick<PlannedScan, 'rows' | 'allowed'>, all: PlannedScan): boolean {
+function excludesNear(near: PlannedScan, all: PlannedScan): boolean {
   return near.allowed * all.rows < EXCLUDED_SHARE * near.rows * all.allowed
 }
 const EXCLUDED_SHARE = 0.7
 
-/** Cells that hold the nearest rows up to a depth; undefined beyond the depths that were measured. */
-function cellsFor({ probes, starts }: CellsReader, depth: number): number | undefined {
-  const at = DEPTHS.findIndex((measured) => depth <= measured)
-  if (at === -1) return undefined
-  const [most = 0, before = most] = [probes[at], probes[at - 1]]
-  const [deeper = 0, shallower = deeper] = [DEPTHS[at], DEPTHS[at - 1]]
-  const spared = (cells: number): number => Math.min(starts.length - 1, Math.ceil(cells * SPARE))
-  if (at === 0 || deeper === shallower) return spared(most)
-  const share = Math.log(depth / shallower) / Math.log(deeper / shallower)
-  return spared(before + (most - before) * share)
-}
-
-function rowsIn(
-  { starts }: CellsReader,
-  found: Uint32Array,
-  places: Uint32Array,
-): { readonly rows: number; readonly allowed: number } {
-  let [rows, allowed] = [0, 0]
-  for (const cell of found) {
-    const [from = 0, to = 0] = [starts[cell], starts[cell + 1]]
-    rows += to - from
-    allowed += countWithin(places, from, to)
-  }
-  return { rows, allowed }
-}
-
-function placesOf({ starts }: CellsReader, found: Uint32Array, places: Uint32Array): Uint32Array {
-  const near = new Uint32Array(places.length)
-  for (const cell of found) copyWithin(places, near, starts[cell] ?? 0, starts[cell + 1] ?? 0)
-  return near
+function boundsOf({ starts }: CellsReader, cell: number): readonly [from: number, to: number] {
+  return [starts[cell] ?? 0, starts[cell + 1] ?? 0]
 }

@@ -1,4 +1,4 @@
-import { addRow, hasRow } from '#core/index/facets/bitset.ts'
+import { addRow, hasRow } from '#core/platform/bitset.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import { cosines } from '#core/index/vectors/cosines.ts'
@@ -7,7 +7,7 @@ import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
-import { nearCells } from './near-cells.ts'
+import { scanNearCells } from './near-cells.ts'
 import { EXACT_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
 import type { PlanCosts, QueryPlan } from './query-plan.ts'
 
@@ -49,13 +49,18 @@ export function nearestRows(
   const { passages, dimensions, codes, cells } = index
   if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...best(index, query, listRows(allowed), limit) }
   const kept = keptOf(limit)
-  if (cells === undefined) return { plan: 'scan', ...best(index, query, codes.nearest(query, allowed, kept), limit) }
+  const scan = codes.scan(query, kept, Math.ceil(limit * SHOWN_SHARE))
+  if (cells === undefined) {
+    scan.add(allowed.bits, 0, passages)
+    return { plan: 'scan', ...best(index, query, scan.rows(), limit) }
+  }
   const places = placesOf(cells, allowed)
   const all = { rows: passages, allowed: allowed.count, rowBytes: codesLayout(passages, dimensions).rowBytes }
-  const near = nearCells(cells, { query, places, all, wanted: limit * SHOWN_SHARE, rowsScoredMin, costs })
-  const found = codes.nearest(query, { bits: near ?? places }, kept)
-  const rows = found.map((place) => cells.rowOf[place] ?? 0)
-  return { plan: near === undefined ? 'scan' : 'cells', ...best(index, query, rows, limit) }
+  const scored = Math.max(rowsScoredMin, kept)
+  const left = scanNearCells(cells, scan, { query, places, all, rowsScoredMin: scored, costs })
+  if (left !== undefined) scan.add(left, 0, passages)
+  const rows = scan.rows().map((place) => cells.rowOf[place] ?? 0)
+  return { plan: left === undefined ? 'cells' : 'scan', ...best(index, query, rows, limit) }
 }
 
 /** Allowed places of the filters that are remembered. */

@@ -1,5 +1,5 @@
 import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
-import { countBits } from '#core/index/facets/bitset.ts'
+import { countBits } from '#core/platform/bitset.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import type { Ranked, TopK } from '#core/platform/top-k.ts'
 import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './chunk.ts'

@@ -7,6 +7,7 @@ import { createEncoder, createQueryCoder, decodeHeader, encodeHeader, scoreOfCod
 import type { CodeSpace } from '#core/index/vectors/codes.ts'
 import { codePieces, codesInMemory } from '#core/index/vectors/codes-writer.ts'
 import { openCodes } from '#core/index/vectors/codes-reader.ts'
+import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { createKernel } from '#core/index/vectors/kernel.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
@@ -113,6 +114,12 @@ test('the kernel that is committed is made from its source', async () => {
   expect(Buffer.from(module.toBinary({}).buffer).toString('base64')).toBe(committed.toString('base64'))
 })
 
+function nearestOf(reader: CodesReader, query: Float32Array, bits: Uint32Array, rows: number): Uint32Array {
+  const scan = reader.scan(query, 10, 10)
+  scan.add(bits, 0, rows)
+  return scan.rows()
+}
+
 test('a scan finds the nearest of any set of rows, from its file and from memory', async () => {
   const [rows, dimensions] = [9_000, 40]
   const vectors = vectorsWithMean(rows, dimensions)
@@ -128,7 +135,7 @@ test('a scan finds the nearest of any set of rows, from its file and from memory
       const allowed = Array.from({ length: rows }, (_, row) => row).filter(() => random() < share)
       for (const row of allowed) bits[row >>> 5] = (bits[row >>> 5] ?? 0) | (1 << (row & 31))
       const query = unit(Float32Array.from({ length: dimensions }, () => random() - 0.5))
-      const nearest = [...reader.nearest(query, { bits }, 10)]
+      const nearest = [...nearestOf(reader, query, bits, rows)]
       expect(nearest).toEqual(nearest.toSorted((a, b) => a - b))
       expect(nearest.filter((row) => !allowed.includes(row))).toEqual([])
       const truth = allowed
@@ -144,12 +151,46 @@ test('a scan finds the nearest of any set of rows, from its file and from memory
   }
 })
 
+test('ranges of rows give together what one scan gives, and the scatter of all rows between', async () => {
+  const [rows, dimensions] = [9_000, 40]
+  const vectors = vectorsWithMean(rows, dimensions)
+  const { path, space } = await coded(vectors, dimensions)
+  const reader = openCodes({ path }, rows, dimensions)
+  const random = seededRandom(seed + 2)
+  const bits = Uint32Array.from({ length: Math.ceil(rows / 32) }, () => random() * 2 ** 32)
+  bits[bits.length - 1] = 0xff
+  const query = unit(Float32Array.from({ length: dimensions }, () => random() - 0.5))
+  const whole = nearestOf(reader, query, bits, rows)
+  const scan = reader.scan(query, 10, 10)
+  const ends = Uint32Array.from({ length: 40 }, () => random() * rows).sort()
+  const ranges = [0, ...ends].map((from, at): [number, number] => [from, ends[at] ?? rows])
+  const cosineOf = (row: number): number => innerProductAt(vectors, row * dimensions, query)
+  for (const [at, [from, to]] of ranges.toReversed().entries()) {
+    if (at % 2 === 0) {
+      scan.add(bits, from, to)
+      continue
+    }
+    const { rows: counted, squares } = scan.addAndMeasure(bits, from, to)
+    const cosines = Array.from({ length: to - from }, (_, row) => cosineOf(from + row))
+    const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / Math.max(1, counted)
+    expect(counted).toBe(to - from)
+    const error = 4 * space.error * Math.sqrt(counted) + 1e-9
+    const expected = Math.sqrt(cosines.reduce((sum, cosine) => sum + (cosine - mean) ** 2, 0))
+    expect(Math.abs(Math.sqrt(squares) - expected)).toBeLessThan(error)
+  }
+  expect([...scan.rows()]).toEqual([...whole])
+  const tenth = [...whole].map(cosineOf).sort((a, b) => b - a)[9] ?? 0
+  const ofMean = space.mean.reduce((sum, value, d) => sum + value * (query[d] ?? 0), 0)
+  expect(Math.abs(scan.threshold() - (tenth - ofMean))).toBeLessThan(4 * space.error)
+  reader.close()
+})
+
 test('rows that are all the same are coded and found without fault', async () => {
   const { path, rows } = await coded(new Float32Array(500 * 16).fill(0.25), 16)
   const reader = openCodes({ path }, rows, 16)
   const bits = new Uint32Array(Math.ceil(rows / 32)).fill(0xffff_ffff)
   bits[15] = 0x000f_ffff
-  expect(reader.nearest(new Float32Array(16).fill(0.25), { bits }, 10)).toHaveLength(500)
+  expect(nearestOf(reader, new Float32Array(16).fill(0.25), bits, rows)).toHaveLength(500)
   reader.close()
 })
 

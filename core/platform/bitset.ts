@@ -61,6 +61,13 @@ export function copyWithin(bits: Uint32Array, into: Uint32Array, from: number, t
   })
 }
 
+/** Removes the rows from `from` up to `to`. */
+export function removeWithin(bits: Uint32Array, from: number, to: number): void {
+  forEachMask(from, to, (word, mask) => {
+    bits[word] = (bits[word] ?? 0) & ~mask
+  })
+}
+
 function forEachMask(from: number, to: number, visit: (word: number, mask: number) => void): void {
   for (let at = from; at < to;) {
     const word = at >>> 5
