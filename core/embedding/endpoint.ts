@@ -51,7 +51,6 @@ export interface Endpoint {
 }
 
 const OPENAI_BASE_URL = 'https://api.openai.com/v1'
-const EMBEDDINGS_PATH = '/embeddings'
 
 /** Values are checked with the vector, which costs less than a schema of each. */
 const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
@@ -76,7 +75,7 @@ export function createEndpoint(address: EndpointAddress): Endpoint {
       signal.addEventListener('abort', end, { once: true })
       try {
         // Not `client.embeddings.create`, which asks for base64 even of an endpoint that refuses it.
-        const reply = await client.post(EMBEDDINGS_PATH, { body: request, signal: ending.signal }).asResponse()
+        const reply = await client.post('/embeddings', { body: request, signal: ending.signal }).asResponse()
         if (!(reply instanceof UnreadReply)) throw new TypeError('the reply is not of this endpoint')
         return await vectorsOf(reply.incoming, request)
       } catch (error) {
@@ -97,19 +96,22 @@ export function createEndpoint(address: EndpointAddress): Endpoint {
 
 /** Every option that the library would else read from the environment is given. */
 function createClient({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): OpenAI {
-  const baseURL = baseUrl.replace(/\/+$/, '')
+  const headers = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  }
   try {
-    return new EmbeddingsClient({
+    return new EmbeddingsClient(headers, {
       // The library demands a key; a server without keys is sent none.
       apiKey: apiKey ?? 'none',
       adminAPIKey: null,
       organization: null,
       project: null,
       webhookSecret: null,
-      baseURL,
+      baseURL: baseUrl.replace(/\/+$/, ''),
       maxRetries: 0,
       logLevel: 'off',
-      fetch: createFetch(`${baseURL}${EMBEDDINGS_PATH}`, apiKey),
     })
   } catch {
     // The one variable that no option replaces. Its headers are not sent, but the library parses them.
@@ -120,14 +122,33 @@ function createClient({ baseUrl = OPENAI_BASE_URL, apiKey }: EndpointAddress): O
 type BuiltRequest = Awaited<ReturnType<OpenAI['buildRequest']>>
 
 /**
- * Replaces the library's builder, which takes most of the library's time. It adds headers of the environment and its
- * own, and none of them is sent.
+ * Replaces the library's builder and its `fetch`, which take most of its time. The builder adds headers of the
+ * environment and its own, and none of them is sent.
  */
 class EmbeddingsClient extends OpenAI {
-  override async buildRequest({ body, signal }: Parameters<OpenAI['buildRequest']>[0]): Promise<BuiltRequest> {
-    const headers = new Headers()
-    const req = { method: 'POST', headers, body: JSON.stringify(body), signal: signal ?? null }
-    return { req, url: this.baseURL, timeout: this.timeout }
+  private readonly sent: Readonly<Record<string, string>>
+
+  constructor(sent: Readonly<Record<string, string>>, options: ConstructorParameters<typeof OpenAI>[0]) {
+    super(options)
+    this.sent = sent
+  }
+
+  override async buildRequest({ path, body, signal }: Parameters<OpenAI['buildRequest']>[0]): Promise<BuiltRequest> {
+    const req = { headers: new Headers(), body: JSON.stringify(body), signal: signal ?? null }
+    return { req, url: this.baseURL + path, timeout: this.timeout }
+  }
+
+  /** The caller's signal ends the request. A refusal that is too long has no body. */
+  override async fetchWithTimeout(url: unknown, request?: RequestInit): Promise<Response> {
+    const { body, signal } = request ?? {}
+    if (typeof url !== 'string' || typeof body !== 'string' || !(signal instanceof AbortSignal))
+      throw new TypeError('a request has an address, a text and a signal')
+    const reply = await post(url, { headers: this.sent, body, signal })
+    const status = reply.statusCode ?? 0
+    if (status >= 200 && status < 300) return new UnreadReply(reply, status)
+    const text = await bodyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
+    // Some statuses allow no body, not even an empty one.
+    return new Response(text === '' ? null : text, { status, headers: headersOf(reply) })
   }
 }
 
@@ -138,26 +159,6 @@ class UnreadReply extends Response {
   constructor(incoming: IncomingMessage, status: number) {
     super(null, { status })
     this.incoming = incoming
-  }
-}
-
-/** Sends these headers alone. A refusal that is too long has no body. */
-function createFetch(url: string, apiKey: string | undefined): typeof fetch {
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  }
-  return async (_, request) => {
-    const { body, signal } = request ?? {}
-    if (typeof body !== 'string' || !(signal instanceof AbortSignal))
-      throw new TypeError('a request has a text and a signal')
-    const reply = await post(url, { headers, body, signal })
-    const status = reply.statusCode ?? 0
-    if (status >= 200 && status < 300) return new UnreadReply(reply, status)
-    const text = await bodyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
-    // Some statuses allow no body, not even an empty one.
-    return new Response(text === '' ? null : text, { status, headers: headersOf(reply) })
   }
 }
 

@@ -201,8 +201,8 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
 }
 
 const settleReply = z.union([
-  z.tuple([z.literal(0)]),
   z.tuple([z.literal(1)]),
+  z.tuple([z.literal(0)]),
   z.tuple([z.literal(1), z.number(), z.number(), z.number()]),
 ])
 

@@ -19,7 +19,8 @@ export function createFailureBudget(now: () => number = () => performance.now())
     return entry !== undefined && now() - entry.sinceMs < BOUNDS.failureWindowMs ? entry : undefined
   }
   return {
-    isSpent: (address) => (current(networkOf(address))?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
+    isSpent: (address) =>
+      failures.size > 0 && (current(networkOf(address))?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
     count: (address) => {
       const network = networkOf(address)
       const entry = current(network)
