@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { Capacity } from './retrieve/capacity.ts'
 import { PARTIES, STAGES } from './retrieve/exchange.ts'
@@ -25,7 +26,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   const registers = [new Registry()]
   const [registry] = registers
   if (registry === undefined) throw new Error('no registry')
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: BOUNDS.eventLoopLagEveryMs })
   const requests = new Counter({
     name: 'evidence_requests_total',
     help: 'Finished exchanges by status, error code and decision.',

@@ -26,6 +26,8 @@ export const BOUNDS = {
   /** Time for which an idle connection of a caller stays open. */
   keepAliveTimeoutMs: 60_000,
   internalRequestTimeoutMs: 10_000,
+  /** Time between two samples of the lag of the gateway's event loop. Each sample wakes the process. */
+  eventLoopLagEveryMs: 50,
 
   // Build.
   /** Public keys under which the manifest of a version may be signed. */
