@@ -2,14 +2,14 @@ import type { Calibration } from './calibration.ts'
 
 /**
  * The model for lists with passages of a named provision; see decision 0026. A question that asks for nothing but the
- * provision gets 0.990. What the provision lacks, and what its document says elsewhere, speaks against an answer.
+ * provision gets 0.9997. What the provision lacks, and what its document says elsewhere, speaks against an answer.
  */
 export const NAMED_MODEL: NonNullable<Calibration['named']> = {
   features: ['named_missing', 'named_elsewhere', 'named_margin'],
   means: [0, 0, 0],
   scales: [1, 1, 1],
-  coefficients: [-0.33, -1.8, 13.1],
-  intercept: 4.6,
+  coefficients: [-0.66, -3.6, 26.2],
+  intercept: 8.28,
 }
 
 const NOT_MEASURED = {

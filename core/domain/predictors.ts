@@ -46,7 +46,7 @@ export const PREDICTORS = [
   'named_missing',
   /** Share of what it asks that another candidate of the document holds beyond the provision's passages. */
   'named_elsewhere',
-  /** Best score by vector of the provision's passages less that of the other candidates. */
+  /** Best score by vector of the provision's passages less that of the other candidates, at most 0. */
   'named_margin',
 ] as const
 /** Number of predictors in release 0.2.0; the wire format carries the others apart. */

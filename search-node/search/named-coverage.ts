@@ -6,7 +6,10 @@ import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
 import type { Question, QuestionWord } from './question.ts'
 
-/** Rare words count alike: a name that the corpus lacks must not outweigh the topic. */
+/**
+ * Rare words count alike: a name that the corpus lacks must not outweigh the topic. A word that it lacks weighs this in
+ * a version of any size.
+ */
 const IDF_MAX = 6
 /** A measure that is asked for and not stated decides: a provision without any fine answers no question about one. */
 const MISSING_MEASURE_WEIGHT = 20
@@ -84,7 +87,7 @@ function askedWords(remainder: Question, passages: readonly NamedPassage[]): rea
   return remainder.words.flatMap((asked, place) => {
     const resemblance = said.get(place)
     if (resemblance === undefined || !namesTopic(asked)) return []
-    const weight = Math.min(asked.idf, IDF_MAX)
+    const weight = asked.frequency === 0 ? IDF_MAX : Math.min(asked.idf, IDF_MAX)
     const measure = resemblance === 1 ? undefined : measureOf(asked.word)
     if (measure === undefined)
       return [{ place, weight, held: resemblance < RESEMBLANCE_MIN ? 0 : resemblance, lacksMeasure: false }]

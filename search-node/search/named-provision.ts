@@ -11,8 +11,9 @@ const NAMED_PASSAGES_MAX = 5
 /** How the passages of named provisions compare with what the question asks, and with other candidates. */
 export interface NamedFigures extends Omit<NamedCoverage, 'alone'> {
   /**
-   * Best score by vector of the named passages less that of the other candidates. 0 without standardised vectors,
-   * without other candidates, and where the question asks for the provision alone.
+   * Best score by vector of the named passages less that of the other candidates, at most 0: a near provision need not
+   * say what is asked. 0 without standardised vectors or other candidates, and where nothing else is asked than the
+   * provision.
    */
   readonly margin: number
 }
@@ -98,5 +99,5 @@ function marginOf(
     if (cited.has(rows[at] ?? -1)) named = Math.max(named, score)
     else other = Math.max(other, score)
   }
-  return Number.isFinite(named - other) ? named - other : 0
+  return Number.isFinite(named - other) ? Math.min(0, named - other) : 0
 }

@@ -130,7 +130,7 @@ describe('a list with passages of a named provision', () => {
   test('is decided by the model for named provisions, and every other list by the usual one', () => {
     fc.assert(
       fc.property(unit, unit, unit, unit, (overlap, missing, elsewhere, margin) => {
-        const [named_missing, named_elsewhere, named_margin] = [20 * missing, elsewhere, margin - 0.5]
+        const [named_missing, named_elsewhere, named_margin] = [20 * missing, elsewhere, -margin]
         const list = { rank_overlap: overlap, named_missing, named_elsewhere, named_margin }
         const expected = modelProbability(NAMED_MODEL, [named_missing, named_elsewhere, named_margin])
         expect(observed({ ...list, named: 1 })).toBe(expected)

@@ -171,12 +171,12 @@ describe('the predictors of a named provision', () => {
     expect(inOthers).toBe(0)
   })
 
-  test('compare it with other passages by vector, unless the question asks for it alone', async () => {
+  test('say by how much other passages are nearer, unless the question asks for the provision alone', async () => {
     const vectorOf = (n: number): Float32Array | undefined =>
       rows.find(({ record }) => record.source_id.endsWith(`#r${n}`))?.vector
     const marginOf = async (text: string, near: number): Promise<number> =>
       predictor(await corpus.ask({ text, vector: vectorOf(near) }), 'named_margin')
-    expect(await marginOf(`Does ${article(6)} mention pizza?`, 12)).toBeGreaterThan(0)
+    expect(await marginOf(`Does ${article(6)} mention pizza?`, 12)).toBe(0)
     expect(await marginOf(`Does ${article(6)} mention pizza?`, 40)).toBeLessThan(0)
     expect(await marginOf(`What does ${article(6)} say?`, 40)).toBe(0)
     expect(predictor(await corpus.ask({ text: `Does ${article(6)} mention pizza?` }), 'named_margin')).toBe(0)

@@ -109,6 +109,12 @@ describe('what the provision lacks', () => {
     expect(missing('volcanoes')).toBeCloseTo(missing('purposes of processing by the controller on volcanoes'), 9)
   })
 
+  test('weighs alike in versions of any size where no passage has the word', () => {
+    const alone = compared('volcanoes?', [NOTICE.en]).missing
+    expect(alone).toBeGreaterThan(0)
+    expect(missing('volcanoes?')).toBe(alone)
+  })
+
   test('weighs most where a measure is asked for and not stated', () => {
     expect(missing('within how many hours?')).toBeGreaterThan(missing('on volcanoes and helicopters?'))
   })
