@@ -53,6 +53,14 @@ async function admissionsOf(caller: Caller): Promise<readonly number[]> {
   return rows.map(({ admitted_at }) => admitted_at.getTime())
 }
 
+/** By the plan, or, on a busy machine, before the plan is asked by a gateway that would answer too late. */
+function assertRefused(answer: Answer): void {
+  const { code } = answer.error().error
+  expect([code, answer.headers.has('ratelimit')]).toEqual([code, code === 'RATE_LIMITED'])
+  expect(['RATE_LIMITED', 'INTERNAL_UNAVAILABLE']).toContain(code)
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+}
+
 /** Every 200 is one charged entry with the bytes and passages that were sent, and nothing else was charged. */
 function assertLedgerMatches(ledger: readonly LedgerRow[], delivered: readonly Answer[]): void {
   const replies = delivered.map((answer) => answer.retrieved())
@@ -80,7 +88,8 @@ test(
     expect(provider.overlap.most).toBe(CONCURRENCY)
     expect(provider.overlap.calls).toBe(delivered.length)
     expect(delivered.length).toBeGreaterThanOrEqual(CONCURRENCY)
-    expect(refused.map((answer) => answer.error().error.code)).toEqual(refused.map(() => 'RATE_LIMITED'))
+    for (const answer of refused) assertRefused(answer)
+    expect(refused.map((answer) => answer.error().error.code)).toContain('RATE_LIMITED')
     const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
     assertLedgerMatches(ledger, delivered)
     expect(new Set(ledger.map(({ api_key_id }) => api_key_id)).size).toBeLessThanOrEqual(2)
@@ -100,8 +109,7 @@ test(
       for (;;) {
         const answer = await send(n)
         if (answer.status === 200) return answer
-        expect(answer.error().error.code).toBe('RATE_LIMITED')
-        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+        assertRefused(answer)
         if (remaining(answer.headers).minute === 0) return undefined
         await sleep(150 + 2 * n)
       }
