@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -140,33 +141,34 @@ export function lastLines(file: string, from = 0, count = 12): string {
     .join('\n')
 }
 
+/**
+ * Below the ports that systems give to outgoing connections: such a connection would keep a server that starts again
+ * from its port. A client that repeats its attempts to reach a stopped server may even connect to itself.
+ */
+const FREE_PORTS = { from: 10_240, to: 32_768 } as const
+const FREE_PORT_ATTEMPTS_MAX = 100
+
 /** Returns a port of 127.0.0.1 that was free during the check. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < FREE_PORT_ATTEMPTS_MAX; attempt++) {
+    const port = randomInt(FREE_PORTS.from, FREE_PORTS.to)
+    if (await isPortFree(port)) return port
+  }
+  throw new LocalProcessError('No free port was found on 127.0.0.1.')
+}
+
+function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        address !== null && typeof address === 'object'
-          ? resolve(address.port)
-          : reject(new LocalProcessError('No free port was found on 127.0.0.1.')),
-      )
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
 
 /** @throws LocalProcessError when something else listens on this port of 127.0.0.1. */
-export function assertPortFree(port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', () =>
-      reject(
-        new LocalProcessError(`Port ${port} is taken, or this account may not use it: choose another with --port.`),
-      ),
-    )
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve()))
-  })
+export async function assertPortFree(port: number): Promise<void> {
+  if (!(await isPortFree(port)))
+    throw new LocalProcessError(`Port ${port} is taken, or this account may not use it: choose another with --port.`)
 }
 
 /** Returns the output of a short command, or undefined when the command is missing or fails. */
