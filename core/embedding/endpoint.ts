@@ -3,7 +3,8 @@ import OpenAI, { APIError } from 'openai'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { bodyText, post } from './http-post.ts'
+import { replyText } from '#core/platform/reply-text.ts'
+import { decodedBody, post } from './http-post.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 export interface EndpointAddress {
@@ -146,7 +147,7 @@ class EmbeddingsClient extends OpenAI {
     const reply = await post(url, { headers: this.sent, body, signal })
     const status = reply.statusCode ?? 0
     if (status >= 200 && status < 300) return new UnreadReply(reply, status)
-    const text = await bodyText(reply, BOUNDS.embedRefusalBytesMax).catch(() => undefined)
+    const text = await replyText(decodedBody(reply), BOUNDS.embedRefusalBytesMax).catch(() => undefined)
     // Some statuses allow no body, not even an empty one.
     return new Response(text === '' ? null : text, { status, headers: headersOf(reply) })
   }
@@ -170,7 +171,7 @@ function headersOf({ headersDistinct }: IncomingMessage): Headers {
 }
 
 async function vectorsOf(reply: IncomingMessage, { input }: EndpointRequest): Promise<EndpointReply> {
-  const text = await bodyText(reply, (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
+  const text = await replyText(decodedBody(reply), (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax)
   if (text === undefined) throw new EndpointFailure('the embedding provider sent a reply that is too long')
   const json = jsonOf(text)
   if (json === undefined) throw new EndpointFailure('the embedding provider sent a reply that is not JSON')

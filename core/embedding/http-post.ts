@@ -40,32 +40,8 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
-/** Some servers compress what they were asked to send as it is. */
-function decoded(reply: IncomingMessage): Readable {
+/** Returns the body of a reply. Some servers compress what they were asked to send as it is. */
+export function decodedBody(reply: IncomingMessage): Readable {
   const decoder = DECODERS[reply.headers['content-encoding']?.toLowerCase() ?? '']
   return decoder === undefined ? reply : pipeline(reply, decoder(), () => undefined)
-}
-
-/**
- * Reads the body of a reply as UTF-8. Bytes are counted after decompression.
- * @returns undefined for a body of more than `bytesMax`, whose rest is not read: its connection is closed.
- */
-export function bodyText(reply: IncomingMessage, bytesMax: number): Promise<string | undefined> {
-  const body = decoded(reply)
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    body
-      .on('data', (piece: Buffer) => {
-        bytes += piece.length
-        pieces.push(piece)
-        if (bytes > bytesMax) {
-          resolve(undefined)
-          body.destroy()
-        }
-      })
-      .on('end', () => resolve(Buffer.concat(pieces).toString('utf8')))
-      .on('error', reject)
-      .on('close', () => reject(new Error('the reply ended early')))
-  })
 }

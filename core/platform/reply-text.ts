@@ -1,12 +1,14 @@
 /**
- * Reads the body of an HTTP reply as UTF-8. Bytes are counted after decompression.
- * @returns undefined for a body of more than `bytesMax`, whose rest is not read.
+ * Reads the body of an HTTP reply as UTF-8. Bytes are counted as they come, so a body is decoded before.
+ * @returns undefined for a body of more than `bytesMax`, whose rest is not read: its connection is closed.
  */
-export async function replyText(reply: Response, bytesMax: number): Promise<string | undefined> {
+export async function replyText(
+  body: AsyncIterable<unknown> | Iterable<unknown>,
+  bytesMax: number,
+): Promise<string | undefined> {
   const pieces: Uint8Array[] = []
   let bytes = 0
-  for await (const read of reply.body ?? []) {
-    const piece: unknown = read
+  for await (const piece of body) {
     if (!(piece instanceof Uint8Array)) continue
     bytes += piece.length
     if (bytes > bytesMax) return undefined

@@ -61,7 +61,7 @@ export function createReranker({
 }
 
 async function textOf(reply: Response): Promise<string> {
-  const text = await replyText(reply, BOUNDS.rerankReplyBytesMax).catch(() => {
+  const text = await replyText(reply.body ?? [], BOUNDS.rerankReplyBytesMax).catch(() => {
     throw new RerankError('the re-ranker did not finish its answer in time')
   })
   if (text === undefined) throw new RerankError('the re-ranker sent a reply that is too large')
