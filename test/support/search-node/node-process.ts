@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { createServer } from 'node:net'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 const MAIN = fileURLToPath(new URL('../../../search-node/main.ts', import.meta.url))
@@ -71,13 +71,4 @@ export async function startNode(environment: Environment): Promise<NodeProcess> 
     }),
   ])
   return { ...node, address }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
