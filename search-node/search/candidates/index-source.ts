@@ -44,6 +44,7 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
         allowed: (row) => hasRow(allowed.bits, row),
         entitled: (row) => hasRow((held ??= filter.of(entitled)).bits, row),
         text: (row) => index.passage(row).text,
+        document: (row) => index.rows.documents[row] ?? -1,
       })
     },
   }

@@ -8,7 +8,7 @@ import { type Part, readDesignation } from './numbers.ts'
 import { belongsToOwnText, endOfOtherWork, isOfContract, isOfOwnText } from './other-works.ts'
 import { readPrefixed } from './prefixed.ts'
 import { type Candidate, finish, type Reading, withAct } from './readings.ts'
-import { isDivision, isNumberedAnnex, isOfThisAct, isPlain, isSeveral, isStrong } from './strength.ts'
+import { isDivision, isNumberedAnnex, isOfThisAct, isPlain, isPossible, isSeveral, isStrong } from './strength.ts'
 import type { Token } from './tokens.ts'
 import { explainsDistantly, readUnlistedBefore } from './unlisted.ts'
 import { readComments } from './us.ts'
@@ -271,7 +271,8 @@ function readProvision(
   if (!aliases.unlisted) return underInitials(tokens, at, designator, reading)
   const own = belongsToOwnText(tokens, end)
   const ofAnAct = isOfThisAct(tokens, end, designator)
-  return { ...reading, candidates: reading.candidates.map((candidate) => ({ ...candidate, own, ofAnAct })) }
+  const possible = isPossible(tokens, at, designator, end)
+  return { ...reading, candidates: reading.candidates.map((candidate) => ({ ...candidate, own, ofAnAct, possible })) }
 }
 
 /**

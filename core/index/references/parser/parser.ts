@@ -1,5 +1,6 @@
 import type { ActAliases } from './aliases.ts'
 import { readCandidates } from './candidates.ts'
+import type { Candidate } from './readings.ts'
 import type { ExplicitReference } from './reference.ts'
 import { referenceOf, withActs } from './resolve.ts'
 import { tokenise } from './tokens.ts'
@@ -19,12 +20,25 @@ const EXPLICIT_REFERENCES_MAX = 100
  * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
 export function explicitReferences(query: string, aliases: ActAliases): ExplicitReference[] {
+  return [...referencesIn(query, aliases).named]
+}
+
+/** The references of a query. */
+export interface ReadReferences {
+  /** Those of `explicitReferences`. */
+  readonly named: readonly ExplicitReference[]
+  /** Articles in small letters without an act (`art. 970`), which count if the corpus holds them in one document. */
+  readonly possible: readonly ExplicitReference[]
+}
+
+/** Reads a query once, for both kinds of references; each kind is in order, and none overlap. */
+export function referencesIn(query: string, aliases: ActAliases): ReadReferences {
   const tokens = tokenise(query)
-  const named: ExplicitReference[] = []
-  for (const candidate of withActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)) {
+  const written = (candidate: Candidate): ExplicitReference => {
     const start = tokens[candidate.from]?.start ?? 0
     const end = tokens[candidate.to - 1]?.end ?? start
-    named.push({ text: query.slice(start, end), start, end, reference: referenceOf(candidate) })
+    return { text: query.slice(start, end), start, end, reference: referenceOf(candidate) }
   }
-  return named
+  const { named, possible } = withActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)
+  return { named: named.map(written), possible: possible.map(written) }
 }

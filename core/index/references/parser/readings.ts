@@ -21,6 +21,8 @@ export interface Candidate {
   readonly own?: boolean
   /** Of `the Act` that the words are about, which is no part of the Code of Federal Regulations. */
   readonly ofAnAct?: boolean
+  /** Without an act it counts if the corpus holds it in one document alone. */
+  readonly possible?: boolean
 }
 
 /** What was read, and the position after it. */

@@ -59,12 +59,19 @@ const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
   'comment',
 ])
 
+/** Candidates that count, and those that count only if the corpus holds them in one document. */
+export interface Counted {
+  readonly named: readonly Candidate[]
+  readonly possible: readonly Candidate[]
+}
+
 /**
  * Gives provisions without an act the act of a neighbour, or the only act in the query. That act then no longer counts
- * by itself. Provisions that remain ambiguous are dropped.
+ * by itself. Other provisions that remain ambiguous are dropped. A text that states law, or that names an act, has no
+ * possible ones.
  */
-export function withActs(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
-  if (candidates.length === 0) return []
+export function withActs(candidates: readonly Candidate[], tokens: readonly Token[]): Counted {
+  if (candidates.length === 0) return { named: [], possible: [] }
   const resolved = withBackwardActs(withActsOfYears(withinContainers(candidates, tokens)), tokens)
   for (let index = resolved.length - 2; index >= 0; index -= 1) shareOwn(resolved, tokens, index)
   for (let index = resolved.length - 2; index >= 0; index -= 1) share(resolved, tokens, index, index + 1)
@@ -74,10 +81,13 @@ export function withActs(candidates: readonly Candidate[], tokens: readonly Toke
   const placed = states ? withSameActs(resolved, tokens) : withOnlyAct(resolved)
   const withoutAct = new Set(candidates.flatMap(({ from, act }) => (act === undefined ? [from] : [])))
   const givenActs = new Set(placed.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
-  return placed.filter((candidate) => {
+  const named = placed.filter((candidate) => {
     if (candidate.kind !== 'act') return candidate.act !== undefined || candidate.strong
     return candidate.strong && !givenActs.has(candidate.act) && !(states && isAttributive(candidate, tokens))
   })
+  const mayHold = !states && placed.every(({ act }) => act === undefined)
+  const possible = mayHold ? placed.filter((candidate) => candidate.possible === true && !candidate.strong) : []
+  return { named, possible: possible.filter(({ own }) => own !== true) }
 }
 
 /** Provisions of a question take its only act. */

@@ -1,6 +1,8 @@
+import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import type { Designator } from './designators.ts'
 import { isDetermined } from './fr.ts'
 import type { Element } from './list.ts'
+import { FUNCTION_WORD_FORMS } from './not-acts.ts'
 import { isRuleNumber } from './rulebook.ts'
 import { isCapitalised, reads, type Token } from './tokens.ts'
 
@@ -48,6 +50,22 @@ export function isPlain(tokens: readonly Token[], at: number, designator: Design
     kind === 'regulation' ||
     (kind === 'rule' && named && (at === 0 ? isCapitalised(tokens[to]) : tokens[at - 1]?.kind === 'word'))
   )
+}
+
+/**
+ * Whether an article in small letters may be one that the corpus holds: `testament olographe art. 970`, `what does
+ * article 6 say`. `Art 3 hours a day` and `the article 5 colleagues wrote` are none.
+ */
+export function isPossible(
+  tokens: readonly Token[],
+  at: number,
+  { kind, abbreviated }: Designator,
+  end: number,
+): boolean {
+  if (kind !== 'article') return false
+  if (abbreviated) return reads(tokens, at + 1, '.')
+  const next = tokens[end]
+  return next?.kind !== 'word' || isRequestWord(next.text) || FUNCTION_WORD_FORMS.has(next.text)
 }
 
 /** `section 255 applies`: what a section does, no part of a thing does. */

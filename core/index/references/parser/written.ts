@@ -41,7 +41,7 @@ function ofRulebookLabel(tokens: readonly Token[], aliases: ActAliases): Referen
 
 function mostExact(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
   let best: Reference | undefined
-  for (const candidate of withActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens)) {
+  for (const candidate of withActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).named) {
     const reference = referenceOf(candidate)
     if (best === undefined || rank(reference) > rank(best)) best = reference
   }

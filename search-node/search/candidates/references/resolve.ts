@@ -1,6 +1,6 @@
 import type { ReferencesReader } from '#core/index/references/reader.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
-import { ancestorsOf, canonicalReference, explicitReferences } from '#core/index/references/parser/parser.ts'
+import { ancestorsOf, canonicalReference, referencesIn } from '#core/index/references/parser/parser.ts'
 import type { ExplicitReference, Reference } from '#core/index/references/parser/parser.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
 import type { Cited, CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
@@ -20,18 +20,23 @@ export interface Visibility {
   /** Under the entitlement alone. */
   readonly entitled: (row: number) => boolean
   readonly text: (row: number) => string
+  readonly document: (row: number) => number
 }
 
 /**
  * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of
  * a part of it. If the corpus holds neither, passages of the nearest enclosing provision that mark the part support it
  * (see `textsMarking`). An act named without a provision is supported by any of its passages. It boosts none, because
- * it names no particular passage.
+ * it names no particular passage. An article in small letters without an act (`art. 970`) counts if it is held in one
+ * document, and is no reference otherwise.
  */
 export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): CitedCandidates {
   const rows = new Map<number, Cited>()
   const unsupported: UnsupportedReference[] = []
-  const named = explicitReferences(query, index.aliases)
+  const { named: certain, possible } = referencesIn(query, index.aliases)
+  const named = [...certain, ...possible.filter(({ reference }) => isInOneDocument(reference, index, reach))].toSorted(
+    (a, b) => a.start - b.start,
+  )
   for (const [at, { text, reference }] of distinct(named).entries()) {
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
     const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
@@ -48,6 +53,11 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
     })
   }
   return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, named) }
+}
+
+function isInOneDocument(reference: Reference, index: ReferencesReader, reach: Visibility): boolean {
+  const { held } = firstHeld(readings(reference, index), index, reach)
+  return new Set(held.flatMap(({ rows }) => [...rows].map(reach.document))).size === 1
 }
 
 function withoutReferences(query: string, named: readonly ExplicitReference[]): string {

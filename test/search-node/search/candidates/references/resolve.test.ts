@@ -21,6 +21,7 @@ interface Passage {
   /** Seen under the entitlement, and under the request's own filters. */
   readonly entitled?: boolean
   readonly allowed?: boolean
+  readonly document?: number
 }
 
 const ACTS: readonly ActEntry[] = [
@@ -52,6 +53,7 @@ function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
     entitled,
     allowed: (row) => entitled(row) && passages[row]?.allowed !== false,
     text: (row) => passages[row]?.text ?? '',
+    document: (row) => passages[row]?.document ?? 0,
   })
 }
 
@@ -88,6 +90,18 @@ describe('a provision that the query names', () => {
         [1, cited(NEARNESS.within, 0, true)],
       ]),
     )
+  })
+
+  test('in small letters and without its act counts if the corpus holds it in one document', () => {
+    const [wills, pacts] = [own('fr:code-civil#970'), own('fr:code-civil#515-3')]
+    const trade = { ...own('fr:code-de-commerce#970'), document: 1 }
+    const query = 'Testament olographe art. 970 conditions'
+    const ids = new Map([[0, cited(NEARNESS.itself, 0, true)]])
+    for (const other of [pacts, { ...trade, entitled: false }])
+      expect(resolve(query, [wills, other])).toMatchObject({ ids, remainder: 'Testament olographe   conditions' })
+    for (const corpus of [[pacts], [wills, trade]])
+      expect(resolve(query, corpus)).toEqual({ ids: new Map(), unsupported: [], remainder: query })
+    expect(resolve(query, [{ ...wills, allowed: false }]).unsupported).toMatchObject([{ reason: 'outside_filters' }])
   })
 
   test('of an act that is named and not held raises no article of another act, even beside a held act', () => {
