@@ -23,8 +23,11 @@ export interface SearchableVersion {
   readonly statistics: VersionStatistics
 }
 
-/** Creates a version whose candidates and statistics both come from the index that a scoring thread has open. */
-export function createIndexVersion(index: IndexReader): SearchableVersion {
+/**
+ * Creates a version whose candidates and statistics both come from the index that a scoring thread has open.
+ * @param scanNsCheap see `createWordRows`.
+ */
+export function createIndexVersion(index: IndexReader, scanNsCheap?: number): SearchableVersion {
   const filter = createScopeFilter(index)
   /** Posting lists of the questions in progress; each question is looked up in the dictionary once. */
   const lexicalQueries = new WeakMap<AnalyzedQuestion, LexicalQuery>()
@@ -34,7 +37,7 @@ export function createIndexVersion(index: IndexReader): SearchableVersion {
     return known
   }
   return {
-    candidates: createIndexSource({ index, filter, lexicalQuery }),
+    candidates: createIndexSource({ index, filter, lexicalQuery, scanNsCheap }),
     statistics: {
       passages: index.passages,
       columns: index.rows,

@@ -79,10 +79,13 @@ async function findCandidates(
   limits: CallLimits,
 ): Promise<Found> {
   const { rowsScoredMin } = input.ranking
+  // Vectors first: their candidates may come from a longer list by words.
+  const byVector =
+    vector === undefined
+      ? undefined
+      : await candidates.byVector({ vector, question, scope, depth, rowsScoredMin }, limits)
   const byWords =
     question === undefined ? undefined : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, limits)
-  const byVector =
-    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, limits)
   const ids = new Set([...(byWords?.ids ?? []), ...(byVector?.ids ?? []), ...besides])
   return { rows: Uint32Array.from(ids).sort(), byWords, byVector }
 }

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
-import type { Manifest } from '#core/index/format/manifest.ts'
+import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
@@ -187,6 +187,8 @@ export interface TestArtifactOptions {
   readonly acts?: readonly ActEntry[]
   /** Unit length; with any, the artifact has statistics of its cosines. */
   readonly queries?: readonly Float32Array[]
+  /** A space without a model's name if absent. */
+  readonly embedding?: EmbeddingSpace
 }
 
 /** Writes a small artifact into a store through the real writer. */
@@ -198,6 +200,7 @@ export async function buildTestArtifact({
   cells = false,
   acts = [],
   queries = [],
+  embedding = spaceOf(rows[0]?.vector.length ?? 0),
 }: TestArtifactOptions): Promise<TestArtifact> {
   const projectionId = derivedUuid('test', name)
   const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
@@ -205,7 +208,7 @@ export async function buildTestArtifact({
     artifactFolder: folder,
     projectionId,
     versionId: derivedUuid('test version', name),
-    embedding: spaceOf(rows[0]?.vector.length ?? 0),
+    embedding,
     snapshotsDigest: '0'.repeat(64),
     passages: rows.length,
     rows,

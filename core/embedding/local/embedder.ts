@@ -49,7 +49,8 @@ export function createLocalEmbedder(): Embedder {
   }
 }
 
-function embedText(text: string): Float32Array<ArrayBuffer> {
+/** The vector of a query or passage, of unit length. */
+export function embedText(text: string): Float32Array<ArrayBuffer> {
   const vector = new Float64Array(DIMENSIONS)
   let ownSeed = 0
   let contentTerms = 0

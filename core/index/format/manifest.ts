@@ -66,6 +66,11 @@ export const embeddingSpaceSchema = z
 /** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
 
+/** Whether a vector is a sum of features of words, as the local embedder makes it; see decision 0001. */
+export function hashesWords({ provider, model }: EmbeddingSpace): boolean {
+  return provider === 'local' && model.startsWith('hashed-words-')
+}
+
 /** Release 0.2.0 sent `dimensions` in every request. */
 function requestsDimensionsByDefault(provider: 'local' | 'openai'): boolean {
   return provider === 'openai'

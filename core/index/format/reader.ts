@@ -23,7 +23,7 @@ import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { createResidentParts } from '#core/platform/resident-parts.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
-import { ARTIFACT_FORMAT, cellsOf } from './manifest.ts'
+import { ARTIFACT_FORMAT, cellsOf, hashesWords } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reference to a verified artifact that the event loop passes to a thread. */
@@ -33,6 +33,8 @@ export interface ArtifactRef {
   readonly passages: number
   readonly dimensions: number
   readonly documents: number
+  /** See `hashesWords`. */
+  readonly hashedWords: boolean
   /** Undefined for a small version. */
   readonly cells: CellsDescription | undefined
   /** The codes of a version of a former format, which has no file of them; all threads share them. */
@@ -50,6 +52,7 @@ export function artifactRef(folder: string, manifest: Manifest, codes?: SharedAr
     passages,
     documents,
     dimensions: embedding.dimensions,
+    hashedWords: hashesWords(embedding),
     cosines,
     cells: cellsOf(manifest),
     codes,
@@ -70,6 +73,7 @@ export async function codesOf(folder: string, manifest: Manifest): Promise<Share
 export interface IndexReader {
   readonly passages: number
   readonly dimensions: number
+  readonly hashedWords: boolean
   readonly cosines: CosineStatistics | undefined
   /** float32. */
   readonly vectors: RowFile
@@ -108,6 +112,7 @@ export function openIndex(ref: ArtifactRef, known?: SharedParts): IndexReader {
   const index = {
     passages,
     dimensions,
+    hashedWords: ref.hashedWords,
     cosines: ref.cosines,
     vectors,
     codes,

@@ -26,6 +26,8 @@ export interface WordQuery {
 export interface VectorQuery {
   /** Unit length. */
   readonly vector: Float32Array
+  /** What the vector stands for. Undefined: no lexical ranking. */
+  readonly question: Question | undefined
   readonly scope: SearchScope
   /** Candidates wanted; there may be more. */
   readonly depth: number
@@ -47,7 +49,7 @@ export interface ScoredCandidates {
 }
 
 export interface VectorCandidates extends ScoredCandidates {
-  /** How they were found: `exact`, `scan` or `cells`. */
+  /** How they were found: `exact`, `scan`, `cells` or `words`. */
   readonly plan: string
 }
 

@@ -10,6 +10,7 @@ const artifact: ArtifactRef = {
   folder: '/nowhere',
   passages: 1,
   dimensions: 1,
+  hashedWords: false,
   documents: 1,
   cosines: undefined,
   cells: undefined,

@@ -18,7 +18,7 @@ export interface CellQuery {
 }
 
 /** A scan that takes no longer is exact and costs little. */
-const SCAN_NS_CHEAP = 1_500_000
+export const SCAN_NS_CHEAP = 1_500_000
 /** Cells of the first search of the graph, and how many times more each further one finds. */
 const CELLS_FIRST = 128
 const CELLS_FACTOR = 4

@@ -47,12 +47,12 @@ export function nearestRows(
   costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
   const { passages, dimensions, codes, cells } = index
-  if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...best(index, query, listRows(allowed), limit) }
+  if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), limit) }
   const kept = keptOf(limit)
   const scan = codes.scan(query, kept, Math.ceil(limit * SHOWN_SHARE))
   if (cells === undefined) {
     scan.add(allowed.bits, 0, passages)
-    return { plan: 'scan', ...best(index, query, scan.rows(), limit) }
+    return { plan: 'scan', ...nearestAmong(index, query, scan.rows(), limit) }
   }
   const places = placesOf(cells, allowed)
   const all = { rows: passages, allowed: allowed.count, rowBytes: codesLayout(passages, dimensions).rowBytes }
@@ -60,7 +60,7 @@ export function nearestRows(
   const left = scanNearCells(cells, scan, { query, places, all, rowsScoredMin: scored, costs })
   if (left !== undefined) scan.add(left, 0, passages)
   const rows = scan.rows().map((place) => cells.rowOf[place] ?? 0)
-  return { plan: left === undefined ? 'cells' : 'scan', ...best(index, query, rows, limit) }
+  return { plan: left === undefined ? 'cells' : 'scan', ...nearestAmong(index, query, rows, limit) }
 }
 
 /** Allowed places of the filters that are remembered. */
@@ -77,13 +77,13 @@ function placesOf({ rowOf }: CellsReader, allowed: FilterBitset): Uint32Array {
 }
 
 /** Rows that are kept for `limit` wanted ones; the fusion with words looks further than the vectors alone. */
-function keptOf(limit: number): number {
+export function keptOf(limit: number): number {
   return 40 + Math.ceil(1.4 * limit)
 }
 
 /** Scores rows exactly and keeps the best of them; of equal ones those of the first chunk ids. */
-function best(
-  { vectors, rows: { chunkRanks } }: VectorIndex,
+export function nearestAmong(
+  { vectors, rows: { chunkRanks } }: Pick<VectorIndex, 'vectors' | 'rows'>,
   query: Float32Array,
   rows: Uint32Array,
   limit: number,
