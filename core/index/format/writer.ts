@@ -16,6 +16,7 @@ import {
   ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
+  hashesWords,
   manifestSchema,
   manifestText,
   publicKeyOf,
@@ -144,7 +145,8 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     folder,
     rows: input.passages,
     dimensions: input.embedding.dimensions,
-    cellsFromBytes: input.cellsFromBytes,
+    // No cell holds what is near a query; see decision 0033.
+    cellsFromBytes: hashesWords(input.embedding) ? Infinity : input.cellsFromBytes,
     pause,
   })
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))

@@ -157,6 +157,12 @@ test('the same passages give the same files, whatever the folder and the key', a
   expect(two.index).toEqual(one.index)
 })
 
+test('vectors of hashed words are not divided into cells', async () => {
+  const embedding = spaceOf(8, { model: 'hashed-words-v1' })
+  const { manifest } = await writeArtifact(input(corpus(40), { cellsFromBytes: 0, embedding }))
+  expect(cellsOf(manifest)).toBeUndefined()
+})
+
 test('progress is told batch by batch up to the total', async () => {
   const seen: number[] = []
   await writeArtifact(input(corpus(2_100), { onProgress: (done, total) => seen.push(done, total) }))
