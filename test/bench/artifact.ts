@@ -12,7 +12,7 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { askSets } from './queries.ts'
-import { INVENTED } from './source.ts'
+import { REAL } from './source.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
@@ -100,8 +100,8 @@ function writeOf(
   rows: Iterable<ArtifactRow>,
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
-  const { passages, dimensions, acts } = settings.corpus
-  const embedding = embeddingSpaceSchema.parse({ provider: 'openai', model: MODEL, dimensions })
+  const { passages, dimensions, space, acts } = settings.corpus
+  const embedding = space ?? embeddingSpaceSchema.parse({ provider: 'openai', model: MODEL, dimensions })
   return writeArtifact({
     artifactFolder: place.folder,
     projectionId: place.projectionId,
@@ -119,7 +119,7 @@ function writeOf(
 
 /** Questions that are not asked later, as a build has them of its own passages; none beside real questions. */
 function sampleQueries(corpus: BenchCorpus): readonly Float32Array[] {
-  if (corpus.parameters[0] !== INVENTED) return []
+  if (corpus.parameters[0] === REAL) return []
   const [sample] = askSets(corpus, 0, [{ count: SAMPLE_QUERIES, set: SAMPLE_SET }])
   return sample?.queries.map(({ vector }) => vector) ?? []
 }

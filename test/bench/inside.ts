@@ -60,12 +60,7 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
   const [all] = tasks
   if (all === undefined) throw new Error('no questions')
   const lines = (...asked: readonly Line[]): Promise<readonly Latency[]> => byTurns(raw, asked, (seconds * 1_000) / 2)
-  await lines({ mode: 'hybrid', task: all })
-  const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = await lines(
-    { mode: 'lexical', task: all },
-    { mode: 'dense', task: all },
-    { mode: 'hybrid', task: all },
-  )
+  const { lexical, dense, hybrid } = await measureModes(raw, all, seconds)
   const narrow: NarrowResult[] = []
   const unasked: string[] = []
   for (const task of tasks) {
@@ -85,6 +80,17 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
     )
   }
   return { lexical, dense, hybrid, narrow, unasked }
+}
+
+export type ModeLatencies = Readonly<Record<Mode, Latency>>
+
+/** Words, vectors and both by turns, after a warm-up. */
+export async function measureModes(raw: RawSearch, task: Task, seconds: number): Promise<ModeLatencies> {
+  const ms = (seconds * 1_000) / 2
+  await byTurns(raw, [{ mode: 'hybrid', task }], ms)
+  const modes = (['lexical', 'dense', 'hybrid'] as const).map((mode) => ({ mode, task }))
+  const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = await byTurns(raw, modes, ms)
+  return { lexical, dense, hybrid }
 }
 
 interface Line {

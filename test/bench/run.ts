@@ -39,12 +39,15 @@ import { cloneOf } from './clone.ts'
 
 const MEGABYTE = 1_048_576
 
-interface Prepared {
+interface BuiltArtifact {
   readonly dataDir: string
   readonly state: DemoState
   readonly settings: ArtifactSettings
   readonly build: BuildFigures
   readonly artifact: BenchArtifact
+}
+
+interface Prepared extends BuiltArtifact {
   readonly tasks: Tasks
   readonly exact: Readonly<Record<string, Exact>>
 }
@@ -53,21 +56,29 @@ interface Prepared {
 async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promise<Prepared> {
   const { dimensions, seed } = flags
   const dataDir = resolve(flags.dataDir)
-  mkdirSync(dataDir, { recursive: true })
-  rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
-  const state = readOrCreateState(join(dataDir, 'state.json'))
-  const privateKeyDer = Buffer.from(state.secrets.MANIFEST_PRIVATE_KEY, 'base64')
   const spec: CorpusSpec = flags.realVectors
     ? { kind: 'real', passages, dataDir, seed }
     : { kind: 'invented', passages, dimensions, seed }
   if (spec.kind === 'real') await steps.run('real vectors', () => prepareRealVectors(spec, steps))
-  const settings = { corpus: openCorpus(spec), storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
-  const build = await steps.run(`build of ${settings.corpus.passages} passages`, () => built(spec, settings, state))
-  const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
+  const prepared = await builtArtifact(spec, flags, steps)
+  const { settings, artifact } = prepared
   const tasks = await steps.run('questions', async () => inventTasks(settings.corpus, seed))
   const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
   const exact = await steps.run('exact answers', () => exactAnswers(settings.corpus, artifact, asked))
-  return { dataDir, state, settings, build, artifact, tasks, exact }
+  return { ...prepared, tasks, exact }
+}
+
+/** The artifact of a corpus, built unless an earlier run did so. */
+export async function builtArtifact(spec: CorpusSpec, flags: BenchFlags, steps: Steps): Promise<BuiltArtifact> {
+  const dataDir = resolve(flags.dataDir)
+  mkdirSync(dataDir, { recursive: true })
+  rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
+  const state = readOrCreateState(join(dataDir, 'state.json'))
+  const privateKeyDer = Buffer.from(state.secrets.MANIFEST_PRIVATE_KEY, 'base64')
+  const settings = { corpus: openCorpus(spec), storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
+  const build = await steps.run(`build of ${settings.corpus.passages} passages`, () => built(spec, settings, state))
+  const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
+  return { dataDir, state, settings, build, artifact }
 }
 
 /**

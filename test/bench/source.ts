@@ -1,3 +1,4 @@
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { ACTS, inventedPassages } from './corpus.ts'
@@ -38,6 +39,8 @@ export interface BenchCorpus {
   readonly parameters: readonly string[]
   readonly passages: number
   readonly dimensions: number
+  /** Undefined: that of the benchmark's own provider. */
+  readonly space?: EmbeddingSpace
   readonly acts: readonly ActEntry[]
   /** In row order, made one by one. */
   rows(): Iterable<BenchPassage>
@@ -48,8 +51,8 @@ export interface BenchCorpus {
 /** Questions of one set are numbered from a multiple of this. */
 const QUERIES_MAX = 100_000
 
-/** First parameter of a corpus of generated texts and vectors. */
-export const INVENTED = 'invented'
+/** First parameter of a corpus of real texts and vectors. */
+export const REAL = 'real'
 
 /** A corpus of any size with generated texts and vectors. */
 export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCorpus {
@@ -61,7 +64,7 @@ export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCor
     jurisdictions: Object.values(JURISDICTIONS),
   })
   return {
-    parameters: [INVENTED, String(shape.passages), String(dimensions), String(shape.seed)],
+    parameters: ['invented', String(shape.passages), String(dimensions), String(shape.seed)],
     passages: shape.passages,
     dimensions,
     acts: ACTS,

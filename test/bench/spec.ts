@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { embeddedCorpus } from './embedded/corpus.ts'
 import { realCorpus } from './real/corpus.ts'
 import { inventedCorpus } from './source.ts'
 import type { BenchCorpus } from './source.ts'
@@ -6,10 +7,20 @@ import type { BenchCorpus } from './source.ts'
 /** A corpus in a few words, from which each process makes it anew. */
 export const corpusSpecSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('invented'), passages: z.int(), dimensions: z.int(), seed: z.int() }),
+  z.strictObject({ kind: z.literal('embedded'), passages: z.int(), seed: z.int() }),
   z.strictObject({ kind: z.literal('real'), passages: z.int(), dataDir: z.string(), seed: z.int() }),
 ])
 export type CorpusSpec = z.infer<typeof corpusSpecSchema>
 
 export function openCorpus(spec: CorpusSpec): BenchCorpus {
-  return spec.kind === 'real' ? realCorpus(spec) : inventedCorpus(spec, spec.dimensions)
+  switch (spec.kind) {
+    case 'invented':
+      return inventedCorpus(spec, spec.dimensions)
+    case 'embedded':
+      return embeddedCorpus(spec)
+    case 'real':
+      return realCorpus(spec)
+    default:
+      return spec satisfies never
+  }
 }

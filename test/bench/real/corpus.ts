@@ -6,7 +6,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import type { Steps } from '#jobs/cli/demo/steps.ts'
 import { ACTS, SNAPSHOT_ID, facetSubjects } from '../corpus.ts'
 import type { Neighbourhood } from '../corpus.ts'
-import { repeated } from '../source.ts'
+import { REAL, repeated } from '../source.ts'
 import type { BenchCorpus, BenchPassage, Query } from '../source.ts'
 import { streamAt } from '../stream.ts'
 import { inventedQuestion } from '../text.ts'
@@ -81,7 +81,7 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
     return [{ row, language, jurisdiction, subjects: record.subjects, place, record: () => record, vector, question }]
   })
   return {
-    parameters: ['real', String(texts.length), String(spec.seed)],
+    parameters: [REAL, String(texts.length), String(spec.seed)],
     passages: rows.length,
     dimensions: REAL_DIMENSIONS,
     acts: ACTS,
