@@ -148,6 +148,11 @@ export const BOUNDS = {
   /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,
+  /**
+   * Files of words of a version up to this size are kept in memory. Two versions of a million passages, of which at
+   * most the dictionary is as small, then stay within 450 MB.
+   */
+  residentFileBytesMax: 24 * 1_024 * 1_024,
   searchFilterValuesMax: 1_000,
   rowsScoredMinDefault: 64,
   rowsScoredMinMax: 4_096,

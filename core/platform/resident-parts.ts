@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
+import { BOUNDS } from './bounds.ts'
 import { openSized, readFully } from './file-reader.ts'
 
 /** Parts by file name, position and length. Threads of a process pass them on without a copy. */
@@ -19,10 +20,15 @@ export interface ResidentParts {
   read(part: FilePart): SharedArrayBuffer
   /** All parts that were read, for another thread. */
   readonly shared: SharedParts
+  /** Files of at most this size are kept in memory as a whole where searches read short pieces of them. */
+  readonly fileBytesMax: number
 }
 
 /** @param known parts that another thread read from the same files. */
-export function createResidentParts(known: SharedParts = new Map()): ResidentParts {
+export function createResidentParts(
+  known: SharedParts = new Map(),
+  fileBytesMax: number = BOUNDS.residentFileBytesMax,
+): ResidentParts {
   const shared = new Map(known)
   return {
     read(part) {
@@ -32,6 +38,7 @@ export function createResidentParts(known: SharedParts = new Map()): ResidentPar
       return bytes
     },
     shared,
+    fileBytesMax,
   }
 }
 

@@ -1,8 +1,9 @@
-import { closeSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forwardSchema, pairSlot } from './forward-layout.ts'
 import type { ForwardDescription } from './forward-layout.ts'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { openFileBytes } from '#core/platform/file-bytes.ts'
+import type { FileBytes } from '#core/platform/file-bytes.ts'
 import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
 
 /** The words of rows; see `forward-layout.ts`. */
@@ -41,36 +42,38 @@ export interface RowsTokens {
 export function openForwardReader(folder: string, rows: number, parts = createResidentParts()): ForwardReader {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
   const offsets = new Uint32Array(parts.read(wholeFile(join(folder, 'forward.offsets'), (rows + 1) * 4)))
-  using opening = new DisposableStack()
-  const pairs = opening.adopt(openSized(join(folder, 'forward.pairs'), 2 ** description.pair_bits * 4), closeSync)
-  const count = new Uint32Array(1)
   if (description.rows !== rows || offsets[rows] !== description.uint32s)
     throw new Error('the forward index contradicts the manifest')
-  const file = opening.adopt(openSized(join(folder, 'forward.tokens'), description.uint32s * 4), closeSync)
+  using opening = new DisposableStack()
+  const opened = (name: string, size: number): FileBytes =>
+    opening.adopt(openFileBytes(join(folder, name), size, parts), (file) => file.close())
+  const pairs = opened('forward.pairs', 2 ** description.pair_bits * 4)
+  const file = opened('forward.tokens', description.uint32s * 4)
   const files = opening.move()
-  let buffer = new Uint32Array(4_096)
+  const all = file.memory === undefined ? undefined : rowsTokens(new Uint32Array(file.memory), offsets, 0)
   return {
     description,
-    // Read on demand: a question has about ten pairs, while the table of a million passages has 64 MB.
-    pairFrequency(first, second) {
-      readFully(pairs, new Uint8Array(count.buffer), pairSlot(first, second, description.pair_bits) * 4)
-      return count[0] ?? 0
-    },
+    pairFrequency: (first, second) =>
+      pairs.passing(pairSlot(first, second, description.pair_bits) * 4, 4).readUInt32LE(),
     read(from, to) {
+      if (all !== undefined) return all
       const [first, end] = [offsets[from] ?? 0, offsets[to + 1] ?? 0]
-      if (buffer.length < end - first) buffer = new Uint32Array((end - first) * 2)
-      readFully(file, new Uint8Array(buffer.buffer, 0, (end - first) * 4), first * 4)
-      const tokens = buffer
-      const startOf = (row: number): number => (offsets[row] ?? 0) - first + 1
-      const endOf = (row: number): number => (offsets[row + 1] ?? 0) - first
-      return {
-        tokens,
-        start: startOf,
-        textStart: (row) => startOf(row) + (tokens[startOf(row) - 1] ?? 0),
-        end: endOf,
-        words: (row) => tokens.subarray(startOf(row), endOf(row)),
-      }
+      const { buffer, byteOffset } = file.passing(first * 4, (end - first) * 4)
+      return rowsTokens(new Uint32Array(buffer, byteOffset, end - first), offsets, first)
     },
     close: () => files.dispose(),
+  }
+}
+
+/** @param tokens from position `first` of the file on. */
+function rowsTokens(tokens: Uint32Array, offsets: Uint32Array, first: number): RowsTokens {
+  const startOf = (row: number): number => (offsets[row] ?? 0) - first + 1
+  const endOf = (row: number): number => (offsets[row + 1] ?? 0) - first
+  return {
+    tokens,
+    start: startOf,
+    textStart: (row) => startOf(row) + (tokens[startOf(row) - 1] ?? 0),
+    end: endOf,
+    words: (row) => tokens.subarray(startOf(row), endOf(row)),
   }
 }

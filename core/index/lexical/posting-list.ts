@@ -1,5 +1,5 @@
 import { DIRECTORY_BYTES, chunkBytes } from './layout.ts'
-import { readFully } from '#core/platform/file-reader.ts'
+import type { FileBytes } from '#core/platform/file-bytes.ts'
 
 /** Location of a term's postings; see `core/index/lexical/layout.ts`. */
 export interface TermEntry {
@@ -11,8 +11,8 @@ export interface TermEntry {
 }
 
 /**
- * Lists up to this size are read at once, longer ones chunk by chunk. A system call costs about as much as copying this
- * many bytes.
+ * Of a file in the page cache, lists up to this size are read at once, longer ones chunk by chunk. A system call costs
+ * about as much as copying this many bytes.
  */
 const WHOLE_BYTES_MAX = 16_384
 
@@ -23,7 +23,7 @@ const WHOLE_BYTES_MAX = 16_384
 export class PostingList {
   /** Rows in the chunk of the last `seek`. */
   count = 0
-  readonly #file: number
+  readonly #file: FileBytes
   readonly #chunks: number
   /** The directory, and the postings if they are few. */
   readonly #bytes: Buffer
@@ -35,15 +35,14 @@ export class PostingList {
   #skipped = 0
 
   /** @param fileBytes size of the file of all postings. */
-  constructor(file: number, { offset, chunks, frequency }: TermEntry, fileBytes: number) {
+  constructor(file: FileBytes, { offset, chunks, frequency }: TermEntry, fileBytes: number) {
     const directoryBytes = chunks * DIRECTORY_BYTES
     const bytesMax = Math.min(directoryBytes + frequency * 3 + chunks, fileBytes - offset)
     this.#file = file
     this.#chunks = chunks
     this.#whole = bytesMax <= WHOLE_BYTES_MAX
-    this.#bytes = Buffer.allocUnsafe(this.#whole ? bytesMax : directoryBytes)
+    this.#bytes = file.piece(offset, this.#whole ? bytesMax : directoryBytes)
     this.#position = offset + directoryBytes
-    readFully(file, this.#bytes, offset)
   }
 
   /** Returns to the first chunk. */
@@ -78,7 +77,7 @@ export class PostingList {
    */
   read(target: Uint8Array): void {
     const length = this.count * 3
-    if (!this.#whole) return readFully(this.#file, target.subarray(0, length), this.#position + this.#skipped)
+    if (!this.#whole) return this.#file.copyTo(target.subarray(0, length), this.#position + this.#skipped)
     const from = this.#chunks * DIRECTORY_BYTES + this.#skipped
     target.set(this.#bytes.subarray(from, from + length))
   }

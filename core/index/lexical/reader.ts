@@ -1,15 +1,15 @@
-import { closeSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import type { LexicalDescription } from './layout.ts'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { openFileBytes } from '#core/platform/file-bytes.ts'
 import { createResidentParts } from '#core/platform/resident-parts.ts'
 import { PostingList } from './posting-list.ts'
 import type { TermEntry } from './posting-list.ts'
 
 /**
- * One thread's view of a lexical index. Only the first term of every dictionary block is in memory, about 20 bytes per
- * 32 terms, shared by all threads. Everything else is read from the page cache, which all threads share.
+ * One thread's view of a lexical index. The first term of every dictionary block is in memory, about 20 bytes per 32
+ * terms. Dictionary and postings are in memory if they are small, else in the page cache. All threads share both.
  */
 export interface LexicalReader {
   readonly description: LexicalDescription
@@ -28,14 +28,16 @@ export function openLexicalReader(folder: string, rows: number, parts = createRe
   const layout = lexicalTermsLayout(description)
   using opening = new DisposableStack()
   const path = join(folder, 'lexical.terms')
-  const terms = opening.adopt(openSized(path, layout.bytes), closeSync)
-  const postings = opening.adopt(openSized(join(folder, 'lexical.postings'), description.postings_bytes), closeSync)
+  const terms = opening.adopt(openFileBytes(path, layout.bytes, parts), (file) => file.close())
+  const postings = opening.adopt(
+    openFileBytes(join(folder, 'lexical.postings'), description.postings_bytes, parts),
+    (file) => file.close(),
+  )
   const partOf = (position: number, bytes: number): SharedArrayBuffer =>
     parts.read({ path, size: layout.bytes, position, bytes })
   const firstTerms = new Uint8Array(partOf(layout.firstTermsOffset, description.first_terms_bytes))
   /** Pairs: start of the block, start of its first term. */
   const table = new Uint32Array(partOf(layout.tableOffset, (layout.blocks + 1) * 8))
-  let block = Buffer.alloc(0)
 
   /** Returns the last block whose first term is not above the wanted one; -1 if there is none. */
   function blockOf(wanted: Buffer): number {
@@ -55,9 +57,7 @@ export function openLexicalReader(folder: string, rows: number, parts = createRe
       const number = blockOf(wanted)
       if (number < 0) return undefined
       const [from, to] = [table[number * 2] ?? 0, table[number * 2 + 2] ?? 0]
-      if (block.length < to - from) block = Buffer.alloc(to - from)
-      readFully(terms, block.subarray(0, to - from), from)
-      return findInBlock(block, to - from, wanted)
+      return findInBlock(terms.passing(from, to - from), wanted)
     },
     list: (entry) => new PostingList(postings, entry, description.postings_bytes),
     close: () => files.dispose(),
@@ -74,8 +74,8 @@ function isBelow(wanted: Uint8Array, terms: Uint8Array, from: number, to: number
   return wanted.length < to - from
 }
 
-function findInBlock(block: Buffer, length: number, wanted: Uint8Array): TermEntry | undefined {
-  for (let at = 0; at < length;) {
+function findInBlock(block: Buffer, wanted: Uint8Array): TermEntry | undefined {
+  for (let at = 0; at < block.length;) {
     const entryAt = at + 1 + (block[at] ?? 0)
     if (entryAt - at - 1 === wanted.length && isAt(wanted, block, at + 1))
       return {

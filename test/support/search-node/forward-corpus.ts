@@ -1,3 +1,4 @@
+import { deepStrictEqual } from 'node:assert'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +12,11 @@ import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
+import type { ResidentParts } from '#core/platform/resident-parts.ts'
 import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import { questionOf } from '#search-node/search/question.ts'
 import type { Question } from '#search-node/search/question.ts'
-import { indexed, writeIndex } from './lexical-corpus.ts'
+import { bothParts, indexed, writeIndex } from './lexical-corpus.ts'
 import type { Passage } from './lexical-corpus.ts'
 
 export interface ForwardPassage extends Passage {
@@ -60,31 +62,35 @@ export interface Opened {
   readonly ask: (text: string, languages?: readonly string[]) => Question
 }
 
-/** Writes what rescoring needs of a corpus to a folder that is removed after `use`. */
+/**
+ * Writes what rescoring needs of a corpus, and uses it from memory and from the page cache; then removes it.
+ * @returns what `use` returns of both, which is equal.
+ */
 export function withForward<Result>(
   corpus: readonly ForwardPassage[],
   use: (opened: Opened, folder: string) => Result,
 ): Result {
+  using stack = new DisposableStack()
   const folder = mkdtempSync(join(tmpdir(), 'evidence-forward-'))
-  try {
-    writeForward(folder, writtenForward(corpus))
-    const forward = openForwardReader(folder, corpus.length)
-    let lexical: LexicalReader | undefined
-    const held = [...new Set(corpus.map(({ language }) => primaryLanguage(language)))].sort()
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  writeForward(folder, writtenForward(corpus))
+  const [memory, pageCache] = bothParts()
+  const open = (parts: ResidentParts): ForwardReader =>
+    stack.adopt(openForwardReader(folder, corpus.length, parts), (forward) => forward.close())
+  const opened = [open(memory), open(pageCache)] as const
+  let known: LexicalReader | undefined
+  const lexical = (): LexicalReader => (known ??= stack.adopt(lexicalOf(corpus, folder), (reader) => reader.close()))
+  const held = [...new Set(corpus.map(({ language }) => primaryLanguage(language)))].sort()
+  const used = (forward: ForwardReader): Result => {
     const ask: Opened['ask'] = (text, languages = held) => {
-      lexical ??= lexicalOf(corpus, folder)
       const asked = analyzeQuestion(text, held)
-      return questionOf(asked, languages, prepareLexical(lexical, asked.words).groups, forward)
+      return questionOf(asked, languages, prepareLexical(lexical(), asked.words).groups, forward)
     }
-    try {
-      return use({ forward, ask }, folder)
-    } finally {
-      forward.close()
-      lexical?.close()
-    }
-  } finally {
-    rmSync(folder, { recursive: true })
+    return use({ forward, ask }, folder)
   }
+  const [fromMemory, fromPageCache] = [used(opened[0]), used(opened[1])]
+  deepStrictEqual(fromPageCache, fromMemory)
+  return fromMemory
 }
 
 function lexicalOf(corpus: readonly Passage[], folder: string): LexicalReader {

@@ -6,6 +6,8 @@ import type { LexicalFiles } from '#core/index/lexical/writer.ts'
 import { analyze } from '#core/index/analysis/analyzer.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
+import type { ResidentParts } from '#core/platform/resident-parts.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 
 export interface Passage {
@@ -21,23 +23,21 @@ export function indexed(corpus: readonly Passage[]): LexicalFiles {
   return writer.finish()
 }
 
-/** Writes the index of a corpus to a folder that is removed after `use`. */
-export function withIndex<Result>(
-  corpus: readonly Passage[],
-  use: (index: LexicalReader, folder: string) => Result,
-): Result {
+/** A version whose files are kept in memory, and one whose files are read from the page cache. */
+export function bothParts(): readonly [ResidentParts, ResidentParts] {
+  return [createResidentParts(), createResidentParts(new Map(), 0)]
+}
+
+/** Writes the index of a corpus to a folder and uses it from memory and from the page cache; then removes it. */
+export function withIndex(corpus: readonly Passage[], use: (index: LexicalReader, folder: string) => void): void {
+  using stack = new DisposableStack()
   const folder = mkdtempSync(join(tmpdir(), 'evidence-lexical-'))
-  try {
-    writeIndex(folder, indexed(corpus))
-    const index = openLexicalReader(folder, corpus.length)
-    try {
-      return use(index, folder)
-    } finally {
-      index.close()
-    }
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  writeIndex(folder, indexed(corpus))
+  const opened = bothParts().map((parts) =>
+    stack.adopt(openLexicalReader(folder, corpus.length, parts), (index) => index.close()),
+  )
+  for (const index of opened) use(index, folder)
 }
 
 export function writeIndex(folder: string, { description, terms, postings }: LexicalFiles): void {

@@ -1,4 +1,4 @@
-import { truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { anyCorpus, said, termsOf, withForward, writtenForward } from '#test/support/search-node/forward-corpus.ts'
+import { bothParts } from '#test/support/search-node/lexical-corpus.ts'
 import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
 const hashesOf = (passage: ForwardPassage, field: 'heading' | 'text'): number[] =>
@@ -68,10 +69,13 @@ describe('an index that contradicts its description', () => {
     (name) => {
       withForward(corpus, (_, folder) => {
         const path = join(folder, name)
-        writeFileSync(path, 'more', { flag: 'a' })
-        expect(() => openForwardReader(folder, 2)).toThrow(/not as long/)
-        truncateSync(path, 8)
-        expect(() => openForwardReader(folder, 2)).toThrow(/not as long/)
+        const whole = readFileSync(path)
+        for (const parts of bothParts())
+          for (const other of [Buffer.concat([whole, Buffer.from('more')]), whole.subarray(0, 8)]) {
+            writeFileSync(path, other)
+            expect(() => openForwardReader(folder, 2, parts)).toThrow(/not as long/)
+          }
+        writeFileSync(path, whole)
       })
     },
   )

@@ -9,7 +9,15 @@ import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts
 import type { Ranked } from '#core/platform/top-k.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 import { seededRandom } from '#test/support/artifact.ts'
-import { bestOf, bitsOf, naiveScores, naiveSums, ranksOf, withIndex } from '#test/support/search-node/lexical-corpus.ts'
+import {
+  bestOf,
+  bitsOf,
+  bothParts,
+  naiveScores,
+  naiveSums,
+  ranksOf,
+  withIndex,
+} from '#test/support/search-node/lexical-corpus.ts'
 import type { Passage } from '#test/support/search-node/lexical-corpus.ts'
 
 const VOCABULARY = [
@@ -195,10 +203,12 @@ describe('an index is not opened', () => {
   const corpus = [{ language: 'en', heading: '', text: 'client money' }]
   test.each(['lexical.terms', 'lexical.postings'])('when %s is longer or shorter than its description says', (file) => {
     withIndex(corpus, (_, folder) => {
-      writeFileSync(join(folder, file), '.', { flag: 'a' })
-      expect(() => openLexicalReader(folder, 1)).toThrow('not as long')
-      truncateSync(join(folder, file), 1)
-      expect(() => openLexicalReader(folder, 1)).toThrow('not as long')
+      for (const parts of bothParts()) {
+        writeFileSync(join(folder, file), '.', { flag: 'a' })
+        expect(() => openLexicalReader(folder, 1, parts)).toThrow('not as long')
+        truncateSync(join(folder, file), 1)
+        expect(() => openLexicalReader(folder, 1, parts)).toThrow('not as long')
+      }
     })
   })
 
