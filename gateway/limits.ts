@@ -10,6 +10,7 @@ import { createSettlement } from '#core/limits/settlement.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import type { Capacity } from './retrieve/capacity.ts'
 
 /** What a gateway admits and settles requests with; see `core/limits/README.md`. */
 export interface GatewayLimits extends AdmissionDeps {
@@ -23,6 +24,7 @@ export function openGatewayLimits(deps: {
   readonly database: Database
   readonly databaseUrl: string
   readonly redisUrl: string
+  readonly capacity: Pick<Capacity, 'state'>
   readonly log: Log
 }): GatewayLimits {
   const { database, log } = deps
@@ -33,7 +35,7 @@ export function openGatewayLimits(deps: {
     BOUNDS.rebuildStatementTimeoutMs,
   )
   const counters = openCounters(deps.redisUrl, log)
-  const reservations = createReservationWriter(database)
+  const reservations = createReservationWriter(database, () => deps.capacity.state().workedOn)
   const settlement = createSettlement({ database, reservations, counters, log })
   return {
     database,

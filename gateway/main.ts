@@ -26,10 +26,12 @@ await startOrExplain('The service could not start', async () => {
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
+  const capacity = createCapacity()
   const limits = openGatewayLimits({
     database,
     databaseUrl: config.DATABASE_URL,
     redisUrl: config.REDIS_URL,
+    capacity,
     log,
   })
   await limits.counters.firstAttempt()
@@ -43,7 +45,6 @@ await startOrExplain('The service could not start', async () => {
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const capacity = createCapacity()
   const metrics = createGatewayMetrics({ inFlight: lifecycle.inFlight, dependencies: readiness.dependencies, capacity })
   const app = createApp({
     ...limits,

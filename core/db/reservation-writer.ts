@@ -11,9 +11,8 @@ export type ReservationInserted =
   | { readonly status: 'epoch' }
 
 /**
- * The two commits of every request. Concurrent requests share a group commit of one statement and one fsync. Under load
- * it saves more than half of the cost in Postgres and the gateway. A single request is sent at once; there is no
- * batching delay.
+ * The two commits of every request. Concurrent requests share a group commit of one statement and one fsync, whichever
+ * of the two they have come to. Under load it saves more than half of the cost in Postgres and the gateway.
  */
 export interface ReservationWriter {
   /** @param epoch under which Redis charged the request. */
@@ -22,51 +21,82 @@ export interface ReservationWriter {
   recordDelivered(delivered: Delivered): Promise<boolean>
 }
 
-const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }
-
-export function createReservationWriter(database: Queryable): ReservationWriter {
-  const insert = groupCommit((charged: readonly Charged[]) => insertTogether(database, charged), TOGETHER)
-  const record = groupCommit(async (delivered: readonly Delivered[]) => {
-    const recorded = await recordDelivered(database, delivered)
-    return delivered.map(({ id }) => recorded.has(id))
-  }, TOGETHER)
-  return {
-    insert: (reservation, epoch) => insert({ reservation, epoch }),
-    recordDelivered: record,
-  }
-}
-
 interface Charged {
   readonly reservation: NewReservation
   readonly epoch: LimitEpoch
 }
 
+/** What one request asks to be committed. */
+type Commit = { readonly charged: Charged } | { readonly delivered: Delivered }
+
+const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }
+
+/**
+ * @param requestsUnderWay of this process. A commit waits for calls of a share of them, so a request that is alone
+ * waits for none, and collecting takes a twelfth of the time that requests take.
+ */
+export function createReservationWriter(
+  database: Queryable,
+  requestsUnderWay: () => number = () => 1,
+): ReservationWriter {
+  const itemsWanted = (): number => requestsUnderWay() * BOUNDS.reservationBatchShare
+  const commit = groupCommit((commits: readonly Commit[]) => commitTogether(database, commits), {
+    ...TOGETHER,
+    collect: { itemsWanted, waitMaxMs: BOUNDS.reservationCollectMs },
+  })
+  const recordAgain = groupCommit(async (outcomes: readonly Delivered[]) => {
+    const recorded = await recordDelivered(database, outcomes)
+    return outcomes.map(({ id }) => recorded.has(id))
+  }, TOGETHER)
+  return {
+    insert: async (reservation, epoch) => {
+      if (await commit({ charged: { reservation, epoch } })) return { status: 'inserted' }
+      const original = await originalOf(database, reservation)
+      return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
+    },
+    // A reservation that fails takes the outcomes beside it along. They may be repeated, and are, by themselves.
+    recordDelivered: (delivered) => commit({ delivered }).catch(() => recordAgain(delivered)),
+  }
+}
+
+/** A lookup that fails concerns its own request alone, which is charged and reserved again. */
+async function originalOf(
+  database: Queryable,
+  { clientId, environment, idempotencyDigests }: NewReservation,
+): Promise<string | undefined> {
+  if (idempotencyDigests.length === 0) return undefined
+  return findByIdempotency(database, clientId, environment, idempotencyDigests).catch(() => undefined)
+}
+
+/** @returns whether each was written. */
+async function commitTogether(database: Queryable, commits: readonly Commit[]): Promise<readonly boolean[]> {
+  const charged = commits.flatMap((each) => ('charged' in each ? each.charged : []))
+  const delivered = commits.flatMap((each) => ('delivered' in each ? each.delivered : []))
+  const written = await write(database, charged, delivered)
+  return commits.map((each) => written.has('charged' in each ? each.charged.reservation.id : each.delivered.id))
+}
+
 /** The function of the schema checks the epoch under a lock, in one commit; see migration 0004. */
 const INSERT = 'select reserve_requests($1::jsonb) as id'
 
-async function insertTogether(
+/** Outcomes come first, so none waits for a row while the statement has the lock that a rebuild waits for. */
+const RECORD_AND_INSERT = `
+  select record_deliveries($1::jsonb) as id union all select reserve_requests($2::jsonb)`
+
+/** @returns the ids of those that were written. */
+async function write(
   database: Queryable,
   charged: readonly Charged[],
-): Promise<readonly ReservationInserted[]> {
-  const { rows } = await database.query<{ id: string }>({
-    name: 'insert-reservations',
-    text: INSERT,
-    values: [JSON.stringify(charged.map(insertedRow))],
-  })
-  const inserted = new Set(rows.map((row) => row.id))
-  return Promise.all(
-    charged.map(
-      async ({ reservation: { id, clientId, environment, idempotencyDigests } }): Promise<ReservationInserted> => {
-        if (inserted.has(id)) return { status: 'inserted' }
-        const original =
-          idempotencyDigests.length === 0
-            ? undefined
-            : // A lookup that fails concerns its own request alone, which is charged and reserved again.
-              await findByIdempotency(database, clientId, environment, idempotencyDigests).catch(() => undefined)
-        return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
-      },
-    ),
+  delivered: readonly Delivered[],
+): Promise<ReadonlySet<string>> {
+  if (charged.length === 0) return recordDelivered(database, delivered)
+  const reservations = JSON.stringify(charged.map(insertedRow))
+  const { rows } = await database.query<{ id: string }>(
+    delivered.length === 0
+      ? { name: 'insert-reservations', text: INSERT, values: [reservations] }
+      : { name: 'record-and-insert', text: RECORD_AND_INSERT, values: [JSON.stringify(delivered), reservations] },
   )
+  return new Set(rows.map((row) => row.id))
 }
 
 function insertedRow({ reservation: r, epoch }: Charged): unknown {

@@ -125,6 +125,9 @@ export const BOUNDS = {
   /** Reservations or outcomes of one group commit, and concurrent group commits of one gateway. */
   reservationBatchMax: 64,
   reservationBatchesAtOnce: 2,
+  /** A group commit waits for so many calls of each request that the gateway works on, and for at most so long. */
+  reservationBatchShare: 1 / 6,
+  reservationCollectMs: 10,
 
   // Access.
   accessCacheMs: 4_000,
@@ -271,6 +274,7 @@ assertLess('rebuildWaitMs', 'requestDeadlineMs')
 assertLess('rebuildStatementTimeoutMs', 'rebuildTimeoutMs')
 assertLess('databaseQueryTimeoutMs', 'recordTimeoutMs')
 assertLess('recordTimeoutMs', 'requestDeadlineMs')
+assertLess('reservationCollectMs', 'requestWorkTargetMs')
 assertLess('searchTimeoutMs', 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')

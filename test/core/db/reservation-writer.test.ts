@@ -8,9 +8,9 @@ import type { Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordDelivered } from '#core/db/reservations.ts'
-import type { Delivered, NewReservation } from '#core/db/reservations.ts'
-import { undelivered } from '#core/limits/settlement.ts'
-import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
+import type { NewReservation } from '#core/db/reservations.ts'
+import { NO_REPLAY } from '#test/support/limits/reservations.ts'
+import { EPOCH, createDelivered, createOrganization, createReservation } from '#test/support/limits/reservation-rows.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -18,9 +18,6 @@ import { insertReservations } from '#test/support/jobs/reservations.ts'
 
 /** More than go into one statement, so that several run side by side. */
 const MANY = BOUNDS.reservationBatchMax * 3
-const EPOCH = { id: randomUUID(), redisRunId: 'a-redis' }
-/** Enough for every statement of a test. */
-const WITHIN_MS = 60_000
 const silent = createLog('test', 'silent')
 
 let database: TestDatabase
@@ -36,13 +33,7 @@ beforeAll(async () => {
   writer = createReservationWriter(service)
 })
 beforeEach(async () => {
-  organizationId = randomUUID()
-  await owner.query('insert into organizations (id, name) values ($1, $2)', [organizationId, organizationId])
-  await owner.query('insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, $2, $3)', [
-    organizationId,
-    EPOCH.id,
-    EPOCH.redisRunId,
-  ])
+  organizationId = await createOrganization(owner)
 })
 afterAll(async () => {
   await Promise.all([owner.end(), service.end()])
@@ -50,41 +41,7 @@ afterAll(async () => {
 })
 
 function reservationWith(fields: Partial<NewReservation> = {}): NewReservation {
-  const id = randomUUID()
-  const ids = {
-    clientId: id,
-    apiKeyId: id,
-    entitlementId: id,
-    planId: id,
-    knowledgeBaseId: id,
-    versionId: id,
-    profileId: id,
-  }
-  const times = { admittedAtMs: Date.now(), deadlineAtMs: Date.now() + 20_000, inForceOn: '2026-11-21' }
-  return {
-    id,
-    traceId: id,
-    organizationId,
-    environment: 'live',
-    idempotencyDigests: [],
-    fingerprint: randomBytes(32),
-    fingerprintEpoch: 3,
-    filters: NO_FILTERS,
-    entitled: NO_FILTERS,
-    ...ids,
-    ...times,
-    ...fields,
-  }
-}
-
-function deliveredWith(id: string, chunk: string, withinMs = WITHIN_MS): Delivered {
-  return {
-    id,
-    outcome: { ...undelivered(null, 5, null), decision: 'answer', chunk_ids: [chunk] },
-    served: [],
-    replay: NO_REPLAY,
-    withinMs,
-  }
+  return createReservation(organizationId, fields)
 }
 
 test('inserts every reservation as it was given, however many are under way together', async () => {
@@ -162,11 +119,11 @@ test('records every outcome once, only on its own open reservation; the same out
     refunded,
   ])
   const recordAll = (): Promise<readonly boolean[]> =>
-    Promise.all(ids.map((id) => writer.recordDelivered(deliveredWith(id, id))))
+    Promise.all(ids.map((id) => writer.recordDelivered(createDelivered(id, id))))
   const wanted = ids.map((id) => id !== refunded)
   expect(await recordAll()).toEqual(wanted)
   expect(await recordAll()).toEqual(wanted)
-  expect(await Promise.all(ids.map((id) => writer.recordDelivered(deliveredWith(id, 'another'))))).toEqual(
+  expect(await Promise.all(ids.map((id) => writer.recordDelivered(createDelivered(id, 'another'))))).toEqual(
     ids.map(() => false),
   )
   const { rows } = await owner.query(
@@ -180,10 +137,10 @@ test('records every outcome once, only on its own open reservation; the same out
 test('an outcome that arrives after its time is not recorded, alone or together with others', async () => {
   const [late, ...inTime] = Array.from({ length: 3 }, () => reservationWith())
   await Promise.all([late, ...inTime].map((one) => writer.insert(one ?? reservationWith(), EPOCH)))
-  expect(await writer.recordDelivered(deliveredWith(late?.id ?? '', 'late', 0))).toBe(false)
+  expect(await writer.recordDelivered(createDelivered(late?.id ?? '', 'late', 0))).toBe(false)
   const ids = [late?.id ?? '', ...inTime.map(({ id }) => id)]
   const recorded = await Promise.all(
-    ids.map((id, n) => writer.recordDelivered(deliveredWith(id, 'x', n === 0 ? 0 : WITHIN_MS))),
+    ids.map((id, n) => writer.recordDelivered(createDelivered(id, 'x', n === 0 ? 0 : 60_000))),
   )
   expect(recorded).toEqual([false, true, true])
 })
@@ -199,7 +156,7 @@ test('what ten passages leave is stored in the row of the reservation, as it is'
     total: 20,
   }))
   const replay = { ...NO_REPLAY, passage_sha256: served.map(() => randomBytes(32).toString('hex')) }
-  const delivered = { ...deliveredWith(reservation.id, ''), served, replay }
+  const delivered = { ...createDelivered(reservation.id, ''), served, replay }
   expect(await writer.recordDelivered(delivered)).toBe(true)
   const { rows } = await owner.query(
     `select pg_column_compression(served) as served, pg_column_compression(replay) as replay,
@@ -217,7 +174,7 @@ test('outcomes are found by their key, also under a plan from the time of an alm
   const record = (ids: readonly string[]): Promise<unknown> =>
     recordDelivered(
       gateway,
-      ids.map((id) => deliveredWith(id, 'x')),
+      ids.map((id) => createDelivered(id, 'x')),
     )
   const reads = async (): Promise<number> => {
     await Promise.all([admin, gateway].map((each) => each.query('select pg_stat_force_next_flush()')))

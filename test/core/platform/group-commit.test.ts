@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { groupCommit } from '#core/platform/group-commit.ts'
+import { until } from '#test/support/until.ts'
 
 /** Doubles numbers; each run ends when the test releases it. */
 function createDoubling(): {
@@ -45,6 +47,46 @@ test('batches items that arrive during a run, in order, within the bounds of run
   }
   expect(runs).toEqual([[1], [2, 3, 4], [5]])
   expect(await Promise.all([first, ...others])).toEqual([2, 4, 6, 8, 10])
+})
+
+test('a run waits for as many calls as are wanted, and no longer than the bound for fewer', async () => {
+  const { runs, release, run } = createDoubling()
+  let wanted = 3
+  const collect = { itemsWanted: () => wanted, waitMaxMs: BOUNDS.hardDeadlineMs }
+  const patient = groupCommit(run, { itemsMax: 4, runsMax: 9, collect })
+  const patiently = [1, 2].map(patient)
+  await sleep(5)
+  expect(runs).toEqual([])
+  patiently.push(patient(3))
+  await until('a run', () => runs.length > 0)
+  expect(runs).toEqual([[1, 2, 3]])
+  wanted = 100
+  patiently.push(...[4, 5, 6, 7].map(patient))
+  await until('a run', () => runs.length > 1)
+  expect(runs.slice(1)).toEqual([[4, 5, 6, 7]])
+  wanted = 1
+  patiently.push(patient(8))
+  await until('a run', () => runs.length > 2)
+  expect(runs.slice(2)).toEqual([[8]])
+
+  const hasty = groupCommit(run, { itemsMax: 4, runsMax: 9, collect: { itemsWanted: () => 3, waitMaxMs: 1 } })
+  const hastily = [9, 10].map(hasty)
+  await until('a run', () => runs.length > 3)
+  expect(runs.slice(3)).toEqual([[9, 10]])
+  for (const _ of runs) release()
+  expect(await Promise.all([...patiently, ...hastily])).toEqual([2, 4, 6, 8, 10, 12, 14, 16, 18, 20])
+})
+
+test('calls that became due during a full set of runs go with the next run', async () => {
+  const { runs, release, run } = createDoubling()
+  const double = groupCommit(run, { itemsMax: 2, runsMax: 1, collect: { itemsWanted: () => 9, waitMaxMs: 1 } })
+  const doubled = [1, 2, 3, 4, 5].map(double)
+  for (let released = 0; released < 3; released++) {
+    await until('a run', () => runs.length > released)
+    release()
+  }
+  expect(await Promise.all(doubled)).toEqual([2, 4, 6, 8, 10])
+  expect(runs).toEqual([[1, 2], [3, 4], [5]])
 })
 
 test('fails every item of a run that fails, and goes on with the next run', async () => {
