@@ -1,37 +1,39 @@
 import { bitsetWords } from '#core/platform/bitset.ts'
 import type { CodesScan, Scatter } from './codes-scan.ts'
 
-/** Rows of the nearest cells that tell how rows lie around the means of their cells. */
+/** Rows of the first cells that tell how rows lie around the means of their cells. */
 const SCATTER_ROWS = 1_000
 
-/** How the rows of the cells nearest to a query lie around the means of their cells. */
+/** How the cosines of rows with a query lie around those of the means of their cells. */
 export interface CellScatter {
   /** Whether it rests on enough rows. */
   isMeasured(): boolean
-  add(scatter: Scatter): void
-  /** Standard deviation of the rows' cosines. */
+  /** @param radius of the cell. */
+  add(scatter: Scatter, radius: number): void
+  /** Standard deviation, in radii of the cells. */
   deviation(): number
 }
 
 export function createCellScatter(): CellScatter {
-  let [free, squares] = [0, 0]
+  let [free, squares, radii] = [0, 0, 0]
   return {
     isMeasured: () => free >= SCATTER_ROWS,
-    add(scatter) {
+    add(scatter, radius) {
       free += scatter.rows - 1
       squares += scatter.squares
+      radii += (scatter.rows - 1) * radius * radius
     },
-    deviation: () => Math.sqrt(squares / Math.max(1, free)),
+    deviation: () => (radii === 0 ? 0 : Math.sqrt(squares / radii)),
   }
 }
 
-/** Measures the cells nearest to a query, as a search does. @param cells nearest first. */
-export function scatterNear(scan: CodesScan, starts: Uint32Array, cells: Uint32Array): number {
+/** Measures the first cells of a query, as a search does. */
+export function scatterNear(scan: CodesScan, starts: Uint32Array, radii: Float32Array, cells: Uint32Array): number {
   const scatter = createCellScatter()
   const none = new Uint32Array(bitsetWords(starts.at(-1) ?? 0))
   for (const cell of cells) {
     if (scatter.isMeasured()) break
-    scatter.add(scan.addAndMeasure(none, starts[cell] ?? 0, starts[cell + 1] ?? 0))
+    scatter.add(scan.addAndMeasure(none, starts[cell] ?? 0, starts[cell + 1] ?? 0), radii[cell] ?? 0)
   }
   return scatter.deviation()
 }

@@ -6,11 +6,12 @@ import type { VectorFile } from './blocks.ts'
 import { CELLS_RECALL, DEPTHS, REACHED } from './cells.ts'
 import type { CellsDescription } from './cells.ts'
 import type { Cells } from './cells-writer.ts'
+import { createCellFinder, finderPoints, finderQuery } from './cell-finder.ts'
+import type { CellFinder } from './cell-finder.ts'
 import { scatterNear } from './cell-scatter.ts'
 import { openCodes } from './codes-reader.ts'
 import type { CodesReader } from './codes-reader.ts'
 import { cosines } from './cosines.ts'
-import { innerProductAt } from './inner-product.ts'
 import { openRowFile } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -47,6 +48,7 @@ export async function measureCells(
   const ranks = DEPTHS.map(() => new Float64Array(count + 1))
   const deviations = DEPTHS.map((): number[] => [])
   const scale = scaleOf(cells, asked)
+  const finder = createCellFinder(cells.graph, cells.radii, file.dimensions, scale)
   using opened = new DisposableStack()
   const codes = openCodes({ path: join(folder, 'vectors.i4') }, file.rows, file.dimensions)
   opened.defer(() => codes.close())
@@ -55,10 +57,13 @@ export async function measureCells(
   for (const query of asked) {
     await pause()
     const nearest = nearestOf(query, cells, codes, exact)
-    const found = foundCells(cells, query)
+    const found = foundCells(finder, query, count)
     countRanks(ranks, found.rankOf, nearest.rows, cellOf)
-    const scatter = scatterNear(codes.scan(query, 1, 1), cells.starts, found.cells)
-    addDeviations(deviations, nearest, (row) => scale * (found.productOf[cellOf[row] ?? 0] ?? 0), scatter)
+    const scatter = scatterNear(codes.scan(query, 1, 1), cells.starts, cells.radii, found.cells)
+    addDeviations(deviations, nearest, (row) => {
+      const cell = cellOf[row] ?? 0
+      return { product: found.productOf[cell] ?? 0, deviation: scatter * (cells.radii[cell] ?? 0) }
+    })
   }
   const measured = ranks.map((counts) => fewest(counts, count))
   return {
@@ -73,22 +78,28 @@ export async function measureCells(
 /** Cells of each query that the scale is measured with. */
 const SCALE_CELLS = 64
 
-/** The least squares of the true inner products of the nearest means over those of the graph. */
-function scaleOf({ means, graph }: Cells, queries: readonly Float32Array[]): number {
+/** The least squares of the true inner products of the first points over those of the graph. */
+function scaleOf({ means, radii, graph }: Cells, queries: readonly Float32Array[]): number {
+  const exact = finderPoints(means, radii)
   let [both, squares] = [0, 0]
   for (const query of queries) {
-    const { points, products } = graph.nearest(query, Math.min(SCALE_CELLS, means.length / query.length))
+    const asked = finderQuery(query)
+    const { points, products } = graph.nearest(asked, Math.min(SCALE_CELLS, radii.length))
     for (const [at, cell] of points.entries()) {
       const product = products[at] ?? 0
-      both += product * innerProductAt(means, cell * query.length, query)
+      both += product * dot(exact.subarray(cell * asked.length, (cell + 1) * asked.length), asked)
       squares += product * product
     }
   }
   return both > 0 ? both / squares : 1
 }
 
+function dot(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
+}
+
 interface FoundCells {
-  /** Nearest first. */
+  /** In the order in which a search takes them. */
   readonly cells: Uint32Array
   /** The rank of each cell; the number of cells for one that the graph does not find. */
   readonly rankOf: Uint32Array
@@ -96,29 +107,29 @@ interface FoundCells {
   readonly productOf: Float32Array
 }
 
-function foundCells({ graph, starts }: Cells, query: Float32Array): FoundCells {
-  const count = starts.length - 1
+function foundCells(finder: CellFinder, query: Float32Array, count: number): FoundCells {
   const rankOf = new Uint32Array(count).fill(count)
   const productOf = new Float32Array(count).fill(-1)
-  const { points, products } = graph.nearest(query, count)
-  for (const [rank, cell] of points.entries()) {
+  const { cells, products } = finder.nearest(query, count)
+  for (const [rank, cell] of cells.entries()) {
     rankOf[cell] = rank
     productOf[cell] = products[rank] ?? -1
   }
-  return { cells: points, rankOf, productOf }
+  return { cells, rankOf, productOf }
 }
 
-/** @param productOf a row's cell. @param deviation of rows around the means of their cells. */
+/** @param cellOf the product of the mean of a row's cell, and the deviation of its rows. */
 function addDeviations(
   deviations: readonly number[][],
   { rows, scores, ofMean }: NearestOfQuery,
-  productOf: (row: number) => number,
-  deviation: number,
+  cellOf: (row: number) => { readonly product: number; readonly deviation: number },
 ): void {
-  const unit = Math.max(DEVIATION_MIN, deviation)
   for (const [at, depth] of DEPTHS.entries()) {
     const least = (scores[Math.min(depth, rows.length) - 1] ?? 0) - ofMean
-    for (const row of rows.subarray(0, depth)) deviations[at]?.push((least - productOf(row)) / unit)
+    for (const row of rows.subarray(0, depth)) {
+      const { product, deviation } = cellOf(row)
+      deviations[at]?.push((least - product) / Math.max(DEVIATION_MIN, deviation))
+    }
   }
 }
 

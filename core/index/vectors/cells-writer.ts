@@ -1,5 +1,7 @@
 import { evenlySpaced, rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
+import { finderPoints } from './cell-finder.ts'
+import { RADIUS_MIN_SHARE } from './cells.ts'
 import { buildGraph } from './graph.ts'
 import type { BuiltGraph } from './graph.ts'
 
@@ -18,7 +20,9 @@ export interface Cells {
   readonly rows: Uint32Array
   /** The mean of each cell less the mean of all rows, concatenated. */
   readonly means: Float32Array
-  /** Finds the means with the largest inner products with a query. */
+  /** See `cellsLayout`. */
+  readonly radii: Float32Array
+  /** Of `finderPoints`. */
   readonly graph: BuiltGraph
 }
 
@@ -113,8 +117,18 @@ function inOrder(cellOf: Uint32Array, sums: Float64Array, dimensions: number): C
   const mean = new Float64Array(dimensions)
   for (const [at, sum] of sums.entries()) mean[at % dimensions] = (mean[at % dimensions] ?? 0) + sum / rows.length
   const means = new Float32Array(held.length * dimensions)
-  for (const [at, cell] of held.entries())
-    for (let d = 0; d < dimensions; d++)
-      means[at * dimensions + d] = (sums[cell * dimensions + d] ?? 0) / (sizes[cell] ?? 1) - (mean[d] ?? 0)
-  return { starts, rows, means, graph: buildGraph(means, dimensions) }
+  const radii = new Float32Array(held.length)
+  for (const [at, cell] of held.entries()) {
+    let squares = 0
+    for (let d = 0; d < dimensions; d++) {
+      const ofCell = (sums[cell * dimensions + d] ?? 0) / (sizes[cell] ?? 1)
+      squares += ofCell * ofCell
+      means[at * dimensions + d] = ofCell - (mean[d] ?? 0)
+    }
+    // The rows have unit length.
+    radii[at] = Math.sqrt(Math.max(0, 1 - squares))
+  }
+  const least = (RADIUS_MIN_SHARE * radii.reduce((sum, radius) => sum + radius, 0)) / radii.length
+  for (const [at, radius] of radii.entries()) radii[at] = Math.max(least, radius)
+  return { starts, rows, means, radii, graph: buildGraph(finderPoints(means, radii), dimensions + 1) }
 }

@@ -4,9 +4,8 @@
  * - `vectors.f32`: rows × dimensions float32, unit length. Exact scores are computed from it.
  * - `vectors.i4`: the vectors in codes of four bits a component; see `codesLayout`. A scan of them finds the candidates
  *   under any filter. A code's place is its row, or in a version with cells its place in `cells.u32`.
- * - `cells.u32`: the rows of each cell of near vectors: (cells + 1) uint32, the first place of each cell and the end,
- *   then rows × uint32, the row in each place.
- * - `graph.usearch`: a graph of the means of the cells (usearch, int8), which finds the cells nearest to a query.
+ * - `cells.u32`: the rows of each cell of near vectors; see `cellsLayout`.
+ * - `graph.usearch`: a graph of the means and radii of the cells (usearch, int8), which finds the cells near a query.
  *
  * Only versions whose codes are longer than CELLS_FROM_BYTES have cells and their graph.
  */

@@ -53,8 +53,8 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
     const path = join(folder, 'graph.usearch')
     cells.graph.save(path)
     await syncPath(path)
-    const { starts, rows: rowOf } = cells
-    const pieces = [starts, rowOf].map(
+    const { starts, radii, rows: rowOf } = cells
+    const pieces = [starts, radii, rowOf].map(
       ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
     )
     return {

@@ -26,9 +26,10 @@ const CELLS_FACTOR = 4
 const TOLD_SHARE = 0.25
 
 /**
- * Scans the allowed places of cell after cell, nearest first, until the mean of the next one lies so far below the
- * wanted rows that it hardly holds a nearer one. The build measured how far that is, in standard deviations of the rows
- * around the means of their cells; the first cells tell the deviation for this query.
+ * Scans the allowed places of cell after cell, most promising first. It leaves out cells whose mean lies so far below
+ * the wanted rows that they hardly hold a nearer one, and ends where all cells that are left are such. The build
+ * measured how far that is, in standard deviations of the rows around the means of their cells. The deviation is
+ * proportional to the radius of a cell; the first cells tell the factor for this query.
  * @returns the allowed places that are left to scan; undefined if they need not be.
  */
 export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQuery): Uint32Array | undefined {
@@ -40,13 +41,16 @@ export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQu
   let [rows, allowed] = [0, 0]
   for (const { cell, product } of nearestFirst(cells, query)) {
     const near = { rows, allowed, rowBytes: all.rowBytes }
-    const reach = cells.deviations * scatter.deviation()
-    if (scatter.isMeasured() && allowed >= rowsScoredMin && product + reach < scan.threshold()) return undefined
+    if (scatter.isMeasured() && allowed >= rowsScoredMin) {
+      const perRadius = cells.deviations * scatter.deviation()
+      if (cells.mostFrom(cell, product, perRadius) < scan.threshold()) return undefined
+      if (product + perRadius * (cells.radii[cell] ?? 0) < scan.threshold()) continue
+    }
     if (scanned.length === told && excludesNear(near, all)) break
     if (costs.cellsNs(scanned.length, near) > costs.scanNs(all)) break
     const [from, to] = boundsOf(cells, cell)
     if (scatter.isMeasured()) scan.add(places, from, to)
-    else scatter.add(scan.addAndMeasure(places, from, to))
+    else scatter.add(scan.addAndMeasure(places, from, to), cells.radii[cell] ?? 0)
     scanned.push(cell)
     rows += to - from
     allowed += countWithin(places, from, to)
@@ -63,11 +67,11 @@ function* nearestFirst(
   const count = cells.starts.length - 1
   const seen = new Uint8Array(count)
   for (let wanted = CELLS_FIRST; wanted < count * CELLS_FACTOR; wanted *= CELLS_FACTOR) {
-    const { points, products } = cells.nearest(query, Math.min(wanted, count))
-    for (const [at, cell] of points.entries()) {
+    const near = cells.nearest(query, Math.min(wanted, count))
+    for (const [at, cell] of near.cells.entries()) {
       if (seen[cell] === 1) continue
       seen[cell] = 1
-      yield { cell, product: products[at] ?? -1 }
+      yield { cell, product: near.products[at] ?? -1 }
     }
   }
 }

@@ -4,11 +4,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CELLS_RECALL, cellsFault, cellsLayout } from '#core/index/vectors/cells.ts'
+import { finderQuery } from '#core/index/vectors/cell-finder.ts'
+import { CELLS_RECALL, RADIUS_MIN_SHARE, cellsFault, cellsLayout } from '#core/index/vectors/cells.ts'
+import { openCells } from '#core/index/vectors/cells-reader.ts'
 import { openGraph } from '#core/index/vectors/graph.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { WrittenVectors } from '#core/index/vectors/writer.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
@@ -16,6 +19,8 @@ console.log(`TEST_SEED=${seed}`)
 const DIMENSIONS = 384
 /** More than one batch. */
 const ROWS = 3_000
+/** Of products in single precision. */
+const ROUNDING = 1e-5
 
 let folder: string
 beforeAll(() => {
@@ -92,24 +97,72 @@ test('a graph other than the manifest describes is refused', async () => {
   const path = join(own, 'graph.usearch')
   const count = vectors.cells?.count ?? 0
   for (const [dimensions, points, connectivity] of [
-    [DIMENSIONS, count + 1, 64],
-    [DIMENSIONS - 1, count, 64],
-    [DIMENSIONS, count, 16],
+    [DIMENSIONS + 1, count + 1, 64],
+    [DIMENSIONS, count, 64],
+    [DIMENSIONS + 1, count, 16],
   ] as const)
     expect(() => openGraph(path, dimensions, points, connectivity)).toThrow(/not the graph/)
-  expect(openGraph(path, DIMENSIONS, count, 64).nearest(unit(anyVector(seededRandom(1))), 5).points).toHaveLength(5)
+  const query = finderQuery(unit(anyVector(seededRandom(1))))
+  expect(openGraph(path, DIMENSIONS + 1, count, 64).nearest(query, 5).points).toHaveLength(5)
 })
 
 test('cells that do not hold every passage once are refused', () => {
-  const cells = (numbers: readonly number[]): Buffer => Buffer.from(Uint32Array.from(numbers).buffer)
-  expect(cellsFault(cells([0, 1, 3, 2, 0, 1]), 3, 2)).toBeUndefined()
-  for (const [numbers, message] of [
-    [[0, 1, 3, 2, 0], /does not fit/],
-    [[1, 2, 3, 2, 0, 1], /follow each other/],
-    [[0, 3, 3, 2, 0, 1], /follow each other/],
-    [[0, 1, 2, 2, 0, 1], /end with the passages/],
-    [[0, 1, 3, 2, 0, 2], /every passage once/],
-    [[0, 1, 3, 2, 0, 3], /every passage once/],
+  /** Of two cells. */
+  const cells = (starts: readonly number[], radii: readonly number[], rows: readonly number[]): Buffer =>
+    Buffer.concat(
+      [Uint32Array.from(starts), Float32Array.from(radii), Uint32Array.from(rows)].map(({ buffer }) =>
+        Buffer.from(buffer),
+      ),
+    )
+  expect(cellsFault(cells([0, 1, 3], [0, 0.5], [2, 0, 1]), 3, 2)).toBeUndefined()
+  for (const [starts, radii, rows, message] of [
+    [[0, 1, 3], [0, 0.5], [2, 0], /does not fit/],
+    [[1, 2, 3], [0, 0.5], [2, 0, 1], /follow each other/],
+    [[0, 3, 3], [0, 0.5], [2, 0, 1], /follow each other/],
+    [[0, 1, 2], [0, 0.5], [2, 0, 1], /end with the passages/],
+    [[0, 1, 3], [0, 1.5], [2, 0, 1], /a radius that no rows/],
+    [[0, 1, 3], [Number.NaN, 0.5], [2, 0, 1], /a radius that no rows/],
+    [[0, 1, 3], [0, 0.5], [2, 0, 2], /every passage once/],
+    [[0, 1, 3], [0, 0.5], [2, 0, 3], /every passage once/],
   ] as const)
-    expect(cellsFault(cells(numbers), 3, 2)).toMatch(message)
+    expect(cellsFault(cells(starts, radii, rows), 3, 2)).toMatch(message)
 })
+
+test('no cell that is found later has more than the bound of the one before', async () => {
+  const { folder: own, vectors } = await written(ROWS, anyVector)
+  const { cells } = vectors
+  if (cells === undefined) throw new Error('no cells')
+  const reader = openCells(own, ROWS, DIMENSIONS, cells, createResidentParts())
+  const random = seededRandom(seed)
+  for (const perRadius of [0, 0.1, 0.2, 0.5]) {
+    const near = reader.nearest(unit(anyVector(random)), cells.count)
+    const most = Array.from(near.cells, (cell, at) => (near.products[at] ?? 0) + perRadius * (reader.radii[cell] ?? 0))
+    for (const [at, cell] of near.cells.entries()) {
+      const bound = reader.mostFrom(cell, near.products[at] ?? 0, perRadius)
+      expect(bound).toBeGreaterThanOrEqual(Math.max(...most.slice(at)) - ROUNDING)
+    }
+  }
+})
+
+test('the radius of a cell is the root of the mean squared distance of its rows from their mean', async () => {
+  const { folder: own, vectors } = await written(ROWS, anyVector)
+  const { cells } = vectors
+  if (cells === undefined) throw new Error('no cells')
+  const reader = openCells(own, ROWS, DIMENSIONS, cells, createResidentParts())
+  const bytes = readFileSync(join(own, 'vectors.f32'))
+  const rows = new Float32Array(new Uint8Array(bytes).buffer)
+  const scattered = Array.from({ length: cells.count }, (_, cell) => {
+    const members = [...reader.rowOf.subarray(reader.starts[cell], reader.starts[cell + 1])]
+    const vectorsOf = members.map((row) => rows.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS))
+    const mean = Array.from({ length: DIMENSIONS }, (_unused, d) => average(vectorsOf.map((vector) => vector[d] ?? 0)))
+    return Math.sqrt(
+      average(vectorsOf.map((vector) => mean.reduce((sum, m, d) => sum + ((vector[d] ?? 0) - m) ** 2, 0))),
+    )
+  })
+  const least = average(scattered) * RADIUS_MIN_SHARE
+  for (const [cell, radius] of scattered.entries()) expect(reader.radii[cell]).toBeCloseTo(Math.max(least, radius), 4)
+})
+
+function average(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
