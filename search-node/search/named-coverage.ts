@@ -4,6 +4,7 @@ import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
+import { placeOf } from './question.ts'
 import type { Question, QuestionWord } from './question.ts'
 
 /**
@@ -60,7 +61,7 @@ export function namedCoverage(
 export function heldWeight(question: Question, weights: Float64Array, words: RowWords): number {
   const seen = new Set<number>()
   for (const hash of words) {
-    const place = question.position(hash)
+    const place = placeOf(question.places, hash)
     if (place !== -1) seen.add(place)
   }
   return sumOf([...seen], (place) => weights[place] ?? 0)

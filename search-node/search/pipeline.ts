@@ -90,18 +90,13 @@ function predict(
   const { passages, columns, tokens, passage, vectorScores } = statistics
   const { scores, contributions } = rescored
   const candidates = byWords.ids.subarray(0, PREDICTOR_DEPTH)
-  const looked = new Set(candidates)
-  const order = Uint32Array.from(rows.keys())
-    .filter((at) => looked.has(rows[at] ?? 0))
-    .sort(
-      (a, b) =>
-        (scores[b] ?? 0) - (scores[a] ?? 0) ||
-        (columns.chunkRanks[rows[a] ?? 0] ?? 0) - (columns.chunkRanks[rows[b] ?? 0] ?? 0),
-    )
+  const order = lexicalOrder(new Set(candidates), rows, scores, columns)
   const width = question.words.length
   const ofOrder = new Float64Array(order.length * width)
-  for (const [place, at] of order.entries())
-    ofOrder.set(contributions.subarray(at * width, (at + 1) * width), place * width)
+  for (let place = 0; place < order.length; place++) {
+    const from = (order[place] ?? 0) * width
+    ofOrder.set(contributions.subarray(from, from + width), place * width)
+  }
   const [best] = order
   const first = best === undefined ? undefined : passage(rows[best] ?? 0)
   return predictorsOf({
@@ -121,6 +116,24 @@ function predict(
     first:
       first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })
+}
+
+/** Positions in `rows` of the wanted rows, best score first; ties by chunk id. */
+function lexicalOrder(
+  wanted: ReadonlySet<number>,
+  rows: Uint32Array,
+  scores: Float64Array,
+  { chunkRanks }: RowColumns,
+): Uint32Array {
+  const order = new Uint32Array(wanted.size)
+  let found = 0
+  for (let at = 0; at < rows.length; at++) if (wanted.has(rows[at] ?? 0)) order[found++] = at
+  return order
+    .subarray(0, found)
+    .sort(
+      (a, b) =>
+        (scores[b] ?? 0) - (scores[a] ?? 0) || (chunkRanks[rows[a] ?? 0] ?? 0) - (chunkRanks[rows[b] ?? 0] ?? 0),
+    )
 }
 
 const NO_ROWS: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }

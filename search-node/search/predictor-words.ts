@@ -1,6 +1,7 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { AnalysisRevision } from '#core/index/analysis/revisions.ts'
+import { placeOf } from './question.ts'
 import type { Question } from './question.ts'
 
 /** Distance within which a pair is near, and length of a window, both in words without function words. */
@@ -44,12 +45,12 @@ function pairShare({ words }: Question, found: ReadonlySet<number>): number | un
 }
 
 /** The pairs whose second word follows the first within `distance` words. */
-function pairsWithin({ words, position }: Question, row: RowWords, distance: number): ReadonlySet<number> {
+function pairsWithin({ words, places }: Question, row: RowWords, distance: number): ReadonlySet<number> {
   const found = new Set<number>()
   /** Last place of each word; -1: not seen. */
   const seen = new Int32Array(words.length).fill(-1)
   for (let at = 0; at < row.length; at++) {
-    const place = position(row[at] ?? 0)
+    const place = placeOf(places, row[at] ?? 0)
     if (place === -1) continue
     const first = place === 0 ? -1 : (seen[place - 1] ?? -1)
     if (first !== -1 && at - first <= distance) found.add(place - 1)
@@ -71,7 +72,7 @@ function bestWindow(question: Question, words: Uint32Array): number {
   const hits: { readonly at: number; readonly place: number }[] = []
   let [from, weight, best] = [0, 0, 0]
   for (let at = 0; at < words.length; at++) {
-    const place = question.position(words[at] ?? 0)
+    const place = placeOf(question.places, words[at] ?? 0)
     if (place === -1) continue
     hits.push({ at, place })
     if (inside[place] === 0) weight += question.words[place]?.idf ?? 0
@@ -89,7 +90,7 @@ function bestWindow(question: Question, words: Uint32Array): number {
 export function firstFocus(question: Question, row: RowWords): number {
   const words = new Set(row)
   let asked = 0
-  for (const word of words) if (question.position(word) !== -1) asked += 1
+  for (const word of words) if (placeOf(question.places, word) !== -1) asked += 1
   return words.size === 0 ? 0 : asked / words.size
 }
 
@@ -119,7 +120,7 @@ export function resemblancesIn(question: Question, passage: PassageText, row: Ro
   const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
   for (const term of question.asked.terms.get(language) ?? []) {
     const hash = tokenHash(language, term)
-    const place = question.position(hash)
+    const place = placeOf(question.places, hash)
     if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: there.has(hash) })
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)

@@ -26,9 +26,12 @@ export function queryOf(statistics: VersionStatistics, input: SearchInput): Quer
   }
 }
 
+/** Loops over positions, because `map` and `for of` create an object for each value. */
 function unit(vector: Float32Array): Float32Array {
   let squares = 0
-  for (const value of vector) squares += value * value
+  for (let at = 0; at < vector.length; at++) squares += (vector[at] ?? 0) * (vector[at] ?? 0)
   const scale = 1 / Math.sqrt(squares)
-  return vector.map((value) => value * scale)
+  const scaled = new Float32Array(vector.length)
+  for (let at = 0; at < vector.length; at++) scaled[at] = (vector[at] ?? 0) * scale
+  return scaled
 }

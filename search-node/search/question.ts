@@ -29,8 +29,8 @@ export interface Question {
   readonly pairs: readonly QuestionPair[]
   /** Upper bound of the pair weights in one passage, which is in one language. */
   readonly pairsWeight: number
-  /** Position in `words` of a word hash; -1: not in the question. */
-  readonly position: (hash: number) => number
+  /** Where each word hash stands in `words`; see `placeOf`. */
+  readonly places: WordPlaces
 }
 
 /** Statistics of a word of a question in a version. */
@@ -65,17 +65,17 @@ export function questionOf(
           },
         ]
   })
-  const position = positions(words)
+  const places = placesOf(words)
   const byLanguage = languages.map((language) => {
     const hashes = (asked.terms.get(language) ?? []).map((term) => tokenHash(language, term))
-    return pairsOf(hashes, words, position, tokens)
+    return pairsOf(hashes, words, places, tokens)
   })
   return {
     words,
     asked,
     pairs: byLanguage.flat(),
     pairsWeight: Math.max(0, ...byLanguage.map((pairs) => pairs.reduce((sum, { weight }) => sum + weight, 0))),
-    position,
+    places,
   }
 }
 
@@ -83,35 +83,55 @@ export function questionOf(
 function pairsOf(
   hashes: readonly number[],
   words: readonly QuestionWord[],
-  position: (hash: number) => number,
+  places: WordPlaces,
   { description, pairFrequency }: TokenStatistics,
 ): readonly QuestionPair[] {
-  const pairs = new Map<string, QuestionPair>()
+  const pairs: QuestionPair[] = []
   for (let at = 1; at < hashes.length; at++) {
     const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]
-    const [one, other] = [words[position(first)], words[position(second)]]
-    if (one === undefined || other === undefined) continue
+    const [one, other] = [words[placeOf(places, first)], words[placeOf(places, second)]]
+    if (
+      one === undefined ||
+      other === undefined ||
+      pairs.some((pair) => pair.first === first && pair.second === second)
+    )
+      continue
     const weight = inverseFrequency(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
-    if (weight > 0) pairs.set(`${first} ${second}`, { first, second, weight })
+    if (weight > 0) pairs.push({ first, second, weight })
   }
-  return [...pairs.values()]
+  return pairs
 }
 
 /** A hash table with open addressing, because thousands of words of the candidates are looked up in it. */
-function positions(words: readonly QuestionWord[]): (hash: number) => number {
+export interface WordPlaces {
+  /** Word hashes; 0: a free slot. Signed, because most lookups then need no conversion. */
+  readonly keys: Int32Array
+  readonly places: Int32Array
+}
+
+function placesOf(words: readonly QuestionWord[]): WordPlaces {
   const count = words.reduce((sum, { hashes }) => sum + hashes.length, 0)
-  const mask = 2 ** Math.ceil(Math.log2(count * 4 + 4)) - 1
-  const keys = new Uint32Array(mask + 1)
-  const values = new Int32Array(mask + 1).fill(-1)
+  const slots = 2 ** Math.ceil(Math.log2(count * 16 + 4))
+  const keys = new Int32Array(slots)
+  const places = new Int32Array(slots)
   for (const [place, { hashes }] of words.entries()) {
     for (const hash of hashes) {
-      let at = hash & mask
-      while (keys[at] !== 0 && keys[at] !== hash) at = (at + 1) & mask
-      if (keys[at] === 0) [keys[at], values[at]] = [hash, place]
+      const key = hash | 0
+      let at = key & (slots - 1)
+      while (keys[at] !== 0 && keys[at] !== key) at = (at + 1) & (slots - 1)
+      if (keys[at] === 0) [keys[at], places[at]] = [key, place]
     }
   }
-  return (hash) => {
-    for (let at = hash & mask; keys[at] !== 0; at = (at + 1) & mask) if (keys[at] === hash) return values[at] ?? -1
-    return -1
+  return { keys, places }
+}
+
+/** Place of a word hash among the words of a question; -1: it has no such word. */
+export function placeOf({ keys, places }: WordPlaces, hash: number): number {
+  const mask = keys.length - 1
+  const wanted = hash | 0
+  for (let at = wanted & mask; ; at = (at + 1) & mask) {
+    const key = keys[at] ?? 0
+    if (key === 0) return -1
+    if (key === wanted) return places[at] ?? -1
   }
 }

@@ -1,3 +1,4 @@
+import { placeOf } from './question.ts'
 import type { Question, QuestionPair } from './question.ts'
 import type { TokenRange, TokenStatistics } from './token-statistics.ts'
 
@@ -123,7 +124,7 @@ function scoreRow(
 
 /** Adds the occurrences of words between two places to the counts, times `weight`. */
 function count(
-  { position }: Question,
+  { places }: Question,
   tokens: Uint32Array,
   from: number,
   to: number,
@@ -132,7 +133,7 @@ function count(
   first: number,
 ): void {
   for (let at = from; at < to; at++) {
-    const place = position(tokens[at] ?? 0)
+    const place = placeOf(places, tokens[at] ?? 0)
     if (place !== -1) counts[first + place] = (counts[first + place] ?? 0) + weight
   }
 }
@@ -147,7 +148,7 @@ interface OwnWords {
 
 /** The same for the row itself, with weight 1. */
 function countOwn(
-  { position, pairs }: Question,
+  { places, pairs }: Question,
   tokens: Uint32Array,
   from: number,
   to: number,
@@ -158,7 +159,7 @@ function countOwn(
   let any = false
   let previous = -1
   for (let at = from; at < to; at++) {
-    const place = position(tokens[at] ?? 0)
+    const place = placeOf(places, tokens[at] ?? 0)
     if (place !== -1) {
       counts[first + place] = (counts[first + place] ?? 0) + 1
       any = true

@@ -86,8 +86,19 @@ async function findCandidates(
       : await candidates.byVector({ vector, question, scope, depth, rowsScoredMin }, limits)
   const byWords =
     question === undefined ? undefined : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, limits)
-  const ids = new Set([...(byWords?.ids ?? []), ...(byVector?.ids ?? []), ...besides])
-  return { rows: Uint32Array.from(ids).sort(), byWords, byVector }
+  return { rows: distinctRows([byWords?.ids ?? [], byVector?.ids ?? [], [...besides]]), byWords, byVector }
+}
+
+/** The rows of all lists, ascending. */
+function distinctRows(lists: readonly ArrayLike<number>[]): Uint32Array {
+  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0))
+  let filled = 0
+  for (const list of lists) {
+    all.set(list, filled)
+    filled += list.length
+  }
+  all.sort()
+  return all.filter((row, at) => at === 0 || row !== all[at - 1])
 }
 
 function rescore(

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
+import { placeOf } from '#search-node/search/question.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
@@ -19,10 +20,16 @@ describe('the words of a question', () => {
 
   test('are found by their hash in every language, and nothing else is', () => {
     withForward([said('anchors', { language: 'en' }), said('anchors', { language: 'xx' })], ({ ask }) => {
-      const { words, position } = ask('anchors ballast')
+      const { words, places } = ask('anchors ballast')
       expect(words[0]).toMatchObject({ frequency: 2, hashes: [hash('anchor', 'en'), hash('anchors')] })
-      expect([position(hash('anchor', 'en')), position(hash('anchors')), position(hash('ballast'))]).toEqual([0, 0, 1])
-      expect([position(hash('anchor')), position(hash('cargo')), position(0)]).toEqual([-1, -1, -1])
+      expect([
+        placeOf(places, hash('anchor', 'en')),
+        placeOf(places, hash('anchors')),
+        placeOf(places, hash('ballast')),
+      ]).toEqual([0, 0, 1])
+      expect([placeOf(places, hash('anchor')), placeOf(places, hash('cargo')), placeOf(places, 0)]).toEqual([
+        -1, -1, -1,
+      ])
     })
   })
 
@@ -31,10 +38,10 @@ describe('the words of a question', () => {
     withForward([said('anchor')], ({ ask }) => {
       fc.assert(
         fc.property(any, (asked) => {
-          const { words, position } = ask(asked.join(' '))
+          const { words, places } = ask(asked.join(' '))
           expect(words).toHaveLength(asked.length)
-          for (const [place, word] of asked.entries()) expect(position(hash(word))).toBe(place)
-          expect(position(hash('not-asked-for'))).toBe(-1)
+          for (const [place, word] of asked.entries()) expect(placeOf(places, hash(word))).toBe(place)
+          expect(placeOf(places, hash('not-asked-for'))).toBe(-1)
         }),
       )
     })
@@ -42,9 +49,9 @@ describe('the words of a question', () => {
 
   test('of a question without any word are none', () => {
     withForward([said('anchor')], ({ ask }) => {
-      const { words, pairs, pairsWeight, position } = ask('?')
+      const { words, pairs, pairsWeight, places } = ask('?')
       expect({ words, pairs, pairsWeight }).toEqual({ words: [], pairs: [], pairsWeight: 0 })
-      expect(position(hash('anchor'))).toBe(-1)
+      expect(placeOf(places, hash('anchor'))).toBe(-1)
     })
   })
 })
@@ -105,11 +112,11 @@ describe('the pairs of a question', () => {
     fc.assert(
       fc.property(anyCorpus, anyText, (corpus, text) => {
         withForward(corpus, ({ ask }) => {
-          const { words, pairs, pairsWeight, position } = ask(text)
+          const { words, pairs, pairsWeight, places } = ask(text)
           for (const { first, second, weight } of pairs) {
             expect(weight).toBeGreaterThan(0)
-            expect(words[position(first)]).toBeDefined()
-            expect(words[position(second)]).toBeDefined()
+            expect(words[placeOf(places, first)]).toBeDefined()
+            expect(words[placeOf(places, second)]).toBeDefined()
           }
           expect(pairsWeight).toBeLessThanOrEqual(pairs.reduce((sum, { weight }) => sum + weight, 0))
           for (const { idf: own, frequency } of words) expect(own).toBeCloseTo(idf(frequency, corpus.length), 12)
