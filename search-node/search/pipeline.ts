@@ -4,6 +4,7 @@ import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { boostCited } from './boost.ts'
 import type { CandidateSource, CitedCandidates, ScoredCandidates } from './candidates/source.ts'
+import { createDocumentSupport } from './document-support.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
@@ -37,8 +38,9 @@ export async function search(
   const visible = statistics.rowsWithin(query.scope)
   const cited = await findCited(candidates, query, limits)
   const named = createNamedProvisions(statistics, cited, input.filters.languages)
-  const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
-    const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised }, input.ranking)
+  const select = ({ rows, lexical, dense }: ScoredRows, leading: ReadonlySet<number>): readonly Scored[] => {
+    const support = createDocumentSupport(rows, columns.documents, leading)
+    const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised, support }, input.ranking)
     return selectRows(bestFirst(rows, boostCited(rows, fused, named.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, cited.ids.keys(), select, limits)

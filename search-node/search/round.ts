@@ -13,6 +13,9 @@ import type { RowSet, VersionStatistics } from './statistics.ts'
  */
 const WORD_CANDIDATES_MIN = PREDICTOR_DEPTH
 
+/** Nearest candidates that lead their ranking; every search finds as many. */
+const LEADING_NEAREST = 20
+
 /** Candidates of each ranking that runs, their union, and the scores of the union in parallel columns. */
 export interface Round {
   /** Ascending. */
@@ -66,8 +69,16 @@ function wordDepth(depth: number): number {
  * behind it, a row of it may be farther than a row that it lacks.
  */
 export function settledRows({ byWords, byVector }: Round, depth: number): readonly number[] {
-  const nearest = byVector === undefined ? [] : largest(byVector.scores, depth).ids
-  return [...(byWords?.ids ?? []), ...Array.from(nearest, (at) => byVector?.ids[at] ?? 0)]
+  return [...(byWords?.ids ?? []), ...nearestRows(byVector, depth)]
+}
+
+/** The first candidates of each ranking, at a depth that does not depend on how many passages are wanted. */
+export function leadingRows({ byWords, byVector }: Round): ReadonlySet<number> {
+  return new Set([...(byWords?.ids.subarray(0, WORD_CANDIDATES_MIN) ?? []), ...nearestRows(byVector, LEADING_NEAREST)])
+}
+
+function nearestRows(byVector: VectorCandidates | undefined, depth: number): readonly number[] {
+  return byVector === undefined ? [] : Array.from(largest(byVector.scores, depth).ids, (at) => byVector.ids[at] ?? 0)
 }
 
 type Found = Pick<Round, 'rows' | 'byWords' | 'byVector'>

@@ -2,7 +2,7 @@ import type { CallLimits } from '#search-node/call-limits.ts'
 import { assertInTime } from '#search-node/call-limits.ts'
 import type { SearchableVersion } from './index-version.ts'
 import type { Query } from './query.ts'
-import { isExhausted, runRound, settledRows } from './round.ts'
+import { isExhausted, leadingRows, runRound, settledRows } from './round.ts'
 import type { Round } from './round.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, RowSet } from './statistics.ts'
@@ -26,7 +26,8 @@ export interface Widened {
  * Searches in rounds until `limit` passages are selected, nothing more can be selected, or CANDIDATES_MAX candidates
  * were asked for. A further round leaves out candidates of earlier rounds, documents at their cap and provisions that
  * are shown, so the number of rounds depends on the reply and not on the size of a document.
- * @param besides rows that are candidates in any case. @param select the passages of a reply, best first.
+ * @param besides rows that are candidates in any case. @param select the passages of a reply, best first;
+ * `leading` are the rows of `leadingRows` in the first round.
  * @throws NodeError if the source of candidates fails, or between rounds once the deadline has passed.
  */
 export async function searchInRounds(
@@ -34,14 +35,15 @@ export async function searchInRounds(
   query: Query,
   visible: RowSet,
   besides: Iterable<number>,
-  select: (candidates: ScoredRows) => readonly Scored[],
+  select: (candidates: ScoredRows, leading: ReadonlySet<number>) => readonly Scored[],
   limits: CallLimits,
 ): Promise<Widened> {
   const { limit, ranking } = query.input
   let depth = limit * CANDIDATE_FACTOR
   const first = await runRound(version, query, visible, { scope: query.scope, besides, depth }, limits)
+  const leading = leadingRows(first)
   let candidates = scoredRows(first)
-  let selected = select(candidates)
+  let selected = select(candidates, leading)
   let last = first
   const settled = new Set(settledRows(first, depth))
   for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
@@ -56,7 +58,7 @@ export async function searchInRounds(
     last = await runRound(version, query, visible, { scope, besides: [], depth }, limits)
     if (last.rows.length === 0) break
     candidates = joined(candidates, scoredRows(last))
-    selected = select(candidates)
+    selected = select(candidates, leading)
     for (const row of settledRows(last, depth)) settled.add(row)
   }
   return { first, selected }

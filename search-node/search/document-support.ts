@@ -1,0 +1,35 @@
+/** What the best other candidate of its document adds to a candidate's score, as a share; see decision 0026. */
+const SUPPORT = 0.1
+
+/**
+ * A document with one good passage more often holds another. Returns a function that adds to each score a share of the
+ * best positive score of another candidate of the same document. Within a document the order stays.
+ * @param documents of the rows of a version. @param leading rows that support others.
+ */
+export function createDocumentSupport(
+  rows: Uint32Array,
+  documents: Uint32Array,
+  leading: ReadonlySet<number>,
+): (scores: Float64Array) => Float64Array {
+  const documentAt = (at: number): number => documents[rows[at] ?? 0] ?? 0
+  return (scores) => {
+    const best = new Map<number, Best>()
+    for (const [at, score] of scores.entries()) {
+      if (score <= 0 || !leading.has(rows[at] ?? 0)) continue
+      const { score: first = 0, at: place = -1, second = 0 } = best.get(documentAt(at)) ?? {}
+      if (score > first) best.set(documentAt(at), { at, score, second: first })
+      else if (score > second) best.set(documentAt(at), { at: place, score: first, second: score })
+    }
+    return scores.map((score, at) => {
+      const found = best.get(documentAt(at))
+      return found === undefined ? score : score + SUPPORT * (found.at === at ? found.second : found.score)
+    })
+  }
+}
+
+/** The best candidate of a document, and the score of the next one. */
+interface Best {
+  readonly at: number
+  readonly score: number
+  readonly second: number
+}
