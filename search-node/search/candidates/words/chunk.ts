@@ -47,27 +47,33 @@ export function takeSums(allowed: Uint32Array, from: number, to: number, needed:
   for (let word = from; word < to; word++) {
     const bits = allowed[word] ?? 0
     if (bits === 0) continue
-    for (let row = word * 32; row < word * 32 + 32; row += 4) if (anyOfFourAbove(row, below)) takeFour(row, bits, below)
+    for (let row = word * 32; row < word * 32 + 32; row += 8)
+      if (anyOfEightAbove(row, below)) takeEight(row, bits, below)
   }
 }
 
-export function clearSums(): void {
-  sums.fill(0)
+/** @param end row after the last of the chunk. */
+export function clearSums(end: number): void {
+  sums.fill(0, 0, end)
 }
 
-/** Whether any of four adjacent rows scores above `below`. One test of the combined signs replaces four comparisons. */
-function anyOfFourAbove(row: number, below: number): boolean {
+/** Whether any of eight adjacent rows scores above `below`. One test of the combined signs replaces a test of each. */
+function anyOfEightAbove(row: number, below: number): boolean {
   return (
     ((below - (sums[row] ?? 0)) |
       (below - (sums[row + 1] ?? 0)) |
       (below - (sums[row + 2] ?? 0)) |
-      (below - (sums[row + 3] ?? 0))) <
+      (below - (sums[row + 3] ?? 0)) |
+      (below - (sums[row + 4] ?? 0)) |
+      (below - (sums[row + 5] ?? 0)) |
+      (below - (sums[row + 6] ?? 0)) |
+      (below - (sums[row + 7] ?? 0))) <
     0
   )
 }
 
-function takeFour(first: number, bits: number, below: number): void {
-  for (let row = first; row < first + 4; row++) {
+function takeEight(first: number, bits: number, below: number): void {
+  for (let row = first; row < first + 8; row++) {
     const sum = sums[row] ?? 0
     if (sum > below && ((bits >>> (row & 31)) & 1) === 1) take(row, sum)
   }

@@ -94,7 +94,7 @@ function searchChunk(
       complete(essential)
     }
   } finally {
-    clearSums()
+    clearSums(allowed.length * 32)
   }
 }
 
