@@ -39,8 +39,9 @@ export interface Corpus {
 }
 
 /**
- * What admission answers at an instant, if every doubt counts as little (`lenient`) or as much (`strict`) as it can.
- * Where nothing is in doubt, both are the same.
+ * What admission answers at an instant, if every doubt counts as little (`lenient`) or as much (`strict`) as it can, or
+ * as it is in Redis until a fault is noticed (`unsettled`): charges and leases count, deliveries do not. Where nothing
+ * is in doubt, all are the same.
  */
 export function predict(
   nowMs: number,
@@ -49,7 +50,7 @@ export function predict(
   requests: readonly KnownRequest[],
   doubts: readonly Doubt[],
   corpus: Corpus,
-): { readonly lenient: Predicted; readonly strict: Predicted } {
+): Readonly<Record<'lenient' | 'unsettled' | 'strict', Predicted>> {
   const settled = withoutOverdue(requests, limits, nowMs)
   const live = doubts.filter((doubt) => doubt.deadlineAtMs >= nowMs)
   const decide = (counted: readonly Doubt[], hidden: ReadonlySet<string>): Predicted => {
@@ -74,7 +75,11 @@ export function predict(
     return leases.length >= limits.concurrency ? 'concurrency' : 'admitted'
   }
   const everyDelivery = new Set(live.filter(({ kind }) => kind === 'settlement').map(({ id }) => id))
-  return { lenient: decide([], everyDelivery), strict: decide(live, new Set()) }
+  return {
+    lenient: decide([], everyDelivery),
+    unsettled: decide(live, everyDelivery),
+    strict: decide(live, new Set()),
+  }
 }
 
 /** Reservations past their deadline are refunded before anything is decided, up to the daily cap. */

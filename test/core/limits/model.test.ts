@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { runModel } from '#test/model/run.ts'
+import { startSequence } from '#test/model/sequence.ts'
 import { openServers } from '#test/model/servers.ts'
 import type { Servers } from '#test/model/servers.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -17,6 +18,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await servers?.close()
   await database?.drop()
+})
+
+test('leases of gateways that ended count until their deadline, though their deliveries do not yet', async () => {
+  const sequence = await startSequence(servers)
+  for (const passages of [[22], [20, 21]]) {
+    await sequence.admit(0, 0, undefined)
+    for (const request of sequence.inFlight.slice()) await sequence.crashAfterRecord(request, passages)
+  }
+  await sequence.admit(0, 0, undefined)
+  expect(sequence.inFlight).toEqual([])
+  await sequence.finish()
 })
 
 test('counters, reservations and ledger agree after any sequence of requests and faults', async () => {
