@@ -2,6 +2,7 @@ import { isFunctionWord } from '#core/index/analysis/analyzer.ts'
 import { isRequestWord, measureOf, statesMeasure } from '#core/index/analysis/request-words.ts'
 import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
+import { spellsOut } from './abbreviations.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
 import { placeOf } from './question.ts'
@@ -40,13 +41,16 @@ export interface NamedCoverage {
  * function words of the passages' languages, even where another language of the version has the word. A question that
  * holds no other word asks for the provision itself.
  * @param remainder the question without its references. @param others the words of other texts of the same document.
+ * @param abbreviations see `abbreviationsIn`; one that no passage of the version has counts as held where it is spelt
+ * out.
  */
 export function namedCoverage(
   remainder: Question,
   passages: readonly NamedPassage[],
   others: readonly RowWords[],
+  abbreviations: ReadonlySet<string>,
 ): NamedCoverage {
-  const asked = askedWords(remainder, passages)
+  const asked = askedWords(remainder, passages, abbreviations)
   const total = sumOf(asked, ({ weight }) => weight)
   if (total === 0) return { alone: true, coverage: 1, missing: 0, elsewhere: 0 }
   const held = sumOf(asked, ({ weight, held: share }) => weight * share)
@@ -77,7 +81,11 @@ interface AskedWord {
   readonly lacksMeasure: boolean
 }
 
-function askedWords(remainder: Question, passages: readonly NamedPassage[]): readonly AskedWord[] {
+function askedWords(
+  remainder: Question,
+  passages: readonly NamedPassage[],
+  abbreviations: ReadonlySet<string>,
+): readonly AskedWord[] {
   const said = resemblancesOf(remainder, passages)
   const texts = passages.map(({ text: { heading, text } }) => `${heading}\n${text}`)
   let present: ReadonlySet<string> | undefined
@@ -88,6 +96,9 @@ function askedWords(remainder: Question, passages: readonly NamedPassage[]): rea
   return remainder.words.flatMap((asked, place) => {
     const resemblance = said.get(place)
     if (resemblance === undefined || !namesTopic(asked)) return []
+    const isSpeltOut = asked.frequency === 0 && abbreviations.has(asked.word)
+    if (isSpeltOut && texts.some((text) => spellsOut(text, asked.word)))
+      return [{ place, weight: IDF_MAX, held: 1, lacksMeasure: false }]
     const weight = asked.frequency === 0 ? IDF_MAX : Math.min(asked.idf, IDF_MAX)
     const measure = resemblance === 1 ? undefined : measureOf(asked.word)
     if (measure === undefined)

@@ -20,9 +20,9 @@ const REQUEST_WORDS = new Set(
     steht text uberblick umfang umfassen umfasst voraussetzung voraussetzungen vorschrift was wortlaut zeige zitat
     zitiere zusammenfassung
 
-    alinea concerne contenu contient decrit definit definition dire disent dispose disposition dit exactement
-    exige explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit prevu quoi
-    regle regles resume selon sens signification signifie sujet t teneur texte vous
+    alinea concerne condition conditions contenu contient decrit definit definition dire disent dispose disposition
+    dit exactement exige explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit
+    prevu quoi regle regles resume selon sens signification signifie sujet t teneur texte vous
   `),
 )
 

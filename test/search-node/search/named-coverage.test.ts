@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
+import { abbreviationsIn } from '#search-node/search/abbreviations.ts'
 import { namedCoverage } from '#search-node/search/named-coverage.ts'
 import type { NamedCoverage } from '#search-node/search/named-coverage.ts'
 import { said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
@@ -21,6 +22,7 @@ function compared(
       ask(remainder),
       named.map((passage) => ({ text: passage, words: wordsOf(passage) })),
       others.map(wordsOf),
+      abbreviationsIn(remainder),
     ),
   )
 }
@@ -43,7 +45,7 @@ describe('a question about a named provision', () => {
   test.each([
     [NOTICE.en, ['', '?', 'What does say?', 'Please explain and the meaning of', 'text of']],
     [NOTICE.de, ['', 'Was regelt ?', 'Wortlaut', 'Was steht in ?', 'Voraussetzungen?']],
-    [NOTICE.fr, ['', 'Que dit ?', 'Quel est le contenu de ?', 'Que prévoit le texte de ?']],
+    [NOTICE.fr, ['', 'Que dit ?', 'Quel est le contenu de ?', 'Que prévoit le texte de ?', 'Conditions ?']],
   ] as const)('that asks for the provision alone has a coverage of 1: %#', (passage, remainders) => {
     for (const remainder of remainders) expect(covered(remainder, [passage]), remainder).toBe(1)
   })
@@ -69,6 +71,24 @@ describe('a question about a named provision', () => {
     const half = covered('purposes of helicopters', [NOTICE.en], others)
     expect(half).toBeGreaterThan(0.2)
     expect(half).toBeLessThan(0.8)
+  })
+})
+
+describe('an abbreviation that no passage of the version has', () => {
+  const ASSESSED = en('The controller carries out an assessment.')
+  const SPELT = en('A data protection impact assessment is carried out by the controller.')
+
+  test('is held where words in a row begin with its letters, function words apart', () => {
+    expect(covered('when is a DPIA carried out?', [SPELT])).toBe(1)
+    expect(covered('welche DGVO?', [de('Die Daten gehören zur Verantwortung der Organisation.')])).toBe(1)
+    expect(covered('when is a DPIA carried out?', [ASSESSED])).toBeLessThan(0.7)
+    expect(covered('when is an AIPD carried out?', [SPELT])).toBeLessThan(0.7)
+  })
+
+  test('is lacked where it is written small, shorter than four letters, or a passage of the version has it', () => {
+    expect(covered('when is a dpia carried out?', [SPELT])).toBeLessThan(0.7)
+    expect(covered('the DPI?', [SPELT])).toBeLessThan(0.7)
+    expect(covered('the DPIA?', [SPELT], [en('A DPIA takes a day.')])).toBeLessThan(0.7)
   })
 })
 
