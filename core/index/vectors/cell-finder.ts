@@ -59,8 +59,8 @@ export function createCellFinder(graph: Graph, radii: Float32Array, dimensions: 
   return {
     nearest(query, count) {
       const { points: cells, products } = graph.nearest(finderQuery(query), count)
-      for (const [at, cell] of cells.entries())
-        products[at] = (products[at] ?? 0) * scale - weight * ((radii[cell] ?? 0) - middle)
+      for (let at = 0; at < cells.length; at++)
+        products[at] = (products[at] ?? 0) * scale - weight * ((radii[cells[at] ?? 0] ?? 0) - middle)
       return { cells, products }
     },
     mostFrom(cell, product, perRadius) {

@@ -76,11 +76,13 @@ export function createScan(
       }
     },
     addAndMeasure(bits, from, to) {
-      let [sum, squares] = [0, 0]
+      let sum = 0
+      let squares = 0
       for (const piece of pieces(kernel, from, to)) {
         const hits = kernel.scan(load(piece), NONE)
         for (let at = 0; at < hits * 2; at += 2) {
-          const [row, score] = [piece.first + (kernel.hits[at] ?? 0), kernel.hits[at + 1] ?? 0]
+          const row = piece.first + (kernel.hits[at] ?? 0)
+          const score = kernel.hits[at + 1] ?? 0
           sum += score
           squares += score * score
           if (hasRow(bits, row)) offer(row, score)

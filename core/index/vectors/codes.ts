@@ -76,26 +76,42 @@ export interface CodedQuery {
   readonly error: number
 }
 
-/** Returns a function that codes a query of unit length. */
+/**
+ * Returns a function that codes a query of unit length. It loops over positions, because callbacks create an object for
+ * each value.
+ */
 export function createQueryCoder(space: CodeSpace): (query: Float32Array) => CodedQuery {
   const { step, commonBase, commonStep, mean } = space
   const direction = directionOf(space.mean)
+  const meanLength = lengthOf(mean)
   const length = (codesLayout(0, mean.length).rowBytes / 16) * BLOCK_COMPONENTS
+  const across = new Float64Array(direction.length)
   return (query) => {
-    const along = direction.reduce((sum, value, d) => sum + value * (query[d] ?? 0), 0)
-    const across = direction.map((value, d) => (query[d] ?? 0) - along * value)
+    let along = 0
+    for (let d = 0; d < across.length; d++) along += (direction[d] ?? 0) * (query[d] ?? 0)
     const common = (along * commonStep) / step
-    const largest = across.reduce((max, value) => Math.max(max, Math.abs(value)), Math.abs(common))
+    let largest = Math.abs(common)
+    let squares = 0
+    for (let d = 0; d < across.length; d++) {
+      const value = (query[d] ?? 0) - along * (direction[d] ?? 0)
+      across[d] = value
+      squares += value * value
+      largest = Math.max(largest, Math.abs(value))
+    }
     const scale = largest === 0 ? 1 : 127 / largest
     const bytes = new Int8Array(length)
-    for (const [d, value] of across.entries()) bytes[d] = Math.round(value * scale)
-    const middle = bytes.reduce((sum, value) => sum + value, 0) * ((COMPONENT_STEPS - 1) / 2)
+    let sum = 0
+    for (let d = 0; d < across.length; d++) {
+      const value = Math.round((across[d] ?? 0) * scale)
+      bytes[d] = value
+      sum += value
+    }
     bytes.fill(Math.round(common * scale), bytes.length - BLOCK_COMPONENTS)
     return {
       bytes,
       scorePerCosine: scale / step,
-      offset: middle + (along * (lengthOf(mean) - commonBase) * scale) / step,
-      error: (space.error * lengthOf(across) * scale) / step,
+      offset: sum * ((COMPONENT_STEPS - 1) / 2) + (along * (meanLength - commonBase) * scale) / step,
+      error: (space.error * Math.sqrt(squares) * scale) / step,
     }
   }
 }

@@ -99,10 +99,9 @@ function nearestIn(index: Index, vector: Float32Array, dimensions: number, count
   // A search looks at as many points as it returns.
   const expansion = Math.min(count, Math.ceil(wanted * SEARCH_FACTOR))
   const { keys, distances } = index.search(padded(vector, dimensions), expansion, 1)
-  return {
-    points: lowWords(keys).subarray(0, wanted),
-    products: distances.subarray(0, wanted).map((distance) => (1 - distance) / INT8_LENGTH ** 2),
-  }
+  const products = distances.subarray(0, wanted)
+  for (let at = 0; at < products.length; at++) products[at] = (1 - (products[at] ?? 0)) / INT8_LENGTH ** 2
+  return { points: lowWords(keys).subarray(0, wanted), products }
 }
 
 /** The length to which usearch scales a vector before it cuts the fractions off. A distance is 1 less the product. */
