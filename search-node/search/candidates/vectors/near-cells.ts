@@ -1,4 +1,4 @@
-import { countWithin, removeWithin } from '#core/platform/bitset.ts'
+import { countRows, countWithin, removeWithin } from '#core/platform/bitset.ts'
 import { createCellScatter } from '#core/index/vectors/cell-scatter.ts'
 import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
@@ -37,27 +37,31 @@ export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQu
   if (cells.recall < CELLS_RECALL || costs.scanNs(all) <= SCAN_NS_CHEAP) return places
   const told = Math.ceil((cells.probes[0] ?? 0) * TOLD_SHARE)
   const scatter = createCellScatter()
-  const scanned: number[] = []
-  let [rows, allowed] = [0, 0]
+  const done: number[] = []
+  let [scanned, rows, allowed] = [0, 0, 0]
   for (const { cell, product } of nearestFirst(cells, query)) {
     const near = { rows, allowed, rowBytes: all.rowBytes }
     if (scatter.isMeasured() && allowed >= rowsScoredMin) {
       const perRadius = cells.deviations * scatter.deviation()
       if (cells.mostFrom(cell, product, perRadius) < scan.threshold()) return undefined
-      if (product + perRadius * (cells.radii[cell] ?? 0) < scan.threshold()) continue
+      if (product + perRadius * (cells.radii[cell] ?? 0) < scan.threshold()) {
+        done.push(cell)
+        continue
+      }
     }
-    if (scanned.length === told && excludesNear(near, all)) break
-    if (costs.cellsNs(scanned.length, near) > costs.scanNs(all)) break
+    if (scanned === told && excludesNear(near, all)) break
+    if (costs.cellsNs(scanned, near) > costs.scanNs(all)) break
     const [from, to] = boundsOf(cells, cell)
     if (scatter.isMeasured()) scan.add(places, from, to)
     else scatter.add(scan.addAndMeasure(places, from, to), cells.radii[cell] ?? 0)
-    scanned.push(cell)
+    done.push(cell)
+    scanned += 1
     rows += to - from
     allowed += countWithin(places, from, to)
   }
   const left = places.slice()
-  for (const cell of scanned) removeWithin(left, ...boundsOf(cells, cell))
-  return left
+  for (const cell of done) removeWithin(left, ...boundsOf(cells, cell))
+  return countRows(left) === 0 ? undefined : left
 }
 
 function* nearestFirst(
