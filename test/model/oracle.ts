@@ -39,9 +39,9 @@ export interface Corpus {
 }
 
 /**
- * What admission answers at an instant, if every doubt counts as little (`lenient`) or as much (`strict`) as it can, or
- * as it is in Redis until a fault is noticed (`unsettled`): charges and leases count, deliveries do not. Where nothing
- * is in doubt, all are the same.
+ * What admission may answer at an instant. Each doubt counts or not, apart from the others: a rebuild may have ended
+ * one and not the next. Deliveries in doubt count, or do not, or only those whose lease is over. Where nothing is in
+ * doubt, there is one answer.
  */
 export function predict(
   nowMs: number,
@@ -50,7 +50,7 @@ export function predict(
   requests: readonly KnownRequest[],
   doubts: readonly Doubt[],
   corpus: Corpus,
-): Readonly<Record<'lenient' | 'unsettled' | 'strict', Predicted>> {
+): ReadonlySet<Predicted> {
   const settled = withoutOverdue(requests, limits, nowMs)
   const live = doubts.filter((doubt) => doubt.deadlineAtMs >= nowMs)
   const decide = (counted: readonly Doubt[], hidden: ReadonlySet<string>): Predicted => {
@@ -74,12 +74,23 @@ export function predict(
     const leases = [...own.filter(({ state }) => state === 'open'), ...extra]
     return leases.length >= limits.concurrency ? 'concurrency' : 'admitted'
   }
-  const everyDelivery = new Set(live.filter(({ kind }) => kind === 'settlement').map(({ id }) => id))
-  return {
-    lenient: decide([], everyDelivery),
-    unsettled: decide(live, everyDelivery),
-    strict: decide(live, new Set()),
-  }
+  const deliveriesOf = (among: readonly Doubt[]): ReadonlySet<string> =>
+    new Set(among.filter(({ kind }) => kind === 'settlement').map(({ id }) => id))
+  return new Set(
+    subsetsOf(live).flatMap((counted) => [[], live, counted].map((hidden) => decide(counted, deliveriesOf(hidden)))),
+  )
+}
+
+/** Doubts that count apart; further ones count together. */
+const APART_MAX = 8
+
+function subsetsOf(doubts: readonly Doubt[]): readonly (readonly Doubt[])[] {
+  const rest = doubts.slice(APART_MAX)
+  const parts = [...doubts.slice(0, APART_MAX).map((doubt) => [doubt]), ...(rest.length === 0 ? [] : [rest])]
+  return parts.reduce<(readonly Doubt[])[]>(
+    (subsets, part) => [...subsets, ...subsets.map((subset) => [...subset, ...part])],
+    [[]],
+  )
 }
 
 /** Reservations past their deadline are refunded before anything is decided, up to the daily cap. */

@@ -31,6 +31,24 @@ test('leases of gateways that ended count until their deadline, though their del
   await sequence.finish()
 })
 
+test('a rebuild ends one doubt, and the next one counts', async () => {
+  const sequence = await startSequence(servers)
+  await sequence.crashAfterCharge(0, 0, undefined)
+  await sequence.rebuild(1)
+  await sequence.burst(2, 0, undefined, false)
+  const [first] = sequence.inFlight
+  if (first !== undefined) await sequence.hangUp(first)
+  await sequence.burst(2, 0, undefined, false)
+  const [second] = sequence.inFlight
+  if (second !== undefined) await sequence.deliver(second, [])
+  await sequence.admit(0, 0, undefined)
+  const [third] = sequence.inFlight
+  if (third !== undefined) await sequence.crashAfterRefund(third)
+  await sequence.admit(0, 0, undefined)
+  await sequence.finish()
+  expect(sequence.inFlight).toEqual([])
+})
+
 test('counters, reservations and ledger agree after any sequence of requests and faults', async () => {
   const seed = inject('fastCheck').seed ?? randomInt(2 ** 31)
   const { sequences, violation } = await runModel(servers, { seed, sequences: SEQUENCES })
