@@ -1,5 +1,6 @@
 import { largest } from '#core/platform/top-k.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
+import { VECTOR_CANDIDATES_MIN } from './candidates/source.ts'
 import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { PREDICTOR_DEPTH } from './predictors.ts'
@@ -12,12 +13,6 @@ import type { RowSet, VersionStatistics } from './statistics.ts'
  * Minimum of lexical candidates: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
  */
 const WORD_CANDIDATES_MIN = PREDICTOR_DEPTH
-
-/**
- * Minimum of candidates by vector: rescoring more than 20 moves no measured figure by more than 0.003 (decision 0026).
- * Predictors look at more of the nearest rows, which need no other score.
- */
-const VECTOR_CANDIDATES_MIN = 20
 
 /** Candidates of each ranking that runs, their union, and the scores of the union in parallel columns. */
 export interface Round {

@@ -6,14 +6,13 @@ import type { Ranked } from '#core/platform/top-k.ts'
 import type { Question } from '#search-node/search/question.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
+import { VECTOR_CANDIDATES_MIN } from './source.ts'
 import type { CandidateSource, SearchScope } from './source.ts'
 import { nearestRows } from './vectors/search.ts'
 import type { LexicalQuery } from './words/query.ts'
 import { SCORE_UNIT } from './words/query.ts'
 import { searchLexical } from './words/search.ts'
 import { createWordRows } from './word-rows.ts'
-
-const VECTOR_CANDIDATES_MIN = 20
 
 export interface IndexSourceDependencies {
   readonly index: IndexReader
