@@ -12,6 +12,7 @@ import { scatterNear } from './cell-scatter.ts'
 import { openCodes } from './codes-reader.ts'
 import type { CodesReader } from './codes-reader.ts'
 import { cosines } from './cosines.ts'
+import { innerProductAt } from './inner-product.ts'
 import { openRowFile } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -87,15 +88,11 @@ function scaleOf({ means, radii, graph }: Cells, queries: readonly Float32Array[
     const { points, products } = graph.nearest(asked, Math.min(SCALE_CELLS, radii.length))
     for (const [at, cell] of points.entries()) {
       const product = products[at] ?? 0
-      both += product * dot(exact.subarray(cell * asked.length, (cell + 1) * asked.length), asked)
+      both += product * innerProductAt(exact, cell * asked.length, asked)
       squares += product * product
     }
   }
   return both > 0 ? both / squares : 1
-}
-
-function dot(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0)
 }
 
 interface FoundCells {
