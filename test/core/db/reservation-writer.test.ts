@@ -84,13 +84,7 @@ test(
   'refuses a reservation of another epoch, or of an organization whose counters are being rebuilt, and ' +
     'not those beside it',
   async () => {
-    const rebuilding = randomUUID()
-    await owner.query('insert into organizations (id, name) values ($1, $2)', [rebuilding, rebuilding])
-    await owner.query('insert into limit_epochs (organization_id, epoch, redis_run_id) values ($1, $2, $3)', [
-      rebuilding,
-      EPOCH.id,
-      EPOCH.redisRunId,
-    ])
+    const rebuilding = await createOrganization(owner)
     const client = await owner.connect()
     try {
       await client.query('begin')
