@@ -152,8 +152,8 @@ export const BOUNDS = {
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,
   /**
-   * Files of words of a version up to this size are kept in memory. Two versions of a million passages, of which at
-   * most the dictionary is as small, then stay within 450 MB.
+   * Files of words of a version up to this size are kept in memory; of a million passages at most the dictionary is as
+   * small.
    */
   residentFileBytesMax: 24 * 1_024 * 1_024,
   searchFilterValuesMax: 1_000,
