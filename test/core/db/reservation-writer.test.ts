@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { moveEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
@@ -15,6 +15,7 @@ import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 import { insertReservations } from '#test/support/jobs/reservations.ts'
+import { until } from '#test/support/until.ts'
 
 /** More than go into one statement, so that several run side by side. */
 const MANY = BOUNDS.reservationBatchMax * 3
@@ -236,4 +237,58 @@ test('no reservation is written under an epoch that was moved before its lock wa
   stop.abort()
   await writing
   expect(slipped).toEqual(slipped.map(() => 0))
+})
+
+describe('beside the outcome of a request that is reserved', () => {
+  let first: NewReservation
+  beforeEach(async () => {
+    first = reservationWith()
+    await writer.insert(first, EPOCH)
+  })
+
+  test('reservations and outcomes of requests that are under way together share one commit', async () => {
+    const second = reservationWith()
+    const written = await Promise.all([
+      writer.insert(second, EPOCH),
+      writer.recordDelivered(createDelivered(first.id, 'x')),
+    ])
+    expect(written).toEqual([{ status: 'inserted' }, true])
+    const { rows } = await owner.query('select distinct xmin::text from reservations where organization_id = $1', [
+      organizationId,
+    ])
+    expect(rows).toHaveLength(1)
+  })
+
+  test('an outcome is recorded though a reservation beside it fails', async () => {
+    const [refused, recorded] = await Promise.allSettled([
+      writer.insert(reservationWith({ inForceOn: 'no day' }), EPOCH),
+      writer.recordDelivered(createDelivered(first.id, 'x')),
+    ])
+    expect(refused.status).toBe('rejected')
+    expect(recorded).toEqual({ status: 'fulfilled', value: true })
+  })
+
+  test('the epoch of an organization can be moved while an outcome waits for its row', async () => {
+    const client = await owner.connect()
+    try {
+      await client.query('begin')
+      await client.query('select from reservations where id = $1 for update', [first.id])
+      const written = Promise.all([
+        writer.insert(reservationWith(), EPOCH),
+        writer.recordDelivered(createDelivered(first.id, 'x')),
+      ])
+      await until('the outcome waits', async () => {
+        const { rowCount } = await owner.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'record_deliveries'",
+        )
+        return rowCount === 1
+      })
+      await moveEpoch(service, organizationId, 'a-redis')
+      await client.query('commit')
+      expect(await written).toEqual([{ status: 'epoch' }, true])
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  })
 })
