@@ -54,11 +54,18 @@ export function countWithin(bits: Uint32Array, from: number, to: number): number
   return count
 }
 
-/** Copies the bits from `from` up to `to`. */
-export function copyWithin(bits: Uint32Array, into: Uint32Array, from: number, to: number): void {
-  forEachMask(from, to, (word, mask) => {
-    into[word] = (into[word] ?? 0) | ((bits[word] ?? 0) & mask)
-  })
+/**
+ * Copies the words that hold the bits from `from` up to `to` to the beginning of another set, without other bits.
+ * @param bits undefined: all are set. @returns the number of words.
+ */
+export function copyWords(bits: Uint32Array | undefined, into: Uint32Array, from: number, to: number): number {
+  if (from >= to) return 0
+  const first = from >>> 5
+  const last = ((to - 1) >>> 5) - first
+  for (let word = 0; word <= last; word++) into[word] = bits === undefined ? -1 : (bits[first + word] ?? 0)
+  into[0] = (into[0] ?? 0) & (-1 << (from & 31))
+  into[last] = (into[last] ?? 0) & (-1 >>> (31 - ((to - 1) & 31)))
+  return last + 1
 }
 
 /** Removes the rows from `from` up to `to`. */

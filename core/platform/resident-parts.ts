@@ -2,9 +2,11 @@ import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { BOUNDS } from './bounds.ts'
 import { openSized, readFully } from './file-reader.ts'
+import { createSharedMemory, isSharedMemory } from './shared-memory.ts'
+import type { SharedMemory } from './shared-memory.ts'
 
 /** Parts by file name, position and length. Threads of a process pass them on without a copy. */
-export type SharedParts = ReadonlyMap<string, SharedArrayBuffer>
+export type SharedParts = ReadonlyMap<string, SharedArrayBuffer | SharedMemory>
 
 export interface FilePart {
   readonly path: string
@@ -18,6 +20,8 @@ export interface FilePart {
 export interface ResidentParts {
   /** @returns the bytes, which nobody may change. @throws Error unless the file has the stated size. */
   read(part: FilePart): SharedArrayBuffer
+  /** Does so too, for a part that WebAssembly works on. The memory may be longer. */
+  memory(part: FilePart): SharedMemory
   /** All parts that were read, for another thread. */
   readonly shared: SharedParts
   /** Files of at most this size are kept in memory as a whole where searches read short pieces of them. */
@@ -32,22 +36,34 @@ export function createResidentParts(
   const shared = new Map(known)
   return {
     read(part) {
-      const key = `${basename(part.path)} ${part.position} ${part.bytes}`
-      const bytes = shared.get(key) ?? readPart(part)
-      shared.set(key, bytes)
+      const found = shared.get(nameOf(part))
+      if (found instanceof SharedArrayBuffer) return found
+      const bytes = new SharedArrayBuffer(part.bytes)
+      readPart(part, bytes)
+      shared.set(nameOf(part), bytes)
       return bytes
+    },
+    memory(part) {
+      const found = shared.get(nameOf(part))
+      if (isSharedMemory(found)) return found
+      const memory = createSharedMemory(part.bytes)
+      readPart(part, memory.buffer)
+      shared.set(nameOf(part), memory)
+      return memory
     },
     shared,
     fileBytesMax,
   }
 }
 
-function readPart({ path, size, position, bytes }: FilePart): SharedArrayBuffer {
+function nameOf({ path, position, bytes }: FilePart): string {
+  return `${basename(path)} ${position} ${bytes}`
+}
+
+function readPart({ path, size, position, bytes }: FilePart, into: SharedArrayBuffer): void {
   const file = openSized(path, size)
   try {
-    const part = new SharedArrayBuffer(bytes)
-    readFully(file, new Uint8Array(part), position)
-    return part
+    readFully(file, new Uint8Array(into, 0, bytes), position)
   } finally {
     closeSync(file)
   }

@@ -2,6 +2,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { codesOf } from '#core/index/format/reader.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
+import type { SharedMemory } from '#core/platform/shared-memory.ts'
 
 export interface VerifyTask {
   readonly folder: string
@@ -15,7 +16,7 @@ export type Verified = VerifiedArtifact | { readonly fault: string }
 export interface VerifiedArtifact {
   readonly manifest: Manifest
   /** See `codesOf`. */
-  readonly codes: SharedArrayBuffer | undefined
+  readonly codes: SharedMemory | undefined
 }
 
 /**

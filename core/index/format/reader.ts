@@ -12,17 +12,20 @@ import type { RowTable } from '#core/index/passages/row-table.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { openCodes } from '#core/index/vectors/codes-reader.ts'
-import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
+import type { CodesReader, CodesSource } from '#core/index/vectors/codes-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { codesInMemory } from '#core/index/vectors/codes-writer.ts'
 import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import { openCells } from '#core/index/vectors/cells-reader.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
+import { codesLayout } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { createPause } from '#core/platform/pause.ts'
-import { createResidentParts } from '#core/platform/resident-parts.ts'
-import type { SharedParts } from '#core/platform/resident-parts.ts'
+import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import type { ResidentParts, SharedParts } from '#core/platform/resident-parts.ts'
+import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { ARTIFACT_FORMAT, cellsOf, hashesWords } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 
@@ -38,13 +41,13 @@ export interface ArtifactRef {
   /** Undefined for a small version. */
   readonly cells: CellsDescription | undefined
   /** The codes of a version of a former format, which has no file of them; all threads share them. */
-  readonly codes: SharedArrayBuffer | undefined
+  readonly codes: SharedMemory | undefined
   /** Undefined for a version of a format without them. */
   readonly cosines: CosineStatistics | undefined
 }
 
 /** @param codes see `codesOf`. */
-export function artifactRef(folder: string, manifest: Manifest, codes?: SharedArrayBuffer): ArtifactRef {
+export function artifactRef(folder: string, manifest: Manifest, codes?: SharedMemory): ArtifactRef {
   const { projection_id, passages, documents, embedding, cosines } = manifest
   return {
     projectionId: projection_id,
@@ -63,7 +66,7 @@ export function artifactRef(folder: string, manifest: Manifest, codes?: SharedAr
  * Codes the vectors of a verified artifact whose format has no codes. A search scans them; such a version has no cells.
  * @returns undefined for an artifact with codes of its own.
  */
-export async function codesOf(folder: string, manifest: Manifest): Promise<SharedArrayBuffer | undefined> {
+export async function codesOf(folder: string, manifest: Manifest): Promise<SharedMemory | undefined> {
   if (manifest.format === ARTIFACT_FORMAT) return undefined
   const { passages: rows, embedding } = manifest
   return codesInMemory({ path: join(folder, 'vectors.f32'), rows, dimensions: embedding.dimensions }, createPause())
@@ -91,6 +94,14 @@ export interface IndexReader {
   close(): void
 }
 
+/** Few codes are kept in memory, because a search reads many short pieces of them. */
+function codesSource({ folder, passages, dimensions, codes }: ArtifactRef, parts: ResidentParts): CodesSource {
+  if (codes !== undefined) return { memory: codes }
+  const path = join(folder, 'vectors.i4')
+  const { bytes } = codesLayout(passages, dimensions)
+  return bytes <= BOUNDS.residentCodesBytesMax ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
+}
+
 /**
  * @param known what another thread read of the same artifact.
  * @throws Error, with every file closed, if one does not match the verified manifest.
@@ -102,8 +113,7 @@ export function openIndex(ref: ArtifactRef, known?: SharedParts): IndexReader {
   const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
     opening.adopt(reader, (opened) => opened.close())
   const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
-  const coded = ref.codes === undefined ? { path: join(folder, 'vectors.i4') } : { bytes: ref.codes }
-  const codes = held(openCodes(coded, passages, dimensions))
+  const codes = held(openCodes(codesSource(ref, parts), passages, dimensions))
   const records = held(openPassagesReader(folder, passages, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
   const lexical = held(openLexicalReader(folder, passages, parts))

@@ -1,13 +1,14 @@
 import { closeSync } from 'node:fs'
-import { copyWithin } from '#core/platform/bitset.ts'
+import { copyWords } from '#core/platform/bitset.ts'
 import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { createSharedMemory } from '#core/platform/shared-memory.ts'
+import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { createQueryCoder, decodeHeader } from './codes.ts'
-import type { CodeSpace } from './codes.ts'
 import { createScan } from './codes-scan.ts'
-import type { CodesScan, PieceLoader } from './codes-scan.ts'
-import { createKernel } from './kernel.ts'
-import type { Kernel } from './kernel.ts'
+import type { CodesScan, PieceScorer } from './codes-scan.ts'
+import { createKernel, pieceRowsMax } from './kernel.ts'
 import { codesLayout } from './layout.ts'
+import type { CodesLayout } from './layout.ts'
 
 /** One thread's view of the codes of a version. */
 export interface CodesReader {
@@ -20,69 +21,92 @@ export interface CodesReader {
   close(): void
 }
 
-/** Where the bytes of `vectors.i4` come from: its file, or a copy in memory that all threads share. */
-export type CodesSource = { readonly path: string } | { readonly bytes: SharedArrayBuffer }
+/** Where the bytes of `vectors.i4` come from: its file, or a copy of it that all threads share. */
+export type CodesSource = { readonly path: string } | { readonly memory: SharedMemory }
 
 /** Largest gap that is read to save a system call. One call costs about as much as copying this many bytes. */
 const GAP_BYTES = 8_192
 
+/** Codes where a kernel scores them. */
+interface Codes {
+  readonly memory: SharedMemory
+  readonly header: Uint8Array
+  /**
+   * Provides the codes of the rows that have a bit.
+   * @param bits bit 0 stands for `first`. @returns where the code of row `first` begins in the memory.
+   */
+  load(first: number, end: number, bits: Uint32Array): number
+  close(): void
+}
+
+/** @throws Error, with the file closed, if the source has not the length and the header of such codes. */
 export function openCodes(source: CodesSource, rows: number, dimensions: number): CodesReader {
-  const { rowBytes, codesOffset, bytes } = codesLayout(rows, dimensions)
-  const { read, close } = openSource(source, bytes)
-  const codeQuery = createQueryCoder(readSpace())
-  const kernel = createKernel(rowBytes)
-  const load = createLoader(kernel, rowBytes, (into, row) => read(into, codesOffset + row * rowBytes))
-  function readSpace(): CodeSpace {
-    const header = new Uint8Array(codesOffset)
-    read(header, 0)
-    try {
-      return decodeHeader(header, dimensions)
-    } catch (error) {
-      close()
-      throw error
-    }
-  }
+  const layout = codesLayout(rows, dimensions)
+  using opening = new DisposableStack()
+  const held = 'memory' in source ? inMemory(source.memory, layout) : inPageCache(source.path, layout)
+  const codes = opening.adopt(held, ({ close }) => close())
+  const codeQuery = createQueryCoder(decodeHeader(codes.header, dimensions))
+  const scorer = createScorer(codes, layout.rowBytes)
+  opening.move()
   return {
-    scan: (query, kept, wanted) => createScan(kernel, load, codeQuery(query), kept, wanted),
-    close,
+    scan: (query, kept, wanted) => createScan(scorer, codeQuery(query), kept, wanted),
+    close: codes.close,
   }
 }
 
-/** @param read fills a buffer with codes from a row on. */
-function createLoader(kernel: Kernel, rowBytes: number, read: (into: Uint8Array, row: number) => void): PieceLoader {
+function createScorer(codes: Codes, rowBytes: number): PieceScorer {
+  const kernel = createKernel(rowBytes, codes.memory)
+  const { rowsMax, bits, hits, ask } = kernel
+  return {
+    rowsMax,
+    hits,
+    ask,
+    score(from, to, threshold, among) {
+      const first = from - (from % 32)
+      const words = copyWords(among, bits, from, to)
+      return kernel.scan(codes.load(first, to, bits), words, threshold)
+    },
+  }
+}
+
+function inMemory(memory: SharedMemory, { codesOffset, rowBytes, bytes }: CodesLayout): Codes {
+  if (memory.buffer.byteLength < bytes) throw new Error('the codes in memory are shorter than those of their version')
+  return {
+    memory,
+    header: new Uint8Array(memory.buffer, 0, codesOffset),
+    load: (first) => codesOffset + first * rowBytes,
+    close: () => undefined,
+  }
+}
+
+/** Copies what a piece needs; the memory has room for one. */
+function inPageCache(path: string, { codesOffset, rowBytes, bytes }: CodesLayout): Codes {
+  const memory = createSharedMemory(pieceRowsMax(rowBytes) * rowBytes)
+  const piece = new Uint8Array(memory.buffer)
   const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
-  const all = new Uint32Array(kernel.rowsMax / 32).fill(0xffff_ffff)
-  return ({ first, from, to }, bits) => {
-    const words = Math.ceil((to - first) / 32)
-    kernel.bits.fill(0, 0, words)
-    copyWithin(bits?.subarray(first / 32) ?? all, kernel.bits, from - first, to - first)
-    forEachRun(kernel.bits.subarray(0, words), gapWords, (firstWord, endWord) => {
-      const [begin, end] = [Math.max(from - first, firstWord * 32), Math.min(to - first, endWord * 32)]
-      read(kernel.codes.subarray(begin * rowBytes, end * rowBytes), first + begin)
-    })
-    return words
+  const file = openSized(path, bytes)
+  const header = new Uint8Array(codesOffset)
+  readFully(file, header, 0)
+  return {
+    memory,
+    header,
+    load(first, end, bits) {
+      forEachRun(bits, Math.ceil((end - first) / 32), gapWords, (firstWord, endWord) => {
+        const [begin, to] = [firstWord * 32, Math.min(end - first, endWord * 32)]
+        readFully(file, piece.subarray(begin * rowBytes, to * rowBytes), codesOffset + (first + begin) * rowBytes)
+      })
+      return 0
+    },
+    close: () => closeSync(file),
   }
-}
-
-function openSource(
-  source: CodesSource,
-  bytes: number,
-): { readonly read: (into: Uint8Array, at: number) => void; readonly close: () => void } {
-  if ('bytes' in source) {
-    const all = new Uint8Array(source.bytes)
-    if (all.length !== bytes) throw new Error('the codes in memory do not have the length of their version')
-    return { read: (into, at) => into.set(all.subarray(at, at + into.length)), close: () => {} }
-  }
-  const file = openSized(source.path, bytes)
-  return { read: (into, at) => readFully(file, into, at), close: () => closeSync(file) }
 }
 
 /** Calls back for the runs of words that have a bit; gaps of at most `gap` words belong to a run. */
-function forEachRun(words: Uint32Array, gap: number, run: (from: number, to: number) => void): void {
+function forEachRun(bits: Uint32Array, words: number, gap: number, run: (from: number, to: number) => void): void {
   let from = -1
   let to = -1
-  for (let at = 0; at < words.length; at++) {
-    if (words[at] === 0) continue
+  for (let at = 0; at < words; at++) {
+    if (bits[at] === 0) continue
     if (from !== -1 && at - to > gap) {
       run(from, to)
       from = -1

@@ -2,7 +2,6 @@ import { hasRow } from '#core/platform/bitset.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import { createCandidates } from './candidates.ts'
 import type { CodedQuery } from './codes.ts'
-import type { Kernel } from './kernel.ts'
 
 /** The scatter of some scores. */
 export interface Scatter {
@@ -26,23 +25,14 @@ export interface CodesScan {
   rows(): Uint32Array
 }
 
-/** Rows of the codes that a kernel scores at once. */
-export interface Piece {
-  /** The row that the piece begins at, a multiple of 32, and the range in it. */
-  readonly first: number
-  readonly from: number
-  readonly to: number
-}
-
-/**
- * Gives a kernel the codes of the rows of a set in a range, and their bits.
- * @param bits undefined: all rows. @returns the words of bits.
- */
-export type PieceLoader = (piece: Piece, bits?: Uint32Array) => number
-
-function* pieces({ rowsMax }: Kernel, from: number, to: number): Generator<Piece> {
-  for (let first = from - (from % 32); first < to; first += rowsMax)
-    yield { first, from: Math.max(from, first), to: Math.min(to, first + rowsMax) }
+/** Scores rows of one piece. A piece has `rowsMax` rows and begins at a multiple of 32. */
+export interface PieceScorer {
+  readonly rowsMax: number
+  /** Pairs of a row, counted from the beginning of the piece, and its score, by row; valid until the next piece. */
+  readonly hits: Int32Array
+  ask(query: Int8Array): void
+  /** @param among the rows to score; undefined: all. @returns the number of rows whose score is above the threshold. */
+  score(from: number, to: number, threshold: number, among?: Uint32Array): number
 }
 
 /**
@@ -53,16 +43,11 @@ const ERROR_DEVIATIONS = 3 * Math.SQRT2
 /** A threshold below every score: a score is at least -127 × 15 for each of at most 4,128 components. */
 const NONE = -(2 ** 30)
 
-export function createScan(
-  kernel: Kernel,
-  load: PieceLoader,
-  query: CodedQuery,
-  kept: number,
-  wanted: number,
-): CodesScan {
+export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number, wanted: number): CodesScan {
+  const { hits, rowsMax } = scorer
   const found = createCandidates(kept, Math.ceil(query.error * ERROR_DEVIATIONS))
   const best = createTopK(wanted)
-  kernel.ask(query.bytes)
+  scorer.ask(query.bytes)
   function offer(row: number, score: number): void {
     if (score <= found.threshold()) return
     found.offer(row, score)
@@ -70,19 +55,20 @@ export function createScan(
   }
   return {
     add(bits, from, to) {
-      for (const piece of pieces(kernel, from, to)) {
-        const hits = kernel.scan(load(piece, bits), Math.max(NONE, found.threshold()))
-        for (let at = 0; at < hits * 2; at += 2) offer(piece.first + (kernel.hits[at] ?? 0), kernel.hits[at + 1] ?? 0)
+      for (let first = from - (from % 32); first < to; first += rowsMax) {
+        const end = Math.min(to, first + rowsMax)
+        const count = scorer.score(Math.max(from, first), end, Math.max(NONE, found.threshold()), bits)
+        for (let at = 0; at < count * 2; at += 2) offer(first + (hits[at] ?? 0), hits[at + 1] ?? 0)
       }
     },
     addAndMeasure(bits, from, to) {
       let sum = 0
       let squares = 0
-      for (const piece of pieces(kernel, from, to)) {
-        const hits = kernel.scan(load(piece), NONE)
-        for (let at = 0; at < hits * 2; at += 2) {
-          const row = piece.first + (kernel.hits[at] ?? 0)
-          const score = kernel.hits[at + 1] ?? 0
+      for (let first = from - (from % 32); first < to; first += rowsMax) {
+        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), NONE)
+        for (let at = 0; at < count * 2; at += 2) {
+          const row = first + (hits[at] ?? 0)
+          const score = hits[at + 1] ?? 0
           sum += score
           squares += score * score
           if (hasRow(bits, row)) offer(row, score)

@@ -1,3 +1,5 @@
+import { createSharedMemory } from '#core/platform/shared-memory.ts'
+import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { createEncoder, encodeHeader, fitCodes } from './codes.ts'
 import type { CodeSpace } from './codes.ts'
 import { rowBlocks, vectorBlocks } from './blocks.ts'
@@ -31,10 +33,10 @@ export async function* codePieces(
   }
 }
 
-/** Codes the vectors into memory that threads can share. */
-export async function codesInMemory(file: VectorFile, pause: () => Promise<void>): Promise<SharedArrayBuffer> {
-  const shared = new SharedArrayBuffer(codesLayout(file.rows, file.dimensions).bytes)
-  const bytes = new Uint8Array(shared)
+/** Codes the vectors into memory that threads share. */
+export async function codesInMemory(file: VectorFile, pause: () => Promise<void>): Promise<SharedMemory> {
+  const shared = createSharedMemory(codesLayout(file.rows, file.dimensions).bytes)
+  const bytes = new Uint8Array(shared.buffer)
   let at = 0
   for await (const piece of codePieces(file, pause)) {
     bytes.set(piece, at)

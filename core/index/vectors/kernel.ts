@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { SharedMemory } from '#core/platform/shared-memory.ts'
 
 interface Memory {
   readonly buffer: ArrayBuffer
@@ -9,7 +10,10 @@ interface Memory {
 declare const WebAssembly: {
   readonly Memory: new (limits: { readonly initial: number }) => Memory
   readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: unknown }
+  readonly Instance: new (
+    module: object,
+    imports: { readonly codes: { readonly memory: SharedMemory } },
+  ) => { readonly exports: unknown }
 }
 
 /** The module made from `kernel.wat`, compiled once a thread. */
@@ -29,19 +33,20 @@ type Scan = (
   hits: number,
 ) => number
 
-/** Scores pieces of codes. A piece begins at row 0; the caller fills `codes` and `bits`. */
+/** Scores pieces of codes that lie in memory of all threads; the caller fills `bits`. */
 export interface Kernel {
   /** Maximum number of rows of a piece; a multiple of 32. */
   readonly rowsMax: number
-  /** rowsMax × rowBytes. */
-  readonly codes: Uint8Array
   /** The rows to score: bit row % 32 of word row / 32. */
   readonly bits: Uint32Array
   /** Pairs of a row of the piece and its score, by row; valid until the next scan. */
   readonly hits: Int32Array
   ask(query: Int8Array): void
-  /** @returns the number of rows whose score is above the threshold. */
-  scan(words: number, threshold: number): number
+  /**
+   * @param codesAt where the code of the piece's row 0 begins.
+   * @returns the number of rows whose score is above the threshold.
+   */
+  scan(codesAt: number, words: number, threshold: number): number
 }
 
 /** About half of a core's own cache. */
@@ -49,22 +54,24 @@ const CODES_BYTES = 512 * 1024
 const ROWS_MAX = 8_192
 const PAGE_BYTES = 65_536
 
-export function createKernel(rowBytes: number): Kernel {
-  const rowsMax = Math.min(ROWS_MAX, Math.max(1, Math.floor(CODES_BYTES / rowBytes / 32)) * 32)
+export function pieceRowsMax(rowBytes: number): number {
+  return Math.min(ROWS_MAX, Math.max(1, Math.floor(CODES_BYTES / rowBytes / 32)) * 32)
+}
+
+export function createKernel(rowBytes: number, codes: SharedMemory): Kernel {
+  const rowsMax = pieceRowsMax(rowBytes)
   const queryAt = 0
   const bitsAt = queryAt + rowBytes * 2
   const hitsAt = bitsAt + rowsMax / 8
-  const codesAt = Math.ceil((hitsAt + rowsMax * 8) / 16) * 16
-  const instance = new WebAssembly.Instance(compiled)
+  const instance = new WebAssembly.Instance(compiled, { codes: { memory: codes } })
   const { memory, scan } = exportsSchema.parse(instance.exports)
-  memory.grow(Math.ceil((codesAt + rowsMax * rowBytes) / PAGE_BYTES) - 1)
+  memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
   const query = new Int8Array(memory.buffer, queryAt, rowBytes * 2)
   return {
     rowsMax,
-    codes: new Uint8Array(memory.buffer, codesAt, rowsMax * rowBytes),
     bits: new Uint32Array(memory.buffer, bitsAt, rowsMax / 32),
     hits: new Int32Array(memory.buffer, hitsAt, rowsMax * 2),
     ask: (bytes) => query.set(bytes),
-    scan: (words, threshold) => scan(codesAt, rowBytes, queryAt, bitsAt, words, threshold, hitsAt),
+    scan: (codesAt, words, threshold) => scan(codesAt, rowBytes, queryAt, bitsAt, words, threshold, hitsAt),
   }
 }

@@ -1,10 +1,12 @@
-;; Scores codes of vectors.i4 against one query. The code of row r of a piece begins at $codes + r * $rowBytes; the query
-;; has one signed byte a component, in the order of the components. A score is the sum of query byte * half byte.
+;; Scores codes of vectors.i4 against one query. The code of row r of a piece begins at $codes + r * $rowBytes of $held,
+;; which threads share; all else lies in $own. The query has one signed byte a component, in the order of the
+;; components. A score is the sum of query byte * half byte.
 ;;
 ;; The dot product is a relaxed instruction. Its result is the same on every machine here, because the second operand
 ;; lies between 0 and 15, and 2 * 127 * 15 does not saturate sixteen bits.
 (module
-  (memory (export "memory") 1)
+  (import "codes" "memory" (memory $held 1 65536 shared))
+  (memory $own (export "memory") 1)
   ;; Appends (row, score) to $hits for each row whose bit is set and whose score is above $threshold.
   ;; Returns the number of hits.
   (func (export "scan")
@@ -16,7 +18,7 @@
     (block $noWordLeft
       (loop $words_
         (br_if $noWordLeft (i32.eqz (local.get $words)))
-        (local.set $word (i32.load (local.get $bits)))
+        (local.set $word (i32.load $own (local.get $bits)))
         (block $noBitLeft
           (loop $bits_
             (br_if $noBitLeft (i32.eqz (local.get $word)))
@@ -28,15 +30,15 @@
             (local.set $low (v128.const i32x4 0 0 0 0))
             (local.set $high (v128.const i32x4 0 0 0 0))
             (loop $blocks
-              (local.set $halves (v128.load (local.get $at)))
+              (local.set $halves (v128.load $held (local.get $at)))
               (local.set $low
                 (i32x4.relaxed_dot_i8x16_i7x16_add_s
-                  (v128.load (local.get $of))
+                  (v128.load $own (local.get $of))
                   (v128.and (local.get $halves) (v128.const i32x4 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f 0x0f0f0f0f))
                   (local.get $low)))
               (local.set $high
                 (i32x4.relaxed_dot_i8x16_i7x16_add_s
-                  (v128.load offset=16 (local.get $of))
+                  (v128.load $own offset=16 (local.get $of))
                   (i8x16.shr_u (local.get $halves) (i32.const 4))
                   (local.get $high)))
               (local.set $of (i32.add (local.get $of) (i32.const 32)))
@@ -49,8 +51,8 @@
                 (i32.add (i32x4.extract_lane 2 (local.get $low)) (i32x4.extract_lane 3 (local.get $low)))))
             (if (i32.gt_s (local.get $score) (local.get $threshold))
               (then
-                (i32.store (local.get $next) (local.get $row))
-                (i32.store offset=4 (local.get $next) (local.get $score))
+                (i32.store $own (local.get $next) (local.get $row))
+                (i32.store $own offset=4 (local.get $next) (local.get $score))
                 (local.set $next (i32.add (local.get $next) (i32.const 8)))))
             (br $bits_)))
         (local.set $base (i32.add (local.get $base) (i32.const 32)))

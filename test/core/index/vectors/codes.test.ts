@@ -11,6 +11,7 @@ import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { createKernel } from '#core/index/vectors/kernel.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
+import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
@@ -46,7 +47,8 @@ async function coded(
   const path = join(folder, `${rows}-${dimensions}.i4`)
   writeFileSync(path, bytes)
   expect(bytes.length).toBe(codesLayout(rows, dimensions).bytes)
-  expect(Buffer.from(await codesInMemory(source, noPause)).equals(bytes)).toBe(true)
+  const { buffer } = await codesInMemory(source, noPause)
+  expect(Buffer.from(buffer, 0, bytes.length).equals(bytes)).toBe(true)
   return { bytes, path, space: decodeHeader(bytes, dimensions), rows }
 }
 
@@ -75,6 +77,8 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
   },
 )
 
+const PIECE_AT = 48
+
 test('the kernel gives the score that defines a code, for every row that is asked for and no other', () => {
   fc.assert(
     fc.property(
@@ -88,11 +92,12 @@ test('the kernel gives the score that defines a code, for every row that is aske
       fc.tuple(fc.nat(0xffff_ffff), fc.nat(0xffff_ffff)),
       fc.integer({ min: -20_000, max: 20_000 }),
       ({ blocks, codes, query }, words, threshold) => {
-        const kernel = createKernel(blocks * 16)
+        const memory = createSharedMemory(PIECE_AT + codes.length)
+        const kernel = createKernel(blocks * 16, memory)
         kernel.ask(query)
-        kernel.codes.set(codes)
+        new Uint8Array(memory.buffer).set(codes, PIECE_AT)
         kernel.bits.set(words)
-        const hits = kernel.scan(words.length, threshold)
+        const hits = kernel.scan(PIECE_AT, words.length, threshold)
         const expected = Array.from({ length: 64 }, (_, row) => [
           row,
           scoreOfCode({ bytes: query }, codes, row * blocks * 16),
@@ -109,7 +114,8 @@ test('the kernel gives the score that defines a code, for every row that is aske
 test('the kernel that is committed is made from its source', async () => {
   const { default: wabt } = await import('wabt')
   const source = readFileSync(new URL('../../../../core/index/vectors/kernel.wat', import.meta.url), 'utf8')
-  const module = (await wabt()).parseWat('kernel.wat', source, { simd: true, relaxed_simd: true })
+  const features = { simd: true, relaxed_simd: true, multi_memory: true, threads: true }
+  const module = (await wabt()).parseWat('kernel.wat', source, features)
   const committed = readFileSync(new URL('../../../../core/index/vectors/kernel.wasm', import.meta.url))
   expect(Buffer.from(module.toBinary({}).buffer).toString('base64')).toBe(committed.toString('base64'))
 })
@@ -124,10 +130,10 @@ test('a scan finds the nearest of any set of rows, from its file and from memory
   const [rows, dimensions] = [9_000, 40]
   const vectors = vectorsWithMean(rows, dimensions)
   const { path, bytes } = await coded(vectors, dimensions)
-  const shared = new SharedArrayBuffer(bytes.length)
-  new Uint8Array(shared).set(bytes)
+  const memory = createSharedMemory(bytes.length)
+  new Uint8Array(memory.buffer).set(bytes)
   const random = seededRandom(seed + 1)
-  for (const source of [{ path }, { bytes: shared }]) {
+  for (const source of [{ path }, { memory }]) {
     const reader = openCodes(source, rows, dimensions)
     let [found, wanted] = [0, 0]
     for (const share of [1, 0.5, 0.05, 0.001, 0]) {
