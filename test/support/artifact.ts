@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, ARTIFACT_FORMAT, CELL_FILES, manifestSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
@@ -288,7 +288,7 @@ export function testManifest(projectionId: string): Manifest {
     index: { metric: 'cos' },
     snapshots_digest: 'a'.repeat(64),
     files: Object.fromEntries(
-      ARTIFACT_FILES.filter((name) => name !== 'graph.usearch' && name !== 'cells.u32').map((name) => [name, file]),
+      ARTIFACT_FILES.filter((name) => !CELL_FILES.some((ofCells) => ofCells === name)).map((name) => [name, file]),
     ),
   })
 }

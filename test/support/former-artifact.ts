@@ -1,10 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { filesOf, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
+import { CELL_FILES, filesOf, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeSignedManifest } from './signed-manifest.ts'
 import type { TestArtifact } from './artifact.ts'
+
+/** Files that former formats do not have. */
+const PRESENT_FILES: readonly string[] = ['vectors.i4', ...CELL_FILES]
 
 /**
  * Turns an artifact into one of a former format, in place. Its cells hold no vectors: no release that reads this format
@@ -13,11 +16,11 @@ import type { TestArtifact } from './artifact.ts'
 export function toFormerFormat(artifact: TestArtifact, format: 3 | 4, privateKeyDer: Buffer): TestArtifact {
   const { folder, manifest: present } = artifact
   const { cosines, ...others } = present
-  for (const name of ['vectors.i4', 'cells.u32', 'graph.usearch']) rmSync(join(folder, name), { force: true })
+  for (const name of PRESENT_FILES) rmSync(join(folder, name), { force: true })
   for (const name of ['vectors.i8', 'cells.bin']) writeFileSync(join(folder, name), `the former ${name}`)
   const kept = filesOf(present)
     .map(({ name }) => name)
-    .filter((name) => name !== 'vectors.i4' && name !== 'cells.u32' && name !== 'graph.usearch')
+    .filter((name) => !PRESENT_FILES.includes(name))
   const manifest: Manifest = manifestSchema.parse({
     ...others,
     ...(format === 3 ? {} : { cosines }),

@@ -39,10 +39,11 @@ const filesSchema = z.strictObject({
   ...commonFiles,
   'vectors.i4': fileSchema,
   'cells.u32': fileSchema.optional(),
+  'cells.i4': fileSchema.optional(),
   'graph.usearch': fileSchema.optional(),
 })
 /** Only of a version with cells. */
-const CELL_FILES = ['cells.u32', 'graph.usearch'] as const
+export const CELL_FILES = ['cells.u32', 'cells.i4', 'graph.usearch'] as const
 const formerFilesSchema = z.strictObject({ ...commonFiles, 'vectors.i8': fileSchema, 'cells.bin': fileSchema })
 
 const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax).default('')

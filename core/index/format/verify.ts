@@ -6,6 +6,7 @@ import { documentsFault } from '#core/index/facets/documents-check.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageOffsetsFault } from '#core/index/passages/layout.ts'
 import { cellsFault } from '#core/index/vectors/cells.ts'
+import { meansBytes } from '#core/index/vectors/cell-means.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
@@ -129,11 +130,14 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files } = manifest
   if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4)
     throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (
-    manifest.format === ARTIFACT_FORMAT &&
-    manifest.files['vectors.i4'].bytes !== codesLayout(passages, embedding.dimensions).bytes
-  )
-    throw new ArtifactError('vectors.i4 does not hold one code a passage.')
+  if (manifest.format === ARTIFACT_FORMAT) {
+    const { 'vectors.i4': codes, 'cells.i4': means } = manifest.files
+    const { cells } = manifest.index
+    if (codes.bytes !== codesLayout(passages, embedding.dimensions).bytes)
+      throw new ArtifactError('vectors.i4 does not hold one code a passage.')
+    if (cells !== undefined && means?.bytes !== meansBytes(cells.count, embedding.dimensions))
+      throw new ArtifactError('cells.i4 does not hold one code a cell.')
+  }
   const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
   if (!facets.success)
     throw new ArtifactError('facets.json does not have the form that this version of the service reads.')

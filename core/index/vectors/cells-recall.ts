@@ -1,18 +1,17 @@
 import { join } from 'node:path'
 import { bitsetWords } from '#core/platform/bitset.ts'
 import { largest } from '#core/platform/top-k.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
 import { sampleVectors } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
 import { CELLS_RECALL, DEPTHS, REACHED } from './cells.ts'
 import type { CellsDescription } from './cells.ts'
 import type { Cells } from './cells-writer.ts'
-import { createCellFinder, finderPoints, finderQuery } from './cell-finder.ts'
-import type { CellFinder } from './cell-finder.ts'
-import { scatterNear } from './cell-scatter.ts'
+import { openMeans } from './cell-means.ts'
+import { firstCells, scatterNear } from './cell-scatter.ts'
 import { openCodes } from './codes-reader.ts'
 import type { CodesReader } from './codes-reader.ts'
 import { cosines } from './cosines.ts'
-import { innerProductAt } from './inner-product.ts'
 import { openRowFile } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -22,15 +21,15 @@ const QUERIES_MAX = 400
 const DEEPEST = DEPTHS[2]
 /**
  * Under a filter that excludes the nearest rows, the wanted ones lie in cells that are all about as near. Of normally
- * distributed rows, one in 31,574 lies farther from its mean.
+ * distributed rows, one in 13,822 lies farther above its mean.
  */
-const DEVIATIONS_MIN = 4
+const DEVIATIONS_MIN = 3.8
 /** The deviation of rows that are all equal to the means of their cells. */
 const DEVIATION_MIN = 1e-6
 
 /**
  * Measures how many cells a search has to scan. The true nearest rows come from a scan of all codes, scored in float32.
- * @param folder with `vectors.f32` and `vectors.i4`.
+ * @param folder with `vectors.f32`, `vectors.i4` and `cells.i4`.
  * @param queries unit length; the first QUERIES_MAX are used, and rows of the version fill them up.
  */
 export async function measureCells(
@@ -39,17 +38,16 @@ export async function measureCells(
   cells: Cells,
   queries: readonly Float32Array[],
   pause: () => Promise<void>,
-): Promise<Pick<CellsDescription, 'probes' | 'recall' | 'scale' | 'deviations' | 'queries'>> {
+): Promise<Pick<CellsDescription, 'probes' | 'recall' | 'deviations' | 'queries'>> {
   const count = cells.starts.length - 1
   const cellOf = new Uint32Array(file.rows)
   for (let cell = 0; cell < count; cell++)
     for (const row of cells.rows.subarray(cells.starts[cell], cells.starts[cell + 1])) cellOf[row] = cell
   const asked = await queriesOf(file, queries, pause)
-  /** For each depth how many true rows lie in the cell of each rank; the last one counts those in no cell found. */
-  const ranks = DEPTHS.map(() => new Float64Array(count + 1))
+  /** For each depth how many true rows lie in the cell of each rank. */
+  const ranks = DEPTHS.map(() => new Float64Array(count))
   const deviations = DEPTHS.map((): number[] => [])
-  const scale = scaleOf(cells, asked)
-  const finder = createCellFinder(cells.graph, cells.radii, file.dimensions, scale)
+  const means = openMeans(folder, count, file.dimensions, createResidentParts())
   using opened = new DisposableStack()
   const codes = openCodes({ path: join(folder, 'vectors.i4') }, file.rows, file.dimensions)
   opened.defer(() => codes.close())
@@ -58,61 +56,31 @@ export async function measureCells(
   for (const query of asked) {
     await pause()
     const nearest = nearestOf(query, cells, codes, exact)
-    const found = foundCells(finder, query, count)
-    countRanks(ranks, found.rankOf, nearest.rows, cellOf)
-    const scatter = scatterNear(codes.scan(query, 1, 1), cells.starts, cells.radii, found.cells)
+    const scan = codes.scan(query, 1, 1)
+    const products = means.products(scan.query)
+    const first = cells.graph.nearest(query, firstCells(file.rows, count))
+    const scatter = scatterNear(scan, cells.starts, cells.radii, first)
+    const mostOf = products.map((product, cell) => product + DEVIATIONS_MIN * scatter * (cells.radii[cell] ?? 0))
+    countRanks(ranks, ranksOf(mostOf), nearest.rows, cellOf)
     addDeviations(deviations, nearest, (row) => {
       const cell = cellOf[row] ?? 0
-      return { product: found.productOf[cell] ?? 0, deviation: scatter * (cells.radii[cell] ?? 0) }
+      return { product: products[cell] ?? 0, deviation: scatter * (cells.radii[cell] ?? 0) }
     })
   }
   const measured = ranks.map((counts) => fewest(counts, count))
   return {
     probes: measured.map(({ probes }) => probes),
     recall: measured[0]?.recall ?? 0,
-    scale,
     deviations: Math.max(DEVIATIONS_MIN, ...deviations.map((ofDepth) => quantile(ofDepth, REACHED))),
     queries: asked.length,
   }
 }
 
-/** Cells of each query that the scale is measured with. */
-const SCALE_CELLS = 64
-
-/** The least squares of the true inner products of the first points over those of the graph. */
-function scaleOf({ means, radii, graph }: Cells, queries: readonly Float32Array[]): number {
-  const exact = finderPoints(means, radii)
-  let [both, squares] = [0, 0]
-  for (const query of queries) {
-    const asked = finderQuery(query)
-    const { points, products } = graph.nearest(asked, Math.min(SCALE_CELLS, radii.length))
-    for (const [at, cell] of points.entries()) {
-      const product = products[at] ?? 0
-      both += product * innerProductAt(exact, cell * asked.length, asked)
-      squares += product * product
-    }
-  }
-  return both > 0 ? both / squares : 1
-}
-
-interface FoundCells {
-  /** In the order in which a search takes them. */
-  readonly cells: Uint32Array
-  /** The rank of each cell; the number of cells for one that the graph does not find. */
-  readonly rankOf: Uint32Array
-  /** The inner product of each cell's mean; -1 for one that the graph does not find. */
-  readonly productOf: Float32Array
-}
-
-function foundCells(finder: CellFinder, query: Float32Array, count: number): FoundCells {
-  const rankOf = new Uint32Array(count).fill(count)
-  const productOf = new Float32Array(count).fill(-1)
-  const { cells, products } = finder.nearest(query, count)
-  for (const [rank, cell] of cells.entries()) {
-    rankOf[cell] = rank
-    productOf[cell] = products[rank] ?? -1
-  }
-  return { cells, rankOf, productOf }
+/** The rank of each value, the largest first. */
+function ranksOf(values: Float32Array): Uint32Array {
+  const ranks = new Uint32Array(values.length)
+  for (const [rank, at] of largest(values, values.length).ids.entries()) ranks[at] = rank
+  return ranks
 }
 
 /** @param cellOf the product of the mean of a row's cell, and the deviation of its rows. */

@@ -1,6 +1,5 @@
 import { evenlySpaced, rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
-import { finderPoints } from './cell-finder.ts'
 import { RADIUS_MIN_SHARE } from './cells.ts'
 import { buildGraph } from './graph.ts'
 import type { BuiltGraph } from './graph.ts'
@@ -18,11 +17,11 @@ export interface Cells {
   readonly starts: Uint32Array
   /** Row numbers, cell after cell, ascending within a cell. */
   readonly rows: Uint32Array
-  /** The mean of each cell less the mean of all rows, concatenated. */
+  /** The mean of each cell, concatenated. */
   readonly means: Float32Array
   /** See `cellsLayout`. */
   readonly radii: Float32Array
-  /** Of `finderPoints`. */
+  /** Of the means less the mean of all rows. */
   readonly graph: BuiltGraph
 }
 
@@ -117,18 +116,20 @@ function inOrder(cellOf: Uint32Array, sums: Float64Array, dimensions: number): C
   const mean = new Float64Array(dimensions)
   for (const [at, sum] of sums.entries()) mean[at % dimensions] = (mean[at % dimensions] ?? 0) + sum / rows.length
   const means = new Float32Array(held.length * dimensions)
+  const points = new Float32Array(means.length)
   const radii = new Float32Array(held.length)
   for (const [at, cell] of held.entries()) {
     let squares = 0
     for (let d = 0; d < dimensions; d++) {
       const ofCell = (sums[cell * dimensions + d] ?? 0) / (sizes[cell] ?? 1)
       squares += ofCell * ofCell
-      means[at * dimensions + d] = ofCell - (mean[d] ?? 0)
+      means[at * dimensions + d] = ofCell
+      points[at * dimensions + d] = ofCell - (mean[d] ?? 0)
     }
     // The rows have unit length.
     radii[at] = Math.sqrt(Math.max(0, 1 - squares))
   }
   const least = (RADIUS_MIN_SHARE * radii.reduce((sum, radius) => sum + radius, 0)) / radii.length
   for (const [at, radius] of radii.entries()) radii[at] = Math.max(least, radius)
-  return { starts, rows, means, radii, graph: buildGraph(finderPoints(means, radii), dimensions + 1) }
+  return { starts, rows, means, radii, graph: buildGraph(points, dimensions) }
 }

@@ -16,8 +16,6 @@ export const cellsSchema = z.strictObject({
   probes: z.array(z.int().positive()).length(DEPTHS.length),
   /** The share of the true ten nearest in the first of `probes`, and how many queries measured it. */
   recall: z.number().min(0).max(1),
-  /** Factor from products of the graph to those of its points and a query; see `cell-finder.ts`. */
-  scale: z.number().positive(),
   /**
    * How many standard deviations of the rows of a cell around its mean the last of the nearest lies above the mean of
    * the cell that holds one of them, at most; for REACHED of the nearest 10, 100 and 1,000. The deviation is the radius
@@ -55,7 +53,7 @@ export function cellsLayout(rows: number, cells: number): CellsLayout {
   return { radiiOffset, rowsOffset, bytes: rowsOffset + rows * 4 }
 }
 
-/** The graph gives the product with a mean in int8; a cell of one row, or of equal ones, is no surer than that. */
+/** The product with a mean comes from its code; a cell of one row, or of equal ones, is no surer than that. */
 export const RADIUS_MIN_SHARE = 0.1
 
 /** Returns the first fault of `cells.u32` as one sentence, or undefined if there is none. */

@@ -2,6 +2,7 @@ import { hasRow } from '#core/platform/bitset.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import { createCandidates } from './candidates.ts'
 import type { CodedQuery } from './codes.ts'
+import { NO_THRESHOLD } from './kernel.ts'
 
 /** The scatter of some scores. */
 export interface Scatter {
@@ -12,6 +13,7 @@ export interface Scatter {
 
 /** A scan for one query. */
 export interface CodesScan {
+  readonly query: CodedQuery
   /**
    * Scores the rows of a set from `from` up to `to`; each row at most once.
    * @param bits bit row % 32 of word row / 32.
@@ -40,8 +42,6 @@ export interface PieceScorer {
  * difference below the last one that is kept.
  */
 const ERROR_DEVIATIONS = 3 * Math.SQRT2
-/** A threshold below every score: a score is at least -127 × 15 for each of at most 4,128 components. */
-const NONE = -(2 ** 30)
 
 export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number, wanted: number): CodesScan {
   const { hits, rowsMax } = scorer
@@ -54,10 +54,11 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number,
     if (score > best.threshold()) best.offer(row, score)
   }
   return {
+    query,
     add(bits, from, to) {
       for (let first = from - (from % 32); first < to; first += rowsMax) {
         const end = Math.min(to, first + rowsMax)
-        const count = scorer.score(Math.max(from, first), end, Math.max(NONE, found.threshold()), bits)
+        const count = scorer.score(Math.max(from, first), end, Math.max(NO_THRESHOLD, found.threshold()), bits)
         for (let at = 0; at < count * 2; at += 2) offer(first + (hits[at] ?? 0), hits[at + 1] ?? 0)
       }
     },
@@ -65,7 +66,7 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number,
       let sum = 0
       let squares = 0
       for (let first = from - (from % 32); first < to; first += rowsMax) {
-        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), NONE)
+        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), NO_THRESHOLD)
         for (let at = 0; at < count * 2; at += 2) {
           const row = first + (hits[at] ?? 0)
           const score = hits[at + 1] ?? 0

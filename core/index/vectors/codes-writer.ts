@@ -16,10 +16,10 @@ const SAMPLE_ROWS = 256
  */
 export async function* codePieces(
   file: VectorFile,
+  space: CodeSpace,
   pause: () => Promise<void>,
   order?: Uint32Array,
 ): AsyncGenerator<Uint8Array> {
-  const space = await spaceOf(file, pause)
   const { dimensions } = file
   const { rowBytes } = codesLayout(file.rows, dimensions)
   const encode = createEncoder(space)
@@ -38,14 +38,15 @@ export async function codesInMemory(file: VectorFile, pause: () => Promise<void>
   const shared = createSharedMemory(codesLayout(file.rows, file.dimensions).bytes)
   const bytes = new Uint8Array(shared.buffer)
   let at = 0
-  for await (const piece of codePieces(file, pause)) {
+  for await (const piece of codePieces(file, await spaceOf(file, pause), pause)) {
     bytes.set(piece, at)
     at += piece.length
   }
   return shared
 }
 
-async function spaceOf(file: VectorFile, pause: () => Promise<void>): Promise<CodeSpace> {
+/** Chooses how the vectors of a version are coded. */
+export async function spaceOf(file: VectorFile, pause: () => Promise<void>): Promise<CodeSpace> {
   const { rows, dimensions } = file
   const sums = new Float64Array(dimensions)
   const squares = new Float64Array(dimensions)

@@ -11,17 +11,10 @@ const SEARCH_FACTOR = 1.25
 /** Points looked at to find the nearest one. */
 const ASSIGN_EXPANSION = 32
 
-/** Points, nearest first. */
-export interface NearPoints {
-  readonly points: Uint32Array
-  /** Nearly proportional to their inner products; the factor is the same for all vectors of unit length. */
-  readonly products: Float32Array
-}
-
 /** A graph of points, which finds those with the largest inner products. */
 export interface Graph {
-  /** @returns the nearest points of a vector, `count` of them or nearly so many. */
-  nearest(vector: Float32Array, count: number): NearPoints
+  /** @returns the nearest points of a vector, nearest first, `count` of them or nearly so many. */
+  nearest(vector: Float32Array, count: number): Uint32Array
 }
 
 export interface BuiltGraph extends Graph {
@@ -95,17 +88,11 @@ function createIndex(dimensions: number, connectivity: number): Index {
   })
 }
 
-function nearestIn(index: Index, vector: Float32Array, dimensions: number, count: number, wanted: number): NearPoints {
+function nearestIn(index: Index, vector: Float32Array, dimensions: number, count: number, wanted: number): Uint32Array {
   // A search looks at as many points as it returns.
   const expansion = Math.min(count, Math.ceil(wanted * SEARCH_FACTOR))
-  const { keys, distances } = index.search(padded(vector, dimensions), expansion, 1)
-  const products = distances.subarray(0, wanted)
-  for (let at = 0; at < products.length; at++) products[at] = (1 - (products[at] ?? 0)) / INT8_LENGTH ** 2
-  return { points: lowWords(keys).subarray(0, wanted), products }
+  return lowWords(index.search(padded(vector, dimensions), expansion, 1).keys).subarray(0, wanted)
 }
-
-/** The length to which usearch scales a vector before it cuts the fractions off. A distance is 1 less the product. */
-const INT8_LENGTH = 127
 
 /** Vectors with a further component of 0. */
 function padded(vectors: Float32Array, dimensions: number): Float32Array<ArrayBuffer> {

@@ -58,8 +58,11 @@ export function pieceRowsMax(rowBytes: number): number {
   return Math.min(ROWS_MAX, Math.max(1, Math.floor(CODES_BYTES / rowBytes / 32)) * 32)
 }
 
-export function createKernel(rowBytes: number, codes: SharedMemory): Kernel {
-  const rowsMax = pieceRowsMax(rowBytes)
+/** A threshold below every score: a score is at least -127 × 15 for each of at most 4,128 components. */
+export const NO_THRESHOLD = -(2 ** 30)
+
+/** @param rowsMax a multiple of 32. */
+export function createKernel(rowBytes: number, codes: SharedMemory, rowsMax = pieceRowsMax(rowBytes)): Kernel {
   const queryAt = 0
   const bitsAt = queryAt + rowBytes * 2
   const hitsAt = bitsAt + rowsMax / 8

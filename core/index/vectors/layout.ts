@@ -5,9 +5,10 @@
  * - `vectors.i4`: the vectors in codes of four bits a component; see `codesLayout`. A scan of them finds the candidates
  *   under any filter. A code's place is its row, or in a version with cells its place in `cells.u32`.
  * - `cells.u32`: the rows of each cell of near vectors; see `cellsLayout`.
- * - `graph.usearch`: a graph of the means and radii of the cells (usearch, int8), which finds the cells near a query.
+ * - `cells.i4`: the means of the cells, in the codes of `vectors.i4`.
+ * - `graph.usearch`: a graph of these means (usearch, int8), which finds the nearest of them.
  *
- * Only versions whose codes are longer than CELLS_FROM_BYTES have cells and their graph.
+ * Only versions whose codes are longer than CELLS_FROM_BYTES have cells.
  */
 
 /** Components of one block of codes: 16 bytes, one component in the low and one in the high half of each. */

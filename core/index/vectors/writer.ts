@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import { syncPath } from '#core/platform/durable-file.ts'
 import { digestFile, openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
-import { codePieces } from './codes-writer.ts'
+import { encodeMeans } from './cell-means.ts'
+import { codePieces, spaceOf } from './codes-writer.ts'
+import type { CodeSpace } from './codes.ts'
 import { createCosineStatistics } from './cosine-statistics.ts'
 import type { CosineStatistics } from './cosine-statistics.ts'
 import type { CellsDescription } from './cells.ts'
@@ -26,6 +28,7 @@ export interface WrittenVectors {
     readonly 'vectors.f32': FileDigest
     readonly 'vectors.i4': FileDigest
     readonly 'cells.u32'?: FileDigest
+    readonly 'cells.i4'?: FileDigest
     readonly 'graph.usearch'?: FileDigest
   }
   readonly cells: CellsDescription | undefined
@@ -49,7 +52,10 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
   const exact = await openHashedFile(source.path)
   const statistics = createCosineStatistics(rows, dimensions)
 
-  async function writeCells(cells: Cells): Promise<Pick<WrittenVectors['files'], 'cells.u32' | 'graph.usearch'>> {
+  async function writeCells(
+    cells: Cells,
+    space: CodeSpace,
+  ): Promise<Pick<WrittenVectors['files'], 'cells.u32' | 'cells.i4' | 'graph.usearch'>> {
     const path = join(folder, 'graph.usearch')
     cells.graph.save(path)
     await syncPath(path)
@@ -59,6 +65,7 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
     )
     return {
       'cells.u32': await writeHashed(join(folder, 'cells.u32'), pieces),
+      'cells.i4': await writeHashed(join(folder, 'cells.i4'), [encodeMeans(space, cells.means)]),
       'graph.usearch': await digestFile(path),
     }
   }
@@ -70,9 +77,10 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
     async finish(queries) {
       const file = await exact.finish()
       const cells = hasCells(rows, dimensions, input.cellsFromBytes) ? await divide(source, pause) : undefined
-      const codes = await writeHashed(join(folder, 'vectors.i4'), codePieces(source, pause, cells?.rows))
+      const space = await spaceOf(source, pause)
+      const codes = await writeHashed(join(folder, 'vectors.i4'), codePieces(source, space, pause, cells?.rows))
       return {
-        files: { 'vectors.f32': file, 'vectors.i4': codes, ...(cells && (await writeCells(cells))) },
+        files: { 'vectors.f32': file, 'vectors.i4': codes, ...(cells && (await writeCells(cells, space))) },
         cells: cells && {
           count: cells.starts.length - 1,
           ...cells.graph.shape,

@@ -24,7 +24,6 @@ const CELLS: CellsDescription = {
   batch: 1_024,
   probes: [71, 106, 155],
   recall: 0.9931,
-  scale: 0.6,
   deviations: 4.5,
   queries: 200,
 }

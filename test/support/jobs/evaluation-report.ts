@@ -124,7 +124,6 @@ export const FULL_REPORT: EvaluationReport = {
     batch: 1_024,
     probes: [71, 106, 155],
     recall: 0.9923,
-    scale: 0.6,
     deviations: 4.5,
     queries: 200,
   },

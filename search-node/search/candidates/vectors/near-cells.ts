@@ -1,5 +1,5 @@
 import { countRows, countWithin, removeWithin } from '#core/platform/bitset.ts'
-import { createCellScatter } from '#core/index/vectors/cell-scatter.ts'
+import { createCellScatter, firstCells } from '#core/index/vectors/cell-scatter.ts'
 import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
@@ -19,65 +19,53 @@ export interface CellQuery {
 
 /** A scan that takes no longer is exact and costs little. */
 export const SCAN_NS_CHEAP = 1_500_000
-/** Cells of the first search of the graph, and how many times more each further one finds. */
-const CELLS_FIRST = 128
-const CELLS_FACTOR = 4
 /** Share of the measured probes that tells whether a filter excludes the rows near the query. */
 const TOLD_SHARE = 0.25
 
 /**
- * Scans the allowed places of cell after cell, most promising first. It leaves out cells whose mean lies so far below
- * the wanted rows that they hardly hold a nearer one, and ends where all cells that are left are such. The build
- * measured how far that is, in standard deviations of the rows around the means of their cells. The deviation is
- * proportional to the radius of a cell; the first cells tell the factor for this query.
+ * Scans the allowed places of cell after cell: first those that the graph finds nearest, then all others that may hold
+ * one of the wanted rows, most promising first. A cell is left out if its mean lies so far below the wanted rows that
+ * it hardly holds a nearer one. The build measured how far that is, in standard deviations of the rows around the
+ * means of their cells. The deviation is proportional to the radius of a cell; the first cells tell the factor for this
+ * query.
  * @returns the allowed places that are left to scan; undefined if they need not be.
  */
 export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQuery): Uint32Array | undefined {
   const { query, places, all, rowsScoredMin, costs } = asked
   if (cells.recall < CELLS_RECALL || costs.scanNs(all) <= SCAN_NS_CHEAP) return places
+  const count = cells.starts.length - 1
+  const products = cells.products(scan.query)
   const told = Math.ceil((cells.probes[0] ?? 0) * TOLD_SHARE)
   const scatter = createCellScatter()
-  const done: number[] = []
-  let [scanned, rows, allowed] = [0, 0, 0]
-  for (const { cell, product } of nearestFirst(cells, query)) {
-    const near = { rows, allowed, rowBytes: all.rowBytes }
-    if (scatter.isMeasured() && allowed >= rowsScoredMin) {
-      const perRadius = cells.deviations * scatter.deviation()
-      if (cells.mostFrom(cell, product, perRadius) < scan.threshold()) return undefined
-      if (product + perRadius * (cells.radii[cell] ?? 0) < scan.threshold()) {
-        done.push(cell)
-        continue
-      }
-    }
-    if (scanned === told && excludesNear(near, all)) break
-    if (costs.cellsNs(scanned, near) > costs.scanNs(all)) break
-    const [from, to] = boundsOf(cells, cell)
+  const scanned = new Uint8Array(count)
+  const near = { cells: 0, rows: 0, allowed: 0, rowBytes: all.rowBytes }
+  /** About the most that a row of the cell has. */
+  const mostOf = (cell: number): number =>
+    (products[cell] ?? 0) + cells.deviations * scatter.deviation() * (cells.radii[cell] ?? 0)
+  const least = (): number => (scatter.isMeasured() && near.allowed >= rowsScoredMin ? scan.threshold() : -Infinity)
+  const isWorth = (): boolean =>
+    !(near.cells === told && excludesNear(near, all)) && costs.cellsNs(near.cells, near) <= costs.scanNs(all)
+  const scanCell = (cell: number): void => {
+    const [from, to] = [cells.starts[cell] ?? 0, cells.starts[cell + 1] ?? 0]
     if (scatter.isMeasured()) scan.add(places, from, to)
     else scatter.add(scan.addAndMeasure(places, from, to), cells.radii[cell] ?? 0)
-    done.push(cell)
-    scanned += 1
-    rows += to - from
-    allowed += countWithin(places, from, to)
+    scanned[cell] = 1
+    near.cells += 1
+    near.rows += to - from
+    near.allowed += countWithin(places, from, to)
   }
-  const left = places.slice()
-  for (const cell of done) removeWithin(left, ...boundsOf(cells, cell))
-  return countRows(left) === 0 ? undefined : left
-}
-
-function* nearestFirst(
-  cells: CellsReader,
-  query: Float32Array,
-): Generator<{ readonly cell: number; readonly product: number }> {
-  const count = cells.starts.length - 1
-  const seen = new Uint8Array(count)
-  for (let wanted = CELLS_FIRST; wanted < count * CELLS_FACTOR; wanted *= CELLS_FACTOR) {
-    const near = cells.nearest(query, Math.min(wanted, count))
-    for (const [at, cell] of near.cells.entries()) {
-      if (seen[cell] === 1) continue
-      seen[cell] = 1
-      yield { cell, product: near.products[at] ?? -1 }
-    }
+  for (const cell of cells.nearest(query, firstCells(all.rows, count))) {
+    if (mostOf(cell) < least()) continue
+    if (!isWorth()) return leftOf(places, cells.starts, (other) => scanned[other] === 1 || mostOf(other) < least())
+    scanCell(cell)
   }
+  for (const cell of cellsAbove(least(), count, mostOf)) {
+    if (scanned[cell] === 1) continue
+    if (mostOf(cell) < least()) return undefined
+    if (!isWorth()) return leftOf(places, cells.starts, (other) => scanned[other] === 1 || mostOf(other) < least())
+    scanCell(cell)
+  }
+  return undefined
 }
 
 /**
@@ -89,6 +77,27 @@ function excludesNear(near: PlannedScan, all: PlannedScan): boolean {
 }
 const EXCLUDED_SHARE = 0.7
 
-function boundsOf({ starts }: CellsReader, cell: number): readonly [from: number, to: number] {
-  return [starts[cell] ?? 0, starts[cell + 1] ?? 0]
+/** Steps of a value in a sort key, and the factor that makes room for a cell below it. */
+const KEY_STEPS = 2 ** 22
+const KEY_CELLS = 2 ** 24
+
+/** The cells with a value of `least` or more, the largest value first. Numbers sort faster without a comparison. */
+function cellsAbove(least: number, count: number, valueOf: (cell: number) => number): Float64Array {
+  const keys = new Float64Array(count)
+  let held = 0
+  for (let cell = 0; cell < count; cell++) {
+    const value = valueOf(cell)
+    if (value >= least) keys[held++] = cell - Math.round(value * KEY_STEPS) * KEY_CELLS
+  }
+  const sorted = keys.subarray(0, held).sort()
+  for (let at = 0; at < held; at++) sorted[at] = (((sorted[at] ?? 0) % KEY_CELLS) + KEY_CELLS) % KEY_CELLS
+  return sorted
+}
+
+/** The allowed places outside of the cells that are done; undefined if there are none. */
+function leftOf(places: Uint32Array, starts: Uint32Array, isDone: (cell: number) => boolean): Uint32Array | undefined {
+  const left = places.slice()
+  for (let cell = 0; cell + 1 < starts.length; cell++)
+    if (isDone(cell)) removeWithin(left, starts[cell] ?? 0, starts[cell + 1] ?? 0)
+  return countRows(left) === 0 ? undefined : left
 }

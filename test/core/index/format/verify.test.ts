@@ -15,6 +15,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   ARTIFACT_FILES,
   ARTIFACT_FORMAT,
+  CELL_FILES,
   MANIFEST_FILE,
   SIGNATURE_FILE,
   manifestSchema,
@@ -217,6 +218,11 @@ test('documents of another number than the manifest states are refused', async (
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })
 
+test('codes of another number of cells than the manifest states are refused', async () => {
+  replaceSigned('cells.i4', readFileSync(file('cells.i4')).subarray(0, 100))
+  await expect(verify()).rejects.toThrow(/cells.i4 does not hold one code a cell/)
+})
+
 test('cells come with their description, and a description with its cells', async () => {
   const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
   const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
@@ -226,12 +232,11 @@ test('cells come with their description, and a description with its cells', asyn
     Object.fromEntries(Object.entries(manifest.files).filter(([name]) => !names.includes(name)))
   signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files: without('cells.u32') }))
   await expect(verify()).rejects.toThrow(/form/)
-  const files = without('cells.u32', 'graph.usearch')
+  const files = without(...CELL_FILES)
   signAgain(canonicalJson({ ...manifest, files }))
   await expect(verify()).rejects.toThrow(/form/)
   signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files }))
   await expect(verify()).rejects.toThrow(/file that its manifest does not name/)
-  rmSync(file('graph.usearch'))
-  rmSync(file('cells.u32'))
+  for (const name of CELL_FILES) rmSync(file(name))
   await expect(verify()).resolves.not.toThrow()
 })

@@ -4,10 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { finderQuery } from '#core/index/vectors/cell-finder.ts'
 import { CELLS_RECALL, RADIUS_MIN_SHARE, cellsFault, cellsLayout } from '#core/index/vectors/cells.ts'
 import { openCells } from '#core/index/vectors/cells-reader.ts'
+import { openCodes } from '#core/index/vectors/codes-reader.ts'
 import { openGraph } from '#core/index/vectors/graph.ts'
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { WrittenVectors } from '#core/index/vectors/writer.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
@@ -19,8 +20,6 @@ console.log(`TEST_SEED=${seed}`)
 const DIMENSIONS = 384
 /** More than one batch. */
 const ROWS = 3_000
-/** Of products in single precision. */
-const ROUNDING = 1e-5
 
 let folder: string
 beforeAll(() => {
@@ -97,13 +96,13 @@ test('a graph other than the manifest describes is refused', async () => {
   const path = join(own, 'graph.usearch')
   const count = vectors.cells?.count ?? 0
   for (const [dimensions, points, connectivity] of [
-    [DIMENSIONS + 1, count + 1, 64],
-    [DIMENSIONS, count, 64],
-    [DIMENSIONS + 1, count, 16],
+    [DIMENSIONS, count + 1, 64],
+    [DIMENSIONS + 1, count, 64],
+    [DIMENSIONS, count, 16],
   ] as const)
     expect(() => openGraph(path, dimensions, points, connectivity)).toThrow(/not the graph/)
-  const query = finderQuery(unit(anyVector(seededRandom(1))))
-  expect(openGraph(path, DIMENSIONS + 1, count, 64).nearest(query, 5).points).toHaveLength(5)
+  const query = Float32Array.from(unit(anyVector(seededRandom(1))))
+  expect(openGraph(path, DIMENSIONS, count, 64).nearest(query, 5)).toHaveLength(5)
 })
 
 test('cells that do not hold every passage once are refused', () => {
@@ -128,19 +127,25 @@ test('cells that do not hold every passage once are refused', () => {
     expect(cellsFault(cells(starts, radii, rows), 3, 2)).toMatch(message)
 })
 
-test('no cell that is found later has more than the bound of the one before', async () => {
+test('the product of a query with a cell is that with the mean of its rows, up to the error of codes', async () => {
   const { folder: own, vectors } = await written(ROWS, anyVector)
   const { cells } = vectors
   if (cells === undefined) throw new Error('no cells')
+  using opened = new DisposableStack()
   const reader = openCells(own, ROWS, DIMENSIONS, cells, createResidentParts())
-  const random = seededRandom(seed)
-  for (const perRadius of [0, 0.1, 0.2, 0.5]) {
-    const near = reader.nearest(unit(anyVector(random)), cells.count)
-    const most = Array.from(near.cells, (cell, at) => (near.products[at] ?? 0) + perRadius * (reader.radii[cell] ?? 0))
-    for (const [at, cell] of near.cells.entries()) {
-      const bound = reader.mostFrom(cell, near.products[at] ?? 0, perRadius)
-      expect(bound).toBeGreaterThanOrEqual(Math.max(...most.slice(at)) - ROUNDING)
-    }
+  opened.defer(() => reader.close())
+  const codes = openCodes({ path: join(own, 'vectors.i4') }, ROWS, DIMENSIONS)
+  opened.defer(() => codes.close())
+  const rows = new Float32Array(new Uint8Array(readFileSync(join(own, 'vectors.f32'))).buffer)
+  const query = Float32Array.from(unit(anyVector(seededRandom(seed + 1))))
+  const cosines = Array.from({ length: ROWS }, (_, row) => innerProductAt(rows, row * DIMENSIONS, query))
+  const { query: coded } = codes.scan(query, 1, 1)
+  const products = reader.products(coded)
+  for (let cell = 0; cell < cells.count; cell++) {
+    const members = [...reader.rowOf.subarray(reader.starts[cell], reader.starts[cell + 1])]
+    const expected = average(members.map((row) => cosines[row] ?? 0)) - average(cosines)
+    const error = Math.abs((products[cell] ?? 0) - expected)
+    expect(error).toBeLessThan((6 * coded.error) / coded.scorePerCosine)
   }
 })
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createEncoder, createQueryCoder, decodeHeader, encodeHeader, scoreOfCode } from '#core/index/vectors/codes.ts'
 import type { CodeSpace } from '#core/index/vectors/codes.ts'
-import { codePieces, codesInMemory } from '#core/index/vectors/codes-writer.ts'
+import { codePieces, codesInMemory, spaceOf } from '#core/index/vectors/codes-writer.ts'
 import { openCodes } from '#core/index/vectors/codes-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
@@ -42,7 +42,7 @@ async function coded(
   const source = { path: join(folder, `${rows}-${dimensions}.f32`), rows, dimensions }
   writeFileSync(source.path, new Uint8Array(vectors.buffer))
   const pieces: Uint8Array[] = []
-  for await (const piece of codePieces(source, noPause)) pieces.push(piece)
+  for await (const piece of codePieces(source, await spaceOf(source, noPause), noPause)) pieces.push(piece)
   const bytes = Buffer.concat(pieces)
   const path = join(folder, `${rows}-${dimensions}.i4`)
   writeFileSync(path, bytes)
