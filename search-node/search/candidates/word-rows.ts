@@ -4,7 +4,7 @@ import type { FilterBitset } from './filter-bitset.ts'
 import type { VectorCandidates } from './source.ts'
 import { SCAN_NS_CHEAP } from './vectors/near-cells.ts'
 import { PLAN_COSTS } from './vectors/query-plan.ts'
-import { keptOf, nearestAmong } from './vectors/search.ts'
+import { nearestAmong } from './vectors/search.ts'
 
 /** Rows by words that are scored by vector for each one that is kept; see decision 0033. */
 const WORD_ROWS_PER_KEPT = 8
@@ -41,7 +41,12 @@ export function createWordRows(
       if (!hashedWords || isCheap) return undefined
       const kept = keptOf(limit)
       const rows = byWords(Math.max(kept, Math.min(kept * WORD_ROWS_PER_KEPT, WORD_ROWS_MAX)))
-      return rows.length < kept ? undefined : { plan: 'words', ...nearestAmong(index, query, rows, limit) }
+      return rows.length < kept ? undefined : { plan: 'words', ...nearestAmong(index, query, rows, kept) }
     },
   }
+}
+
+/** Rows that are kept for `limit` wanted ones; see decision 0033. */
+function keptOf(limit: number): number {
+  return 40 + Math.ceil(1.4 * limit)
 }

@@ -7,6 +7,7 @@ import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { scanNearCells } from './near-cells.ts'
 import { EXACT_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
 import type { PlanCosts, QueryPlan } from './query-plan.ts'
@@ -47,12 +48,12 @@ export function nearestRows(
   costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
   const { passages, dimensions, codes, cells } = index
-  if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), limit) }
-  const kept = keptOf(limit)
+  const kept = Math.max(limit, PREDICTOR_DEPTH)
+  if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
   const scan = codes.scan(query, kept, Math.ceil(limit * SHOWN_SHARE))
   if (cells === undefined) {
     scan.add(allowed.bits, 0, passages)
-    return { plan: 'scan', ...nearestAmong(index, query, scan.rows(), limit) }
+    return { plan: 'scan', ...nearestAmong(index, query, scan.rows(), kept) }
   }
   const places = placesOf(cells, allowed)
   const all = { rows: passages, allowed: allowed.count, rowBytes: codesLayout(passages, dimensions).rowBytes }
@@ -60,7 +61,7 @@ export function nearestRows(
   const left = scanNearCells(cells, scan, { query, places, all, rowsScoredMin: scored, costs })
   if (left !== undefined) scan.add(left, 0, passages)
   const rows = scan.rows().map((place) => cells.rowOf[place] ?? 0)
-  return { plan: left === undefined ? 'cells' : 'scan', ...nearestAmong(index, query, rows, limit) }
+  return { plan: left === undefined ? 'cells' : 'scan', ...nearestAmong(index, query, rows, kept) }
 }
 
 /** Allowed places of the filters that are remembered. */
@@ -76,21 +77,15 @@ function placesOf({ rowOf }: CellsReader, allowed: FilterBitset): Uint32Array {
   return places
 }
 
-/** Rows that are kept for `limit` wanted ones; the fusion with words looks further than the vectors alone. */
-export function keptOf(limit: number): number {
-  return 40 + Math.ceil(1.4 * limit)
-}
-
 /** Scores rows exactly and keeps the best of them; of equal ones those of the first chunk ids. */
 export function nearestAmong(
   { vectors, rows: { chunkRanks } }: Pick<VectorIndex, 'vectors' | 'rows'>,
   query: Float32Array,
   rows: Uint32Array,
-  limit: number,
+  kept: number,
 ): Pick<NearestRows, 'ids' | 'scores'> {
   const ids = rows.toSorted()
   const scores = cosines(vectors, ids, query)
-  const kept = keptOf(limit)
   if (ids.length <= kept) return { ids, scores }
   const top = createTopK(
     kept,

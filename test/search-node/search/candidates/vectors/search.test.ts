@@ -7,6 +7,7 @@ import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import type { PlanCosts } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
+import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
 import { cellsOf } from '#core/index/format/manifest.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
@@ -29,7 +30,6 @@ const { privateKeyDer } = signingKeys()
 
 const LIMIT = 10
 const EXPANSION_MIN = 64
-/** A scan never costs less. */
 /** A scan of all allowed rows never costs more. */
 const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, cellsNs: () => Number.MAX_VALUE }
 const CELLS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
@@ -190,6 +190,25 @@ describe.each([
     for (const limit of [allowed - 1, allowed, allowed + 1])
       expect(nearest(mapping, query, filters, { limit, costs }).chunkIds).toHaveLength(Math.min(limit, allowed))
   })
+
+  test.each([1, 50, 51, 200])(
+    'a search for %i rows gives as many, or as many as predictors look at, and no more',
+    (limit) => {
+      for (const subjects of [[], ['s10']]) {
+        const filters = { ...EVERYTHING, subjects, anySubject: subjects.length === 0 }
+        const allowed = filterBitset(filters, mapping.passages, mapping.facets)
+        const { ids } = nearestRows(
+          mapping,
+          queryNear(rows, 7, seededRandom(seed)),
+          allowed,
+          limit,
+          EXPANSION_MIN,
+          costs,
+        )
+        expect(ids).toHaveLength(Math.max(limit, PREDICTOR_DEPTH))
+      }
+    },
+  )
 
   test('the same search gives the same rows on another mapping', () => {
     const other = open(artifact)
