@@ -8,36 +8,41 @@ import { cosines } from '#core/index/vectors/cosines.ts'
 import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
+import type { ScopeFilter } from './candidates/filter-bitset.ts'
 import { createIndexSource } from './candidates/index-source.ts'
-import type { CandidateSource } from './candidates/source.ts'
+import type { CandidateSource, SearchScope } from './candidates/source.ts'
 import { prepareLexical } from './candidates/words/query.ts'
-import type { LexicalQuery } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
 import { createVectorScores } from './vector-scores.ts'
 import type { CosineSpread } from './vector-scores.ts'
 
-/** A version that can be searched: its source of candidates and the statistics that rank them. */
+/** A version as one search sees it: its source of candidates and the statistics that rank them. */
 export interface SearchableVersion {
   readonly candidates: CandidateSource
   readonly statistics: VersionStatistics
 }
 
+export interface IndexVersionOptions {
+  /** Of all searches of the index. */
+  readonly filter?: ScopeFilter
+  /** See `createWordRows`. */
+  readonly scanNsCheap?: number
+}
+
 /**
- * Creates a version whose candidates and statistics both come from the index that a scoring thread has open.
- * @param scanNsCheap see `createWordRows`.
+ * Creates what one search sees of a version; candidates and statistics both come from the index that a scoring thread
+ * has open. It remembers what the search looked up and is dropped with it. Maps with weak keys would do so for all
+ * searches, but V8 frees their values only with the rarer collections of old objects.
  */
-export function createIndexVersion(index: IndexReader, scanNsCheap?: number): SearchableVersion {
-  const filter = createScopeFilter(index)
-  /** Posting lists of the questions in progress; each question is looked up in the dictionary once. */
-  const lexicalQueries = new WeakMap<AnalyzedQuestion, LexicalQuery>()
-  function lexicalQuery(asked: AnalyzedQuestion): LexicalQuery {
-    const known = lexicalQueries.get(asked) ?? prepareLexical(index.lexical, asked.words)
-    lexicalQueries.set(asked, known)
-    return known
-  }
+export function createIndexVersion(
+  index: IndexReader,
+  { filter = createScopeFilter(index), scanNsCheap }: IndexVersionOptions = {},
+): SearchableVersion {
+  const lexicalQuery = remembered((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
+  const within = remembered((scope: SearchScope) => filter.within(scope))
   return {
-    candidates: createIndexSource({ index, filter, lexicalQuery, scanNsCheap }),
+    candidates: createIndexSource({ index, filter: { of: filter.of, within }, lexicalQuery, scanNsCheap }),
     statistics: {
       passages: index.passages,
       columns: index.rows,
@@ -51,7 +56,7 @@ export function createIndexVersion(index: IndexReader, scanNsCheap?: number): Se
         return questionOf(asked, [...new Set(held.map(primaryLanguage))], groups, index.forward)
       },
       rowsWithin(scope) {
-        const { bits, count } = filter.within(scope)
+        const { bits, count } = within(scope)
         return { count, has: (row) => hasRow(bits, row), narrowed: (keep) => narrowed(bits, keep) }
       },
       inForceOn(day) {
@@ -62,6 +67,15 @@ export function createIndexVersion(index: IndexReader, scanNsCheap?: number): Se
       vectorScores: createVectorScores(index.cosines && spreadOf(index.cosines)),
       passage: (row) => index.passage(row),
     },
+  }
+}
+
+function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>()
+  return (key) => {
+    const value = known.get(key) ?? make(key)
+    known.set(key, value)
+    return value
   }
 }
 

@@ -4,8 +4,9 @@ import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
+import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
+import type { ScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
-import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
@@ -32,8 +33,9 @@ export interface OpenTask {
  */
 export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | undefined
 
-interface OpenVersion extends SearchableVersion {
+interface OpenVersion {
   readonly index: IndexReader
+  readonly filter: ScopeFilter
 }
 
 const versions = new Map<string, OpenVersion>()
@@ -50,7 +52,10 @@ export async function open({ artifact, shared }: OpenTask): Promise<SharedParts>
   const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared)
   versions.set(artifact.projectionId, version)
   encodeSearchReply(
-    await runSearch(version, searchForFirstRow(version.index), { deadlineMs: Infinity, signal: NEVER_ABORTED }),
+    await runSearch(createIndexVersion(version.index, version), searchForFirstRow(version.index), {
+      deadlineMs: Infinity,
+      signal: NEVER_ABORTED,
+    }),
   )
   return version.index.shared
 }
@@ -60,7 +65,8 @@ export async function search({ projectionId, input, deadlineMs }: SearchTask): P
   const version = versions.get(projectionId)
   if (version === undefined) return undefined
   try {
-    return encodeSearchReply(await runSearch(version, input, { deadlineMs, signal: NEVER_ABORTED }))
+    const searchable = createIndexVersion(version.index, version)
+    return encodeSearchReply(await runSearch(searchable, input, { deadlineMs, signal: NEVER_ABORTED }))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
     throw error
@@ -113,5 +119,5 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
 
 function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined): OpenVersion {
   const index = openIndex(artifact, shared)
-  return { index, ...createIndexVersion(index) }
+  return { index, filter: createScopeFilter(index) }
 }

@@ -55,15 +55,9 @@ export function createScopeFilter({
     const narrowed = narrowedTo(of(filters), onlyRows)
     return collapses ? collapse(narrowed) : narrowed
   }
-  /** One search asks several times for the bitset of its scope. */
-  const scopes = new WeakMap<SearchScope, FilterBitset>()
   return {
     of,
-    within(scope) {
-      const known = scopes.get(scope) ?? compute(scope)
-      scopes.set(scope, known)
-      return known
-    },
+    within: compute,
     get remembered() {
       return remembered.size
     },

@@ -16,7 +16,7 @@ import { createWordRows } from './word-rows.ts'
 
 export interface IndexSourceDependencies {
   readonly index: IndexReader
-  readonly filter: ScopeFilter
+  readonly filter: Pick<ScopeFilter, 'of' | 'within'>
   readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
   /** See `createWordRows`. */
   readonly scanNsCheap?: number | undefined
@@ -29,8 +29,8 @@ interface WordList {
 }
 
 /**
- * Finds candidates in the index that a scoring thread has open, restricted by filter bitsets. Each query runs
- * synchronously; the limits are checked before it starts.
+ * Finds the candidates of one search in the index that a scoring thread has open, restricted by filter bitsets. Each
+ * query runs synchronously; the limits are checked before it starts.
  */
 export function createIndexSource({
   index,
@@ -39,8 +39,8 @@ export function createIndexSource({
   scanNsCheap,
 }: IndexSourceDependencies): CandidateSource {
   const wordRows = createWordRows(index, scanNsCheap)
-  /** The longest list by words of each search in progress. */
-  const wordLists = new WeakMap<SearchScope, WordList>()
+  /** The longest list by words of each scope. */
+  const wordLists = new Map<SearchScope, WordList>()
   function byWords(question: Question, scope: SearchScope, depth: number): Ranked {
     const known = wordLists.get(scope)
     const { ids, scores } = known?.question === question && known.depth >= depth ? known.ranked : rank()

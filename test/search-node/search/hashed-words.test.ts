@@ -52,7 +52,7 @@ async function openArtifact(name: string, embedding: EmbeddingSpace): Promise<In
 }
 
 /** A version in which every scan takes too long. */
-const largeVersion = (of: IndexReader = index): SearchableVersion => createIndexVersion(of, 0)
+const largeVersion = (of: IndexReader = index): SearchableVersion => createIndexVersion(of, { scanNsCheap: 0 })
 
 function ask(version: SearchableVersion, text: string, change: Partial<SearchInput> = {}): Promise<SearchResult> {
   return search(version, inputOf({ text, vector: embedText(text), ...change }), UNLIMITED)
