@@ -1,12 +1,12 @@
 import type { ActMention } from './act-mention.ts'
-import type { ActAliases } from './aliases.ts'
+import { type ActAliases, familyOf } from './aliases.ts'
 import { readGermanAbbreviation } from './de.ts'
 import { readEuAct } from './eu.ts'
 import { readFrenchAct } from './fr.ts'
 import type { Designator } from './designators.ts'
 import { afterRulebookWord } from './rulebook.ts'
 import { isOtherWork, isOtherWorkAfter, isManner, isRelative, startsClause } from './other-works.ts'
-import { reads, type Token } from './tokens.ts'
+import { reads, skip, type Token } from './tokens.ts'
 import { readNamedAct } from './unlisted-names.ts'
 import { readUnlistedAfter } from './unlisted.ts'
 import { readUkAct } from './uk.ts'
@@ -16,7 +16,7 @@ import { readUsAct, readUsTitleAfter } from './us.ts'
 const LINKS = new Set(
   (
     'of the in under to from within der des dem den das die im nach zur zum von vom du de la le les l ' +
-    `d au aux dans , ( ' eu council commission delegated implementing delegierten current same retained above ` +
+    `d au aux dans , ( ' s eu council commission delegated implementing delegierten current same retained above ` +
     'new former nouveau ancien'
   ).split(' '),
 )
@@ -24,7 +24,7 @@ const LINKS_MAX = 7
 /** Reads the longest act mention that starts here. */
 export function readAct(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
   const alias = aliases.find(tokens, at)
-  const named = alias === undefined ? undefined : withRulebookWord(tokens, { ...alias, sections: undefined })
+  const named = alias === undefined ? undefined : withKind(tokens, { ...alias, sections: undefined }, aliases)
   let longest: ActMention | undefined = named
   for (const mention of [
     readUsAct(tokens, at, aliases),
@@ -37,9 +37,19 @@ export function readAct(tokens: readonly Token[], at: number, aliases: ActAliase
   return longest
 }
 
-function withRulebookWord(tokens: readonly Token[], mention: ActMention): ActMention {
+/** `MiCA Regulation`, `DORA-Verordnung`, `the AML rulebook`: the word for the act's kind belongs to its name. */
+function withKind(tokens: readonly Token[], mention: ActMention, { unlisted }: ActAliases): ActMention {
+  if (unlisted && familyOf(mention.act) === 'eu') return { ...mention, end: afterKindOfAct(tokens, mention.end) }
   const end = mention.code === true ? afterRulebookWord(tokens, mention.end) : undefined
   return end === undefined ? mention : { ...mention, end, standing: true }
+}
+
+/** A kind before a number begins another mention: `DORA Regulation (EU) 2022/2554`. */
+function afterKindOfAct(tokens: readonly Token[], at: number): number {
+  const kind = skip(tokens, at, '-')
+  const isKind = reads(tokens, kind, 'regulation', 'directive', 'act', 'verordnung', 'richtlinie', 'vo', 'rl')
+  const next = tokens[kind + 1]
+  return isKind && next?.text !== '(' && (next?.kind !== 'number' || tokens[kind + 2]?.text !== '/') ? kind + 1 : at
 }
 
 export type ActAfter =

@@ -1,10 +1,11 @@
 import type { ActMention } from './act-mention.ts'
 import { readAct } from './acts.ts'
 import type { ActAliases } from './aliases.ts'
+import { readBareNumber, readBareRule, readBareSeries, readSingleNumber } from './bare.ts'
 import { familyOf } from './aliases.ts'
 import { type Designator, type DesignatorKind, readDesignator } from './designators.ts'
 import { type Element, readList } from './list.ts'
-import { type Part, readDesignation } from './numbers.ts'
+import { readDesignation } from './numbers.ts'
 import { belongsToOwnText, endOfOtherWork, isOfContract, isOfOwnText } from './other-works.ts'
 import { readPrefixed } from './prefixed.ts'
 import { type Candidate, finish, type Reading, withAct } from './readings.ts'
@@ -40,6 +41,7 @@ export function readCandidates(tokens: readonly Token[], aliases: ActAliases, ma
       readFromAct(tokens, at, aliases) ??
       readProvision(tokens, at, at, undefined, aliases) ??
       readBareRule(tokens, at, aliases) ??
+      readBareNumber(tokens, at, aliases) ??
       readBareSeries(tokens, at, aliases)
     candidates.push(...(reading?.candidates ?? []))
     at = Math.max(at + 1, reading?.end ?? 0)
@@ -54,7 +56,10 @@ function isSectionOfContract({ kind, act, path }: Candidate): boolean {
   return act === undefined && (kind === 'section' || kind === 'article') && /^\d{1,2}$/.test(path[0] ?? '')
 }
 
-/** `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one or another CFR act. */
+/**
+ * `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one, another CFR act, and one
+ * that no table lists (`HMDA 1003.4(a)`).
+ */
 function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
   const [part = ''] = candidate.path
   const isNumbered =
@@ -63,7 +68,7 @@ function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
     candidate.kind === 'sign' ||
     candidate.kind === 'comment'
   const own = isNumbered && candidate.pointed && /^\d{3,}$/.test(part) ? aliases.actOfPart(part) : undefined
-  const isOther = candidate.act === undefined || (/^cfr:\d+\//.test(candidate.act) && candidate.act !== own)
+  const isOther = candidate.act === undefined || (/^(?:cfr:\d+\/|name:)/.test(candidate.act) && candidate.act !== own)
   return own !== undefined && isOther ? { ...candidate, act: own } : candidate
 }
 
@@ -172,7 +177,8 @@ function passedOver(tokens: readonly Token[], work: number, aliases: ActAliases)
 
 /**
  * Reads the number after an act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. A single number is ambiguous and counts only as
- * the chapter of a rulebook in capitals (`GEN 3`).
+ * the chapter of a rulebook in capitals (`GEN 3`),
+ * or if the corpus holds it (`GDPR 17`).
  */
 function readDirect(
   tokens: readonly Token[],
@@ -188,7 +194,8 @@ function readDirect(
     abbreviated: false,
   }
   const designation = readDesignation(tokens, mention.end)
-  if (designation === undefined || designation.parts.length < leastParts(tokens, mention, aliases)) return undefined
+  if (designation === undefined || designation.parts.length < leastParts(tokens, mention, aliases))
+    return aliases.unlisted ? readSingleNumber(tokens, from, mention) : undefined
   return withAct(tokens, readList(tokens, designator), designator, mention.act, from)
 }
 
@@ -197,43 +204,6 @@ function leastParts(tokens: readonly Token[], { code, cased, end }: ActMention, 
   if (cased !== true) return 3
   const isChapter = aliases.unlisted && /^\d{1,2}$/.test(tokens[end]?.text ?? '')
   return isChapter && /^\p{Lu}{3,}$/u.test(tokens[end - 1]?.raw ?? '') ? 1 : 2
-}
-
-/**
- * Reads `7.1.1(1)(c)` or `1024.15(b)` without a designator: three numbers and a bracket are neither a version nor an
- * amount. An unknown code before it names an act that no table lists.
- */
-function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
-  if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
-  const designation = readDesignation(tokens, at)
-  const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
-  const isBracketed = designation !== undefined && points > 0 && points < designation.parts.length
-  if (!isBracketed || (points < 3 && !(aliases.unlisted && isListedSection(designation.parts, aliases))))
-    return undefined
-  const designator: Designator = { kind: 'rule', plural: false, end: at, named: true, abbreviated: false }
-  const code = tokens[at - 1]?.raw ?? ''
-  if (!/^\p{Lu}{2,}/u.test(code))
-    return finish(tokens, designator, readList(tokens, designator), undefined, aliases, true)
-  return /^\p{Lu}{2,6}$/u.test(code)
-    ? withAct(tokens, readList(tokens, designator), designator, `name:${code.toLowerCase()}`, at - 1)
-    : undefined
-}
-
-/** `1024.15(b)(1)`: the number of a part that the corpus has, its section and a paragraph. */
-function isListedSection([part, ...rest]: readonly Part[], aliases: ActAliases): boolean {
-  return (
-    rest[0]?.kind === 'main' && /^\d{4}$/.test(part?.text ?? '') && aliases.actOfPart(part?.text ?? '') !== undefined
-  )
-}
-
-/** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
-function readBareSeries(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
-  if (!/^[LRD]$/.test(tokens[at]?.raw ?? '')) return undefined
-  const designator: Designator = { kind: 'article', plural: false, end: at, named: true, abbreviated: false }
-  const [first, ...rest] = readList(tokens, designator)
-  return first?.parts[0]?.text.includes('-') === true
-    ? finish(tokens, designator, [first, ...rest], undefined, aliases, false)
-    : undefined
 }
 
 /** Reads a designator with its numbers, and the act before or after them. */

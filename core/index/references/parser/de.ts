@@ -1,26 +1,12 @@
 import type { ActMention } from './act-mention.ts'
+import { isGermanForm } from './german-form.ts'
 import { isRoman } from './numbers.ts'
 import type { Token } from './tokens.ts'
-
-/** Legal forms of companies, and states, that look like the abbreviation of an act. */
-const NO_ACT = new Set(['ag', 'kg', 'ohg', 'gbr', 'ug', 'eg', 'eu', 'usa', 'ggmbh', 'kgaa'])
-/**
- * An act's abbreviation ends with the capital of `Gesetz`, `Ordnung`, `Buch`, `Verordnung`, `Recht`, `Vertrag`,
- * `Satzung`.
- */
-const ABBREVIATION = /^\p{Lu}[\p{L}]{0,9}[GOBVRS]$/u
 
 /** Reads the abbreviation of an act that no table lists, directly after a provision: `§ 17 InsO`, `§ 31 SGB II`. */
 export function readGermanAbbreviation(tokens: readonly Token[], at: number): ActMention | undefined {
   const token = tokens[at]
-  if (
-    token?.kind !== 'word' ||
-    token.glued ||
-    !ABBREVIATION.test(token.raw) ||
-    NO_ACT.has(token.text) ||
-    isRoman(token.text)
-  )
-    return undefined
+  if (token?.kind !== 'word' || token.glued || !isGermanForm(token) || isRoman(token.text)) return undefined
   const next = tokens[at + 1]
   if (next?.glued === true && (next.kind !== 'sign' || next.text === '-')) return undefined
   const isVolume = token.text === 'sgb' && next !== undefined && /^(?:[IVX]{1,4}|\d{1,2})$/.test(next.raw)

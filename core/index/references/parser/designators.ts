@@ -39,11 +39,16 @@ const DESIGNATORS: readonly (readonly [
   plural: string,
   abbreviations: string,
 ])[] = [
-  ['article', 'article artikel artikels', 'articles artikeln', 'art arts'],
+  ['article', 'article artikel artikels articulo articolo', 'articles artikeln', 'art arts'],
   ['section', 'section', 'sections', 'sec secs sect s ss'],
   ['rule', 'rule', 'rules', ''],
   ['regulation', 'regulation', 'regulations', 'reg regs'],
-  ['recital', 'recital erwagungsgrund considerant', 'recitals erwagungsgrunde erwagungsgrunden considerants', 'erwg'],
+  [
+    'recital',
+    'recital erwagungsgrund considerant',
+    'recitals erwagungsgrunde erwagungsgrunden considerants',
+    'erwg rec recs',
+  ],
   ['annex', 'annex anhang annexe', 'annexes anhange', ''],
   ['schedule', 'schedule', 'schedules', 'sch sched'],
   ['chapter', 'chapter kapitel chapitre', 'chapters chapitres', ''],
@@ -54,7 +59,7 @@ const DESIGNATORS: readonly (readonly [
   ['sign', 'paragraf paragrafen', '', ''],
   ['paragraph', 'paragraph paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
 ]
-const PLURAL_ABBREVIATIONS = new Set(['arts', 'secs', 'ss', 'regs', 'paras'])
+const PLURAL_ABBREVIATIONS = new Set(['arts', 'secs', 'ss', 'regs', 'recs', 'paras'])
 
 interface Word {
   readonly kind: DesignatorKind

@@ -3,10 +3,10 @@ import { digitsAt, reads, skip, type Token } from './tokens.ts'
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */
 const TYPES: ReadonlyMap<string, string> = new Map([
-  ...'regulation regulations verordnung verordnungen durchfuhrungsverordnung reglement reglements'
+  ...'regulation regulations verordnung verordnungen durchfuhrungsverordnung reglement reglements vo reg'
     .split(' ')
     .map((word): [string, string] => [word, 'R']),
-  ...['directive', 'directives', 'richtlinie', 'richtlinien'].map((word): [string, string] => [word, 'L']),
+  ...['directive', 'directives', 'richtlinie', 'richtlinien', 'rl', 'dir'].map((word): [string, string] => [word, 'L']),
   ...['decision', 'decisions', 'beschluss', 'beschlusses'].map((word): [string, string] => [word, 'D']),
   ...['recommendation', 'empfehlung', 'recommandation'].map((word): [string, string] => [word, 'H']),
 ])
@@ -64,7 +64,7 @@ function readNumbered(tokens: readonly Token[], at: number): ActMention | undefi
 /** `règlement délégué (UE) 2017/565`, `règlement d'exécution (UE) 2022/1463`. */
 function afterKind(tokens: readonly Token[], at: number): number {
   const isExecution = reads(tokens, at, 'd') && reads(tokens, at + 2, 'execution')
-  return isExecution ? at + 3 : skip(tokens, at, 'delegue')
+  return isExecution ? at + 3 : skip(tokens, at, 'delegue', '.')
 }
 
 /** Returns the type at the start of the list that contains this number: `Directives 2013/36/EU and 2014/59/EU`. */
@@ -84,8 +84,9 @@ function typeBefore(tokens: readonly Token[], at: number): string | undefined {
   return undefined
 }
 
-/** `(EU)`, `(UE)`, `(EG)`, in brackets. */
+/** `(EU)`, `(UE)`, `(EG)`, in brackets, or before a number: `EU 2016/679`. */
 function readCommunity(tokens: readonly Token[], at: number): number | undefined {
+  if (COMMUNITIES.has(tokens[at]?.text ?? '')) return digitsAt(tokens, at + 1, 1, 4) === undefined ? undefined : at + 1
   const isBracketed = reads(tokens, at, '(') && COMMUNITIES.has(tokens[at + 1]?.text ?? '')
   if (!isBracketed) return undefined
   const close = reads(tokens, at + 2, ',') && COMMUNITIES.has(tokens[at + 3]?.text ?? '') ? at + 4 : at + 2

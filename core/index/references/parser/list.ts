@@ -11,7 +11,7 @@ import {
   readNumeral,
 } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
-import { afterAbbreviation, reads, type Token } from './tokens.ts'
+import { afterAbbreviation, reads, skip, type Token } from './tokens.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
@@ -70,7 +70,8 @@ export function readList(tokens: readonly Token[], designator: Designator): Elem
   return elements
 }
 
-function readFirst(tokens: readonly Token[], designator: Designator): Element | undefined {
+/** The first element of a list. */
+export function readFirst(tokens: readonly Token[], designator: Designator): Element | undefined {
   const designation = readNumber(tokens, designator.end, designator)
   return designation === undefined || startsCitation(tokens, designation.end)
     ? undefined
@@ -96,8 +97,10 @@ function readLettered(tokens: readonly Token[], at: number, { kind, named }: Des
 }
 
 /** Annexes and chapters may have Roman numerals, annexes and appendices letters. */
-function readNumber(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
+function readNumber(tokens: readonly Token[], from: number, designator: Designator): Designation | undefined {
+  const at = afterNumberWord(tokens, from)
   const designation = readDesignation(tokens, at)
+  if (designator.kind === 'recital' && designation === undefined) return readBracketed(tokens, at)
   if (designation !== undefined)
     return designator.kind === 'section' || designator.kind === 'sign'
       ? readHyphenated(tokens, designation)
@@ -111,6 +114,21 @@ function readNumber(tokens: readonly Token[], at: number, designator: Designator
     readNumeral(tokens, at, designator.kind === 'appendix' || designator.kind === 'supplement') ??
     readPremier(tokens, at, designator)
   )
+}
+
+/** `recital (26)`: the publisher's own form. */
+function readBracketed(tokens: readonly Token[], at: number): Designation | undefined {
+  const { parts, end } = readBrackets(tokens, at)
+  const [part] = parts
+  if (part?.kind !== 'digit' || parts.length > 1) return undefined
+  return { parts: [{ ...part, kind: 'main' }], end, hyphen: false }
+}
+
+/** `article n° 1382`, `recital no. 47`. */
+function afterNumberWord(tokens: readonly Token[], at: number): number {
+  if (!reads(tokens, at, 'n', 'no', 'nr')) return at
+  const number = skip(tokens, at + 1, '.', '°')
+  return number > at + 1 && tokens[number]?.kind === 'number' ? number : at
 }
 
 function readPremier(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {

@@ -99,6 +99,9 @@ const OTHER_INITIALS = wordsOf(`
   aif aifm ucits ogaw opcvm casp emt esg kyc aml cft ctf cdd edd pep ubo tpp pisp aisp asp psp ctpp rts its nca roi
   ipo etf otc ccp apr apy taeg atm heloc arm aum nav var cds abs mbs reit spv qr rfp rfq poc kpi okr
   covid vat mwst tva ust wc dvd usb led
+  ehr csirt csirts berec esas tlpt mdcg udi itsef mtf otf srn pmcf pms psur lei eori euid frand dnsh prrc vlop vlops
+  vlose eudamed cmr sbom dns tld tlp ghg gfe eft efts ach nmlsr uli lar pos aus pin avm iban bic pmi nsf hpml
+  apor ltv dti mou kid
   srep icaap ilaap lcr nsfr tlac mrel rwa cet pillar
 `)
 

@@ -1,3 +1,4 @@
+import { isNationalForm } from './german-form.ts'
 import { digitsAt, reads, skip, type Token } from './tokens.ts'
 
 /** Longer designations are cut; no provision has more levels. */
@@ -54,6 +55,8 @@ const COUNTING = new Set([
 const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
 const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
 const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
+const LETTER_ENDS: readonly string[] = [',', ';', ':', '?', ')', '–', 'und', 'oder', 'bis', 'ff']
+const ROMAN_PARAGRAPH = /^[IVX]{1,5}$/
 const ROMAN = /^(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
 
 export function isRoman(text: string): boolean {
@@ -208,7 +211,7 @@ function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
   let { end } = suffixed
   let hyphen = false
   while (
-    reads(tokens, end, '-') &&
+    (reads(tokens, end, '-') || descends(tokens, end)) &&
     tokens[end]?.glued === true &&
     tokens[end + 1]?.glued === true &&
     text.length < 32
@@ -226,6 +229,12 @@ function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
   return isLettered ? { text: `${text}-${letter.text}`, end: end + 1, hyphen } : { text, end, hyphen }
 }
 
+/** `515–8`: ranges ascend, so this dash is a hyphen. */
+function descends(tokens: readonly Token[], at: number): boolean {
+  if (!reads(tokens, at, '–') || reads(tokens, at + 2, '.') || reads(tokens, at - 2, '.')) return false
+  return Number(tokens[at - 1]?.text) > Number(tokens[at + 1]?.text)
+}
+
 /** Removes the part after the hyphen if the hyphen separates two numbers: `8.3.1-8.3.4`. */
 function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece | undefined {
   if (
@@ -236,7 +245,7 @@ function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece 
   )
     return piece
   let { end } = piece
-  while (tokens[end - 1]?.text !== '-') end -= 1
+  while (!reads(tokens, end - 1, '-', '–')) end -= 1
   return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
 }
 
@@ -249,13 +258,32 @@ function readSuffix(tokens: readonly Token[], at: number): { text: string; end: 
     !token.glued &&
     (tokens[at + 1]?.kind === 'number' || tokens[at + 1]?.text.startsWith('§') === true)
   if (INSERTED.has(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
-  if (!token.glued) return { text: '', end: at }
+  if (!token.glued) return isLetterApart(tokens, at) ? { text: token.text, end: at + 1 } : { text: '', end: at }
+  if (isBeforeNationalAct(tokens, at) && ROMAN_PARAGRAPH.test(token.raw)) return { text: '', end: at }
   if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
   if (token.text === 'er' || token.text === 'ff' || token.text === 'f')
     return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
   return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text)
     ? { text: token.text, end: at + 1 }
     : undefined
+}
+
+/** `§ 312 g BGB`, `§ 613 a Abs. 5 BGB`, `§ 312 g II BGB`: a letter apart from the number of a German provision. */
+function isLetterApart(tokens: readonly Token[], at: number): boolean {
+  if (!/^[a-z]$/.test(tokens[at]?.raw ?? '')) return false
+  if (reads(tokens, at + 1, 'abs', 'absatz', 'des')) return true
+  const next = tokens[at + 1]
+  if (tokens[at - 2]?.text.startsWith('§') === true && (next === undefined || LETTER_ENDS.includes(next.text)))
+    return true
+  return (
+    isBeforeNationalAct(tokens, at) ||
+    (ROMAN_PARAGRAPH.test(tokens[at + 1]?.raw ?? '') && isBeforeNationalAct(tokens, at + 1))
+  )
+}
+
+function isBeforeNationalAct(tokens: readonly Token[], at: number): boolean {
+  const next = tokens[at + 1]
+  return next?.kind === 'word' && !next.glued && isNationalForm(next)
 }
 
 /** Whether the number before this position is part of an amount, a time, a fraction or a longer number. */

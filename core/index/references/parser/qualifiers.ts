@@ -183,7 +183,13 @@ function afterPlaces(tokens: readonly Token[], at: number, before: number): numb
 /** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, and the sentence after it. */
 function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[]): number {
   const token = tokens[at]
-  if (token === undefined || token.glued || !/^[IVX]{1,5}$/.test(token.raw) || !isRoman(token.text)) return at
+  if (
+    token === undefined ||
+    (token.glued && tokens[at - 1]?.kind !== 'number') ||
+    !/^[IVX]{1,5}$/.test(token.raw) ||
+    !isRoman(token.text)
+  )
+    return at
   if (tokens[at + 1]?.glued === true && reads(tokens, at + 1, "'", '-')) return at
   const next = tokens[at + 1]
   const isFollowed =

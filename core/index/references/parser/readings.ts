@@ -23,6 +23,8 @@ export interface Candidate {
   readonly ofAnAct?: boolean
   /** Without an act it counts if the corpus holds it in one document alone. */
   readonly possible?: boolean
+  /** It counts only if the corpus holds it: a number without a word for its kind. */
+  readonly held?: boolean
 }
 
 /** What was read, and the position after it. */

@@ -82,12 +82,15 @@ export function withActs(candidates: readonly Candidate[], tokens: readonly Toke
   const withoutAct = new Set(candidates.flatMap(({ from, act }) => (act === undefined ? [from] : [])))
   const givenActs = new Set(placed.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
   const named = placed.filter((candidate) => {
+    if (candidate.held === true) return false
     if (candidate.kind !== 'act') return candidate.act !== undefined || candidate.strong
     return candidate.strong && !givenActs.has(candidate.act) && !(states && isAttributive(candidate, tokens))
   })
   const mayHold = !states && placed.every(({ act }) => act === undefined)
-  const possible = mayHold ? placed.filter((candidate) => candidate.possible === true && !candidate.strong) : []
-  return { named, possible: possible.filter(({ own }) => own !== true) }
+  const possible = placed.filter(({ held, own, possible: maybe, strong }) =>
+    held === true ? !states : mayHold && maybe === true && !strong && own !== true,
+  )
+  return { named, possible }
 }
 
 /** Provisions of a question take its only act. */

@@ -59,11 +59,12 @@ export function isPlain(tokens: readonly Token[], at: number, designator: Design
 export function isPossible(
   tokens: readonly Token[],
   at: number,
-  { kind, abbreviated }: Designator,
+  { kind, abbreviated, end: number }: Designator,
   end: number,
 ): boolean {
   if (kind !== 'article') return false
-  if (abbreviated) return reads(tokens, at + 1, '.')
+  // `art 3 hours` counts hours; no one counts `art 1147`, nor `art 515-3`.
+  if (abbreviated) return reads(tokens, at + 1, '.') || /^\d{3,}$/.test(tokens[number]?.text ?? '')
   const next = tokens[end]
   return next?.kind !== 'word' || isRequestWord(next.text) || FUNCTION_WORD_FORMS.has(next.text)
 }
@@ -114,7 +115,7 @@ export function isStrong(tokens: readonly Token[], at: number, designator: Desig
     case 'regulation':
       return isBracketed || (!designator.abbreviated && (designator.named || isCited(tokens, at)))
     case 'recital':
-      return capital
+      return capital && (designator.named || reads(tokens, at, 'erwg'))
     case 'annex':
       return capital && isNumberedAnnex(tokens, designator)
     case 'schedule':

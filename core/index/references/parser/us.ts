@@ -18,6 +18,8 @@ export function readUsTitleAfter(tokens: readonly Token[], at: number): ActMenti
   const title = digitsAt(tokens, at + 1, 1, 2)
   if (title === undefined) return undefined
   const place = skip(tokens, skip(tokens, skip(tokens, at + 2, ',', 'of'), 'of'), 'the')
+  if (reads(tokens, place, 'code') && reads(tokens, place + 2, 'federal') && reads(tokens, place + 3, 'regulations'))
+    return { act: `cfr:${title}`, end: place + 4, standing: false, sections: undefined }
   const code =
     reads(tokens, place, 'united') && reads(tokens, place + 1, 'states')
       ? place + 2
@@ -41,7 +43,7 @@ function readTitle(tokens: readonly Token[], at: number): ActMention | undefined
   if (number !== undefined && reads(tokens, regulations, 'parts'))
     return { act: `cfr:${title}`, end: part, standing: false, sections: part }
   const isSection = number === undefined || isPointed(tokens, part + 1)
-  if (isSection) return withSections(`cfr:${title}`, tokens, regulations)
+  if (isSection) return withSections(`cfr:${title}`, tokens, number === undefined ? regulations : part)
   const suffix = tokens[part + 1]
   const isLettered = suffix?.glued === true && suffix.kind === 'word' && suffix.text.length === 1
   return {
@@ -89,6 +91,7 @@ export interface Comment {
   readonly end: number
 }
 
+const COMMENT_WORDS = new Set(['comment', 'comments', 'commentary', 'cmt', 'interpretation', 'interpretations'])
 const COMMENTS_MAX = 16
 
 /**
@@ -96,9 +99,9 @@ const COMMENTS_MAX = 16
  * its own number after a hyphen.
  */
 export function readComments(tokens: readonly Token[], at: number): readonly Comment[] {
-  if (!reads(tokens, at, 'comment', 'comments')) return []
+  if (!COMMENT_WORDS.has(tokens[at]?.text ?? '')) return []
   const comments: Comment[] = []
-  let place = at + 1
+  let place = skip(tokens, skip(tokens, at + 1, '.'), 'of')
   while (comments.length < COMMENTS_MAX) {
     const comment: Comment | undefined = readComment(tokens, place) ?? readNextNumber(tokens, place, comments.at(-1))
     if (comment === undefined) break

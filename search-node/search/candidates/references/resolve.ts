@@ -34,7 +34,7 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
   const rows = new Map<number, Cited>()
   const unsupported: UnsupportedReference[] = []
   const { named: certain, possible } = referencesIn(query, index.aliases)
-  const named = [...certain, ...possible.filter(({ reference }) => isInOneDocument(reference, index, reach))].toSorted(
+  const named = [...certain, ...possible.filter(({ reference }) => isHeldClearly(reference, index, reach))].toSorted(
     (a, b) => a.start - b.start,
   )
   for (const [at, { text, reference }] of distinct(named).entries()) {
@@ -55,8 +55,10 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
   return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, named) }
 }
 
-function isInOneDocument(reference: Reference, index: ReferencesReader, reach: Visibility): boolean {
+/** Whether an entitled passage holds the provision; without an act, those of one document alone. */
+function isHeldClearly(reference: Reference, index: ReferencesReader, reach: Visibility): boolean {
   const { held } = firstHeld(readings(reference, index), index, reach)
+  if (reference.act !== undefined) return held.length > 0
   return new Set(held.flatMap(({ rows }) => [...rows].map(reach.document))).size === 1
 }
 

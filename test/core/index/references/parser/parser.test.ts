@@ -76,6 +76,11 @@ describe('on the table of written cases', () => {
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
   })
 
+  test('letters apart, numbers in brackets, short words for acts and the names of kinds of acts are read', () => {
+    for (const { query, expected } of readCases('cases-seventh.tsv'))
+      expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
+  })
+
   test('case, kinds of space and compatibility characters do not matter', () => {
     const spaced = 'Article\u00a06(1)(f)\u202fGDPR'
     for (const query of [

@@ -7,6 +7,47 @@ function possible(query: string): readonly string[] {
   return referencesIn(query, ALIASES).possible.map(({ reference }) => canonicalReference(reference))
 }
 
+describe('a number without a word for its kind', () => {
+  test('may be a provision of the act beside it, or a section of a part of the corpus', () => {
+    for (const [query, expected] of [
+      ['GDPR 17', ['celex:32016R0679#17']],
+      ['GDPR 17: erasure', ['celex:32016R0679#17']],
+      ['dora 6', ['celex:32022R2554#6']],
+      ['BGB 280 Schadensersatz', ['de:bgb#280']],
+      ['Erkläre mir 433 BGB', ['de:bgb#433']],
+      ['Pflichten nach 433 II BGB', ['de:bgb#433/2']],
+      ['433 Abs. 1 BGB', ['de:bgb#433/1']],
+      ['613a BGB', ['de:bgb#613a']],
+      ['C. civ. 1382', ['fr:code-civil#1382']],
+      ['1382 du code civil', ['fr:code-civil#1382']],
+      ['Que dit le code civil 1382 ?', ['fr:code-civil#1382']],
+      ['1009.3 disclosures', ['cfr:12/1009#3']],
+      ['What does 1005.10 say?', ['cfr:12/1005#10']],
+      ['Reg E error resolution 1005.11', ['cfr:12/1005#11']],
+      ['art 1147 responsabilité contractuelle', ['*#1147']],
+    ] as const)
+      expect(possible(query), query).toEqual(expected)
+  })
+
+  test('is none where it counts, measures, or is a year, a part or an amount', () => {
+    for (const query of [
+      'GDPR 30 days',
+      'Which GDPR 7 principles are there?',
+      'GDPR 2018',
+      'Was galt 1900 im BGB?',
+      'Das Code civil 1804',
+      'Was sagt Absatz 1 BGB?',
+      'Satz 2 BGB',
+      'Die 5 BGB-Fälle der Klausur',
+      'The zip code is 1003.2 miles away, says the app.',
+      'It costs $1005.10.',
+      'We paid 1005.33 dollars',
+      'Version 1.5 of the app',
+    ])
+      expect(possible(query), query).toEqual([])
+  })
+})
+
 describe('an article in small letters without an act', () => {
   test('may be one of the corpus where the words about it ask', () => {
     for (const [query, expected] of [

@@ -1,61 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openReferencesReader } from '#core/index/references/reader.ts'
-import type { ReferencesReader } from '#core/index/references/reader.ts'
-import type { ActEntry } from '#core/index/references/layout.ts'
-import { createReferencesWriter } from '#core/index/references/writer.ts'
-import {
-  EXPLICIT_REFERENCES_MAX,
-  CITED_ROWS_MAX,
-  resolveReferences,
-} from '#search-node/search/candidates/references/resolve.ts'
+import { describe, expect, test } from 'vitest'
+import { EXPLICIT_REFERENCES_MAX, CITED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
-import type { Cited, CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
-
-interface Passage {
-  readonly references: readonly string[]
-  readonly text?: string
-  /** Seen under the entitlement, and under the request's own filters. */
-  readonly entitled?: boolean
-  readonly allowed?: boolean
-  readonly document?: number
-}
-
-const ACTS: readonly ActEntry[] = [
-  { id: 'celex:32016R0679', aliases: ['GDPR'] },
-  { id: 'rulebook:bee', aliases: ['BEE', 'BEE Rulebook'] },
-]
-
-let folder: string
-let index: ReferencesReader | undefined
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'resolve-'))
-})
-afterEach(() => {
-  index?.close()
-  index = undefined
-  rmSync(folder, { recursive: true })
-})
-
-function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
-  const writer = createReferencesWriter(passages.length)
-  for (const [row, { references }] of passages.entries()) writer.add(row, { references: [...references] })
-  const { references, bytes } = writer.finish(ACTS)
-  writeFileSync(join(folder, 'references.json'), JSON.stringify(references))
-  writeFileSync(join(folder, 'references.bin'), bytes)
-  index?.close()
-  index = openReferencesReader(folder)
-  const entitled = (row: number): boolean => passages[row]?.entitled !== false
-  return resolveReferences(query, index, {
-    entitled,
-    allowed: (row) => entitled(row) && passages[row]?.allowed !== false,
-    text: (row) => passages[row]?.text ?? '',
-    document: (row) => passages[row]?.document ?? 0,
-  })
-}
+import type { Cited, Nearness } from '#search-node/search/candidates/source.ts'
+import { resolve } from '#test/support/search-node/resolved.ts'
+import type { Passage } from '#test/support/search-node/resolved.ts'
 
 const own = (...references: readonly string[]): Passage => ({ references })
 const cited = (nearness: Nearness, reference = 0, withoutAct = false): Cited => ({ reference, nearness, withoutAct })

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ActEntry } from '#core/index/references/layout.ts'
+import { openReferencesReader } from '#core/index/references/reader.ts'
+import { createReferencesWriter } from '#core/index/references/writer.ts'
+import { resolveReferences } from '#search-node/search/candidates/references/resolve.ts'
+import type { CitedCandidates } from '#search-node/search/candidates/source.ts'
+
+/** A passage of a version. */
+export interface Passage {
+  readonly references: readonly string[]
+  readonly text?: string
+  /** Seen under the entitlement, and under the request's own filters. */
+  readonly entitled?: boolean
+  readonly allowed?: boolean
+  readonly document?: number
+}
+
+const ACTS: readonly ActEntry[] = [
+  { id: 'celex:32016R0679', aliases: ['GDPR'] },
+  { id: 'rulebook:bee', aliases: ['BEE', 'BEE Rulebook'] },
+]
+
+/** Resolves the references of a query in a version with these passages, whose rows are their places. */
+export function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
+  const writer = createReferencesWriter(passages.length)
+  for (const [row, { references }] of passages.entries()) writer.add(row, { references: [...references] })
+  const { references, bytes } = writer.finish(ACTS)
+  const folder = mkdtempSync(join(tmpdir(), 'resolve-'))
+  try {
+    writeFileSync(join(folder, 'references.json'), JSON.stringify(references))
+    writeFileSync(join(folder, 'references.bin'), bytes)
+    const index = openReferencesReader(folder)
+    try {
+      const entitled = (row: number): boolean => passages[row]?.entitled !== false
+      return resolveReferences(query, index, {
+        entitled,
+        allowed: (row) => entitled(row) && passages[row]?.allowed !== false,
+        text: (row) => passages[row]?.text ?? '',
+        document: (row) => passages[row]?.document ?? 0,
+      })
+    } finally {
+      index.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
