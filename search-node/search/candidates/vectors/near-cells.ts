@@ -39,16 +39,19 @@ export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQu
   const scatter = createCellScatter()
   const scanned = new Uint8Array(count)
   const near = { cells: 0, rows: 0, allowed: 0, rowBytes: all.rowBytes }
-  /** About the most that a row of the cell has. */
-  const mostOf = (cell: number): number =>
-    (products[cell] ?? 0) + cells.deviations * scatter.deviation() * (cells.radii[cell] ?? 0)
+  /** What the rows of a cell lie above its mean at most, in radii. */
+  let perRadius = 0
+  const mostOf = (cell: number): number => (products[cell] ?? 0) + perRadius * (cells.radii[cell] ?? 0)
   const least = (): number => (scatter.isMeasured() && near.allowed >= rowsScoredMin ? scan.threshold() : -Infinity)
   const isWorth = (): boolean =>
     !(near.cells === told && excludesNear(near, all)) && costs.cellsNs(near.cells, near) <= costs.scanNs(all)
   const scanCell = (cell: number): void => {
     const [from, to] = [cells.starts[cell] ?? 0, cells.starts[cell + 1] ?? 0]
     if (scatter.isMeasured()) scan.add(places, from, to)
-    else scatter.add(scan.addAndMeasure(places, from, to), cells.radii[cell] ?? 0)
+    else {
+      scatter.add(scan.addAndMeasure(places, from, to), cells.radii[cell] ?? 0)
+      perRadius = cells.deviations * scatter.deviation()
+    }
     scanned[cell] = 1
     near.cells += 1
     near.rows += to - from
@@ -90,7 +93,7 @@ function cellsAbove(least: number, count: number, valueOf: (cell: number) => num
     if (value >= least) keys[held++] = cell - Math.round(value * KEY_STEPS) * KEY_CELLS
   }
   const sorted = keys.subarray(0, held).sort()
-  for (let at = 0; at < held; at++) sorted[at] = (((sorted[at] ?? 0) % KEY_CELLS) + KEY_CELLS) % KEY_CELLS
+  for (let at = 0; at < held; at++) sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_CELLS) * KEY_CELLS
   return sorted
 }
 
