@@ -15,7 +15,7 @@ import { prepareLexical } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
 import { createVectorScores } from './vector-scores.ts'
-import type { CosineSpread } from './vector-scores.ts'
+import type { CosineSpread, VectorScores } from './vector-scores.ts'
 
 /** A version as one search sees it: its source of candidates and the statistics that rank them. */
 export interface SearchableVersion {
@@ -23,21 +23,29 @@ export interface SearchableVersion {
   readonly statistics: VersionStatistics
 }
 
-export interface IndexVersionOptions {
-  /** Of all searches of the index. */
-  readonly filter?: ScopeFilter
-  /** See `createWordRows`. */
-  readonly scanNsCheap?: number
+/** What all searches of an index share. */
+export interface SearchShared {
+  readonly filter: ScopeFilter
+  readonly vectorScores: VectorScores
+}
+
+export function createSearchShared(index: IndexReader): SearchShared {
+  return {
+    filter: createScopeFilter(index),
+    vectorScores: createVectorScores(index.cosines && spreadOf(index.cosines)),
+  }
 }
 
 /**
  * Creates what one search sees of a version; candidates and statistics both come from the index that a scoring thread
  * has open. It remembers what the search looked up and is dropped with it. Maps with weak keys would do so for all
  * searches, but V8 frees their values only with the rarer collections of old objects.
+ * @param scanNsCheap see `createWordRows`.
  */
 export function createIndexVersion(
   index: IndexReader,
-  { filter = createScopeFilter(index), scanNsCheap }: IndexVersionOptions = {},
+  { filter, vectorScores }: SearchShared = createSearchShared(index),
+  scanNsCheap?: number,
 ): SearchableVersion {
   const lexicalQuery = remembered((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const within = remembered((scope: SearchScope) => filter.within(scope))
@@ -64,7 +72,7 @@ export function createIndexVersion(
         return (row) => isInForce(index.facets, row, number)
       },
       cosines: (rows, vector) => cosines(index.vectors, rows, vector),
-      vectorScores: createVectorScores(index.cosines && spreadOf(index.cosines)),
+      vectorScores,
       passage: (row) => index.passage(row),
     },
   }

@@ -4,9 +4,8 @@ import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
-import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
-import type { ScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
-import { createIndexVersion } from '#search-node/search/index-version.ts'
+import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
+import type { SearchShared } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
@@ -35,7 +34,7 @@ export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonl
 
 interface OpenVersion {
   readonly index: IndexReader
-  readonly filter: ScopeFilter
+  readonly shared: SearchShared
 }
 
 const versions = new Map<string, OpenVersion>()
@@ -52,7 +51,7 @@ export async function open({ artifact, shared }: OpenTask): Promise<SharedParts>
   const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared)
   versions.set(artifact.projectionId, version)
   encodeSearchReply(
-    await runSearch(createIndexVersion(version.index, version), searchForFirstRow(version.index), {
+    await runSearch(createIndexVersion(version.index, version.shared), searchForFirstRow(version.index), {
       deadlineMs: Infinity,
       signal: NEVER_ABORTED,
     }),
@@ -65,7 +64,7 @@ export async function search({ projectionId, input, deadlineMs }: SearchTask): P
   const version = versions.get(projectionId)
   if (version === undefined) return undefined
   try {
-    const searchable = createIndexVersion(version.index, version)
+    const searchable = createIndexVersion(version.index, version.shared)
     return encodeSearchReply(await runSearch(searchable, input, { deadlineMs, signal: NEVER_ABORTED }))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
@@ -119,5 +118,5 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
 
 function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined): OpenVersion {
   const index = openIndex(artifact, shared)
-  return { index, filter: createScopeFilter(index) }
+  return { index, shared: createSearchShared(index) }
 }

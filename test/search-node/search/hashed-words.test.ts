@@ -9,7 +9,7 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchScope } from '#search-node/search/candidates/source.ts'
-import { createIndexVersion } from '#search-node/search/index-version.ts'
+import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
 import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
@@ -52,7 +52,7 @@ async function openArtifact(name: string, embedding: EmbeddingSpace): Promise<In
 }
 
 /** A version in which every scan takes too long. */
-const largeVersion = (of: IndexReader = index): SearchableVersion => createIndexVersion(of, { scanNsCheap: 0 })
+const largeVersion = (of: IndexReader = index): SearchableVersion => createIndexVersion(of, createSearchShared(of), 0)
 
 function ask(version: SearchableVersion, text: string, change: Partial<SearchInput> = {}): Promise<SearchResult> {
   return search(version, inputOf({ text, vector: embedText(text), ...change }), UNLIMITED)
