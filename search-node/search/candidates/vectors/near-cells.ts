@@ -93,7 +93,8 @@ function cellsAbove(least: number, count: number, valueOf: (cell: number) => num
     if (value >= least) keys[held++] = cell - Math.round(value * KEY_STEPS) * KEY_CELLS
   }
   const sorted = keys.subarray(0, held).sort()
-  for (let at = 0; at < held; at++) sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_CELLS) * KEY_CELLS
+  for (let at = 0; at < held; at++)
+    sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_CELLS) * KEY_CELLS
   return sorted
 }
 
