@@ -1,4 +1,4 @@
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { probability } from '#core/domain/calibration.ts'
 import { FIRST_PREDICTORS, PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
@@ -38,11 +38,13 @@ export interface DecisionOptions {
 }
 
 /**
- * The probability of a list with passages of a named provision; undefined for any other. Every calibration has the same
- * model for such lists.
+ * The probability of a list with passages of a named provision; undefined for any other. Every fitted calibration has
+ * the same model for such lists.
  */
 function namedProbability(predictors: readonly number[]): number | undefined {
-  return predictorOf(predictors, 'named') === 1 ? probability(DEFAULT_CALIBRATION, PREDICTORS, predictors) : undefined
+  return predictorOf(predictors, 'named') === 1
+    ? probability(DEFAULT_MODEL_CALIBRATION, PREDICTORS, predictors)
+    : undefined
 }
 
 /**

@@ -2,7 +2,8 @@ import { isFunctionWord } from '#core/index/analysis/analyzer.ts'
 import { isRequestWord, measureOf, statesMeasure } from '#core/index/analysis/request-words.ts'
 import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { spellsOut } from './abbreviations.ts'
+import { abbreviationsIn, spellsOut } from './abbreviations.ts'
+import { asksAmount, countedIn, statesAmount, statesNumber, statesNumberOf } from './asked-quantities.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
 import { placeOf } from './question.ts'
@@ -40,21 +41,26 @@ export interface NamedCoverage {
  * Compares what a question asks about a provision with the provision's passages. Words that only ask are left out, and
  * function words of the passages' languages, even where another language of the version has the word. A question that
  * holds no other word asks for the provision itself.
- * @param remainder the question without its references. @param others the words of other texts of the same document.
- * @param abbreviations see `abbreviationsIn`; one that no passage of the version has counts as held where it is spelt
- * out.
+ * An abbreviation that no passage of the version has counts as held where it is spelt out. A number of things that is
+ * asked for is a measure; an amount that is asked for and not stated weighs 6.
+ * @param remainder the question without its references, as statistics of the version and as it is written.
+ * @param others the words of other texts of the same document.
  */
 export function namedCoverage(
   remainder: Question,
   passages: readonly NamedPassage[],
   others: readonly RowWords[],
-  abbreviations: ReadonlySet<string>,
+  written: string,
 ): NamedCoverage {
-  const asked = askedWords(remainder, passages, abbreviations)
+  const texts = passages.map(({ text: { heading, text } }) => `${heading}\n${text}`)
+  const asked = askedWords(remainder, passages, texts, written)
   const total = sumOf(asked, ({ weight }) => weight)
   if (total === 0) return { alone: true, coverage: 1, missing: 0, elsewhere: 0 }
   const held = sumOf(asked, ({ weight, held: share }) => weight * share)
-  const all = total + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
+  const asksMeasure = remainder.words.some(({ word }) => measureOf(word) !== undefined)
+  const amount = !asksMeasure && asksAmount(written) && !texts.some(statesAmount) ? IDF_MAX : 0
+  const all =
+    total + amount + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
   const weights = new Float64Array(remainder.words.length)
   for (const { place, weight } of asked) weights[place] = weight
   const best = others.reduce((most, words) => Math.max(most, heldWeight(remainder, weights, words)), 0)
@@ -84,12 +90,13 @@ interface AskedWord {
 function askedWords(
   remainder: Question,
   passages: readonly NamedPassage[],
-  abbreviations: ReadonlySet<string>,
+  texts: readonly string[],
+  written: string,
 ): readonly AskedWord[] {
   const said = resemblancesOf(remainder, passages)
-  const texts = passages.map(({ text: { heading, text } }) => `${heading}\n${text}`)
+  const [abbreviations, counted] = [abbreviationsIn(written), countedIn(written)]
   let present: ReadonlySet<string> | undefined
-  const states = (measure: Measure): boolean => {
+  const statesOf = (measure: Measure): boolean => {
     const words = (present ??= new Set(texts.flatMap((text) => wordsOf(text))))
     return texts.some((text) => statesMeasure(measure, text, words))
   }
@@ -100,10 +107,14 @@ function askedWords(
     if (isSpeltOut && texts.some((text) => spellsOut(text, asked.word)))
       return [{ place, weight: IDF_MAX, held: 1, lacksMeasure: false }]
     const weight = asked.frequency === 0 ? IDF_MAX : Math.min(asked.idf, IDF_MAX)
+    const isHeld = resemblance >= RESEMBLANCE_MIN
+    // Where the text has another word for them, any number may be theirs.
+    const states = (text: string): boolean => statesNumberOf(asked.word, text) || (!isHeld && statesNumber(text))
+    if (counted.has(asked.word) && measureOf(asked.word) === undefined && !texts.some(states))
+      return [{ place, weight, held: 0, lacksMeasure: true }]
     const measure = resemblance === 1 ? undefined : measureOf(asked.word)
-    if (measure === undefined)
-      return [{ place, weight, held: resemblance < RESEMBLANCE_MIN ? 0 : resemblance, lacksMeasure: false }]
-    const lacksMeasure = !states(measure)
+    if (measure === undefined) return [{ place, weight, held: isHeld ? resemblance : 0, lacksMeasure: false }]
+    const lacksMeasure = !statesOf(measure)
     return [{ place, weight, held: Number(!lacksMeasure), lacksMeasure }]
   })
 }

@@ -1,4 +1,3 @@
-import { abbreviationsIn } from './abbreviations.ts'
 import { citedOrder } from './boost.ts'
 import type { CitedCandidates } from './candidates/source.ts'
 import { heldWeight, namedCoverage, namesTopic } from './named-coverage.ts'
@@ -68,7 +67,7 @@ export function createNamedProvisions(
         remainder,
         passages,
         others.map((row) => wordsOf(row).slice()),
-        abbreviationsIn(cited.remainder),
+        cited.remainder,
       )
       return { ...coverage, margin: alone ? 0 : marginOf(cited.ids, round, scores) }
     },

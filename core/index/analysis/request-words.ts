@@ -13,16 +13,27 @@ const REQUEST_WORDS = new Set(
     provisions quote read reads regulate regulates regulation require required requirement requirements requires
     rule rules say saying says section see show something stand stands state stated states summarise summarize
     summary tell text under wants wording work works
+    ask asks asked belong belongs call calls called compulsory concern concerns concerned consequence consequences count
+    counts criteria criterion duties duty effect effects entail entails exist exists fall falls forbid forbidden forbids
+    happen happens kind kinds law list listed lists main mandatory necessary need needed needs obligation obligations
+    obliged permit permits permitted prohibit prohibited prohibits purpose regard regards responsibilities
+    responsibility
+    scope set sets type types
 
     absatz artikel bedeuten bedeutet besagen besagt beschreibt bestimmung bitte definiert definition enthalt
     enthalten erfasst erklare erklaren erklarung erlaubt erlautere erlautern erlauterung etwas gem gemass geregelt
     gilt inhalt laut meint mich mir nennt norm paragraf paragraph regeln regelt regelung sagen sagt satz sinn
     steht text uberblick umfang umfassen umfasst voraussetzung voraussetzungen vorschrift was wortlaut zeige zitat
     zitiere zusammenfassung
+    ab betrifft brauche brauchen braucht droht drohen erforderlich erfordert folgt fordert gehort geht gelten heisst
+    kurz notig notwendig pflicht pflichten rechtsfolge rechtsfolgen schreibt sieht stehen tatbestand tatbestandsmerkmale
+    unterliegt unzulassig verbietet verboten verlangen verlangt vorgeschrieben vorsieht zulassig zweck
 
     alinea concerne condition conditions contenu contient decrit definit definition dire disent dispose disposition
     dit exactement exige explique expliquer expliquez lire moi parle permet plait pouvez precise prevoient prevoit
-    prevu quoi regle regles resume selon sens signification signifie sujet t teneur texte vous
+    prevu autorise effet effets enonce exigent fixe impose imposent interdit necessaire obligation obligations
+    obligatoire permettent peux portee puis regit quoi regle regles resume selon sens signification signifie
+    sujet t teneur texte vous
   `),
 )
 

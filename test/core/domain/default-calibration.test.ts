@@ -65,9 +65,12 @@ describe('the decision on a named provision', () => {
   const observed = (features: Features): number => observedBy(DEFAULT_CALIBRATION, { named: 1, ...features })
   const { threshold } = DEFAULT_CALIBRATION
 
-  test('is the same for words and for a model', () => {
-    expect(DEFAULT_MODEL_CALIBRATION.named).toEqual(DEFAULT_CALIBRATION.named)
+  test('weighs alike by words and by a model, has one threshold, and differs by less than two missing words', () => {
+    const [ofWords, ofModel] = [DEFAULT_CALIBRATION.named, DEFAULT_MODEL_CALIBRATION.named]
+    expect({ ...ofModel, intercept: ofWords?.intercept }).toEqual(ofWords)
     expect(DEFAULT_MODEL_CALIBRATION.threshold).toBe(threshold)
+    const twoWords = { named: 1, named_missing: 2 }
+    expect(observedBy(DEFAULT_CALIBRATION, twoWords)).toBeLessThan(observedBy(DEFAULT_MODEL_CALIBRATION, { named: 1 }))
   })
 
   test('falls with each word that the provision lacks, and where its document says more elsewhere', () => {

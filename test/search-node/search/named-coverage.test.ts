@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { abbreviationsIn } from '#search-node/search/abbreviations.ts'
 import { namedCoverage } from '#search-node/search/named-coverage.ts'
 import type { NamedCoverage } from '#search-node/search/named-coverage.ts'
 import { said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
@@ -22,7 +21,7 @@ function compared(
       ask(remainder),
       named.map((passage) => ({ text: passage, words: wordsOf(passage) })),
       others.map(wordsOf),
-      abbreviationsIn(remainder),
+      remainder,
     ),
   )
 }
@@ -43,9 +42,22 @@ const NOTICE = {
 
 describe('a question about a named provision', () => {
   test.each([
-    [NOTICE.en, ['', '?', 'What does say?', 'Please explain and the meaning of', 'text of']],
-    [NOTICE.de, ['', 'Was regelt ?', 'Wortlaut', 'Was steht in ?', 'Voraussetzungen?']],
-    [NOTICE.fr, ['', 'Que dit ?', 'Quel est le contenu de ?', 'Que prévoit le texte de ?', 'Conditions ?']],
+    [
+      NOTICE.en,
+      ['', '?', 'What does say?', 'Please explain and the meaning of', 'text of', 'Which duties? What is prohibited?'],
+    ],
+    [NOTICE.de, ['', 'Was regelt ?', 'Wortlaut', 'Was steht in ?', 'Voraussetzungen?', 'Tatbestand und Rechtsfolge']],
+    [
+      NOTICE.fr,
+      [
+        '',
+        'Que dit ?',
+        'Quel est le contenu de ?',
+        'Que prévoit le texte de ?',
+        'Conditions ?',
+        'Quelles obligations impose ?',
+      ],
+    ],
   ] as const)('that asks for the provision alone has a coverage of 1: %#', (passage, remainders) => {
     for (const remainder of remainders) expect(covered(remainder, [passage]), remainder).toBe(1)
   })
@@ -106,6 +118,30 @@ describe('a measure that is asked for', () => {
   ])('decides: "%s" is covered iff the provision states one of its kind', (remainder, without, stating) => {
     expect(covered(remainder, [without])).toBeLessThan(0.3)
     expect(covered(remainder, [stating])).toBeGreaterThan(0.5)
+  })
+
+  test.each([
+    ['how many witnesses?', en('The keeper calls 2. witnesses.'), en('The keeper calls two competent witnesses.')],
+    ['how many pages', en('Article 5 Pages are free.'), en('The first 100 pages are free.')],
+    ['wie viele Zeugen?', de('Der Halter ruft Zeugen.'), de('Der Halter ruft mindestens drei Zeugen.')],
+    ['combien de témoins ?', fr('Le détenteur appelle des témoins.'), fr('Le détenteur appelle quatre témoins.')],
+  ])('includes a number of things: "%s" is covered iff the provision states one', (remainder, without, stating) => {
+    expect(covered(remainder, [without])).toBeLessThan(0.3)
+    expect(covered(remainder, [stating])).toBeGreaterThan(0.5)
+  })
+
+  test('may be a number of what the provision calls by another word', () => {
+    const [persons, none] = [en('The keeper names at least 20 persons.'), en('The keeper names persons.')]
+    expect(compared('how many workers?', [persons]).missing).toBeLessThan(compared('how many workers?', [none]).missing)
+  })
+
+  test.each([
+    ['how much does the keeper pay?', en('The keeper pays.'), en('The keeper pays $50.')],
+    ['wie hoch ist der Anteil?', de('Der Anteil.'), de('Der Anteil ist die Hälfte.')],
+    ['combien paie le détenteur ?', fr('Le détenteur paie.'), fr('Le détenteur paie 4 %.')],
+  ])('may be an amount without a word for its kind: "%s"', (remainder, without, stating) => {
+    expect(compared(remainder, [stating]).missing).toBe(0)
+    expect(compared(remainder, [without]).missing).toBe(6)
   })
 
   test('that the provision lacks outweighs the words that it holds', () => {
