@@ -3,6 +3,7 @@ import { createCellScatter, firstCells } from '#core/index/vectors/cell-scatter.
 import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
+import { FEW_ROWS_MAX } from './query-plan.ts'
 import type { PlanCosts, PlannedScan } from './query-plan.ts'
 
 export interface CellQuery {
@@ -32,7 +33,8 @@ const TOLD_SHARE = 0.25
  */
 export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQuery): Uint32Array | undefined {
   const { query, places, all, rowsScoredMin, costs } = asked
-  if (cells.recall < CELLS_RECALL || costs.scanNs(all) <= SCAN_NS_CHEAP) return places
+  const isCheap = all.allowed <= FEW_ROWS_MAX || costs.scanNs(all) <= SCAN_NS_CHEAP
+  if (cells.recall < CELLS_RECALL || isCheap) return places
   const count = cells.starts.length - 1
   const products = cells.products(scan.query)
   const told = Math.ceil((cells.probes[0] ?? 0) * TOLD_SHARE)

@@ -1,11 +1,18 @@
+import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
+
 /**
  * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
  * `cells` scores the codes of those in the cells near the query.
  */
 export type QueryPlan = 'exact' | 'scan' | 'cells'
 
-/** Up to this number of allowed rows, reading their float32 takes no longer than reading their codes. */
-export const EXACT_ROWS_MAX = 1_024
+/** Up to this number of allowed rows, all are scored: in float32, or by their codes where that takes less time. */
+export const FEW_ROWS_MAX = 1_024
+
+/** Up to this number of allowed rows, reading their float32 takes no longer than scoring their codes. */
+export function exactRowsMax({ inMemory }: Pick<CodesReader, 'inMemory'>): number {
+  return inMemory ? 128 : FEW_ROWS_MAX
+}
 
 /** Costs in nanoseconds on one thread; see decision 0027. */
 const READ_NS_PER_BYTE = 0.05

@@ -9,7 +9,7 @@ import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { scanNearCells } from './near-cells.ts'
-import { EXACT_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
+import { exactRowsMax, PLAN_COSTS } from './query-plan.ts'
 import type { PlanCosts, QueryPlan } from './query-plan.ts'
 
 export interface VectorIndex {
@@ -49,7 +49,8 @@ export function nearestRows(
 ): NearestRows {
   const { passages, dimensions, codes, cells } = index
   const kept = Math.max(limit, PREDICTOR_DEPTH)
-  if (allowed.count <= EXACT_ROWS_MAX) return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
+  if (allowed.count <= exactRowsMax(codes))
+    return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
   const scan = codes.scan(query, kept, Math.ceil(limit * SHOWN_SHARE))
   if (cells === undefined) {
     scan.add(allowed.bits, 0, passages)

@@ -167,6 +167,11 @@ describe.each([
     expect([...recallOf(mapping, rows, few, { queries: 5, costs }).plans]).toEqual(['exact'])
   })
 
+  test('some hundreds of allowed rows are all scanned, whatever the costs', () => {
+    const some = (): TestFilters => ({ ...EVERYTHING, anySubject: false, subjects: ['s10'] })
+    expect([...recallOf(mapping, rows, some, { queries: 5, costs }).plans]).toEqual(['scan'])
+  })
+
   test('of many, all are scanned if that costs less, else those in the cells near the query', () => {
     const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
     expect([...plans]).toEqual([costs === CELLS_FIRST ? 'cells' : 'scan'])
