@@ -48,6 +48,8 @@ const EU: readonly KnownAct[] = [
   { act: 'celex:32015L2366', names: ['PSD2', 'PSD 2', 'second Payment Services Directive'] },
   { act: 'celex:32009L0065', names: ['UCITS Directive', 'OGAW-Richtlinie', 'directive OPCVM'] },
   { act: 'celex:32011L0061', names: ['AIFMD', 'AIFM Directive', 'AIFM-Richtlinie'] },
+  { act: 'celex:32020R0852', names: ['Taxonomy'], cased: true, beside: true },
+  { act: 'celex:32002L0058', names: ['ePrivacy'], cased: true, beside: true },
   { act: 'celex:32014L0053', names: ['RED'], cased: true, beside: true },
   { act: 'celex:32016L0680', names: ['LED'], cased: true, beside: true },
   { act: 'celex:32019R2088', names: ['SFDR', 'Offenlegungsverordnung'] },

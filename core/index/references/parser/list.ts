@@ -15,6 +15,8 @@ import { afterAbbreviation, reads, skip, type Token } from './tokens.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
+/** Parts of a section are numbered below: `§§ 437 Nr. 2, 323` names two sections. */
+const PART_NUMBER_END = 100
 const REMARK_TOKENS_MAX = 12
 
 export interface Element {
@@ -201,7 +203,8 @@ function continuesSeries(tokens: readonly Token[], at: number, { parts }: Design
  * its own is also another section.
  */
 function isPart(tokens: readonly Token[], at: number, { parts }: Element): boolean {
-  const isLess = Number.parseInt(tokens[at]?.text ?? '', 10) < Number.parseInt(parts[0]?.text ?? '', 10)
+  const value = Number.parseInt(tokens[at]?.text ?? '', 10)
+  const isLess = value < PART_NUMBER_END && value < Number.parseInt(parts[0]?.text ?? '', 10)
   return isLess && readQualifier(tokens, at + 1) === undefined
 }
 

@@ -101,7 +101,7 @@ const OTHER_INITIALS = wordsOf(`
   covid vat mwst tva ust wc dvd usb led
   ehr csirt csirts berec esas tlpt mdcg udi itsef mtf otf srn pmcf pms psur lei eori euid frand dnsh prrc vlop vlops
   vlose eudamed cmr sbom dns tld tlp ghg gfe eft efts ach nmlsr uli lar pos aus pin avm iban bic pmi nsf hpml
-  apor ltv dti mou kid
+  apor ltv dti mou kid pai
   srep icaap ilaap lcr nsfr tlac mrel rwa cet pillar
 `)
 

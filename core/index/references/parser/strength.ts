@@ -63,8 +63,9 @@ export function isPossible(
   end: number,
 ): boolean {
   if (kind !== 'article') return false
-  // `art 3 hours` counts hours; no one counts `art 1147`, nor `art 515-3`.
-  if (abbreviated) return reads(tokens, at + 1, '.') || /^\d{3,}$/.test(tokens[number]?.text ?? '')
+  // `art 3 hours` counts hours; `art 1147 responsabilité` counts nothing.
+  if (/^\d{3,}$/.test(tokens[number]?.text ?? '')) return true
+  if (abbreviated) return reads(tokens, at + 1, '.')
   const next = tokens[end]
   return next?.kind !== 'word' || isRequestWord(next.text) || FUNCTION_WORD_FORMS.has(next.text)
 }

@@ -25,6 +25,7 @@ describe('a number without a word for its kind', () => {
       ['What does 1005.10 say?', ['cfr:12/1005#10']],
       ['Reg E error resolution 1005.11', ['cfr:12/1005#11']],
       ['art 1147 responsabilité contractuelle', ['*#1147']],
+      ['article 720 ouverture des successions', ['*#720']],
     ] as const)
       expect(possible(query), query).toEqual(expected)
   })
