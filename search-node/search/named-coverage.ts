@@ -9,11 +9,10 @@ import type { PassageText, RowWords } from './predictor-words.ts'
 import { placeOf } from './question.ts'
 import type { Question, QuestionWord } from './question.ts'
 
-/**
- * Rare words count alike: a name that the corpus lacks must not outweigh the topic. A word that it lacks weighs this in
- * a version of any size.
- */
+/** Rare words count alike: a name that few passages have must not outweigh the topic. */
 const IDF_MAX = 6
+/** Weight of a word that the version lacks, in a version of any size: no passage of it can say what is asked. */
+const ABSENT_WEIGHT = 7
 /** A measure that is asked for and not stated decides: a provision without any fine answers no question about one. */
 const MISSING_MEASURE_WEIGHT = 20
 /** Dice coefficient from which a similar spelling counts, in part. */
@@ -25,7 +24,10 @@ export interface NamedPassage {
   readonly words: RowWords
 }
 
-/** What passages of a named provision hold of what a question asks about it. A word weighs its idf, at most 6. */
+/**
+ * What passages of a named provision hold of what a question asks about it. A word weighs its idf, at most 6, or 7 if
+ * the version lacks it.
+ */
 export interface NamedCoverage {
   /** The question asks for the provision itself. */
   readonly alone: boolean
@@ -106,7 +108,7 @@ function askedWords(
     const isSpeltOut = asked.frequency === 0 && abbreviations.has(asked.word)
     if (isSpeltOut && texts.some((text) => spellsOut(text, asked.word)))
       return [{ place, weight: IDF_MAX, held: 1, lacksMeasure: false }]
-    const weight = asked.frequency === 0 ? IDF_MAX : Math.min(asked.idf, IDF_MAX)
+    const weight = asked.frequency === 0 ? ABSENT_WEIGHT : Math.min(asked.idf, IDF_MAX)
     const isHeld = resemblance >= RESEMBLANCE_MIN
     // Where the text has another word for them, any number may be theirs.
     const states = (text: string): boolean => statesNumberOf(asked.word, text) || (!isHeld && statesNumber(text))
