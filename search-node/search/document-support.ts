@@ -3,7 +3,8 @@ const SUPPORT = 0.1
 
 /**
  * A document with one good passage more often holds another. Returns a function that adds to each score a share of the
- * best positive score of another candidate of the same document. Within a document the order stays.
+ * best positive score of another candidate of the same document. Within a document, the order of the rows that lead
+ * stays, and that of the others; one of the others may overtake the best row that leads.
  * @param documents of the rows of a version. @param leading rows that support others.
  */
 export function createDocumentSupport(

@@ -27,9 +27,12 @@ describe('the support of a document', () => {
     ])
   })
 
-  test('keeps the order within a document, and does not depend on the order of the candidates', () => {
+  test('keeps the order of rows that lead, and of others, and does not depend on the order of the candidates', () => {
     const anyRow = fc.record({
-      score: fc.double({ min: -1, max: 1, noNaN: true }),
+      score: fc.oneof(
+        fc.double({ min: -1, max: 1, noNaN: true }),
+        fc.integer({ min: -20, max: 20 }).map((n) => n / 20),
+      ),
       document: fc.integer({ min: 0, max: 3 }),
       leads: fc.boolean(),
     })
@@ -48,6 +51,7 @@ describe('the support of a document', () => {
           given.filter(
             (other, b) =>
               one.document === other.document &&
+              one.leads === other.leads &&
               one.score > other.score &&
               (scores.get(a) ?? 0) < (scores.get(b) ?? Number.NaN),
           ),
