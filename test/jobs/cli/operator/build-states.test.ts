@@ -101,7 +101,6 @@ describe('the cells of a version', () => {
       batch: 1_024,
       probes: [71, 106, 155],
       recall,
-      scale: 0.6,
       deviations: 4.5,
       queries: 200,
     }
