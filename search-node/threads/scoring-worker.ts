@@ -56,6 +56,7 @@ export async function open({ artifact, shared }: OpenTask): Promise<SharedParts>
       signal: NEVER_ABORTED,
     }),
   )
+  await collectGarbage()
   return version.index.shared
 }
 
