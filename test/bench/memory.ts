@@ -75,11 +75,13 @@ async function loadAndAsk(
   }
 }
 
+/** The bounds are those of a million passages. Small versions keep files in memory on purpose (decision 0030). */
+const BOUNDED_FROM_PASSAGES = 1_000_000
 const TWO_VERSIONS_MEGABYTES_MAX = 450
 const FURTHER_THREAD_MEGABYTES_MAX = 150
 
-export function judgeMemory([two, three]: readonly NodeMemory[]): readonly Threshold[] {
-  if (two === undefined || three === undefined) return []
+export function judgeMemory([two, three]: readonly NodeMemory[], passages: number): readonly Threshold[] {
+  if (two === undefined || three === undefined || passages < BOUNDED_FROM_PASSAGES) return []
   return [
     atMost(
       'memory of a node beyond the page cache, two versions and two threads',

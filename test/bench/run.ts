@@ -172,7 +172,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const thresholds = [
     ...judgeCells(cells, found, settled.state, full.delivered()),
     ...judgeScale(result),
-    ...judgeMemory(memory),
+    ...judgeMemory(memory, settings.corpus.passages),
     ...judgeRefusals(refusals),
     ...judgeRebuild(rebuild),
     ...(lance === null ? [] : judgeLance(lance)),
