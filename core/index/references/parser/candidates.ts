@@ -177,8 +177,7 @@ function passedOver(tokens: readonly Token[], work: number, aliases: ActAliases)
 
 /**
  * Reads the number after an act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. A single number is ambiguous and counts only as
- * the chapter of a rulebook in capitals (`GEN 3`),
- * or if the corpus holds it (`GDPR 17`).
+ * the chapter of a rulebook in capitals (`GEN 3`), or if the corpus holds it (`GDPR 17`).
  */
 function readDirect(
   tokens: readonly Token[],

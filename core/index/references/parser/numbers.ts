@@ -56,7 +56,8 @@ const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septie
 const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
 const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
 const LETTER_ENDS: readonly string[] = [',', ';', ':', '?', ')', '–', 'und', 'oder', 'bis', 'ff']
-const ROMAN_PARAGRAPH = /^[IVX]{1,5}$/
+/** Capitals that may number a paragraph: `§ 823 I BGB`. */
+export const ROMAN_PARAGRAPH = /^[IVX]{1,5}$/
 const ROMAN = /^(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
 
 export function isRoman(text: string): boolean {

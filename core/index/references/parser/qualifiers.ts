@@ -1,4 +1,13 @@
-import { isRoman, kindOf, type Part, readBrackets, readDesignation, readLetter, romanValue } from './numbers.ts'
+import {
+  isRoman,
+  kindOf,
+  type Part,
+  readBrackets,
+  readDesignation,
+  readLetter,
+  ROMAN_PARAGRAPH,
+  romanValue,
+} from './numbers.ts'
 import { isCapitalised, reads, skip, type Token } from './tokens.ts'
 
 /**
@@ -186,7 +195,7 @@ function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[])
   if (
     token === undefined ||
     (token.glued && tokens[at - 1]?.kind !== 'number') ||
-    !/^[IVX]{1,5}$/.test(token.raw) ||
+    !ROMAN_PARAGRAPH.test(token.raw) ||
     !isRoman(token.text)
   )
     return at
