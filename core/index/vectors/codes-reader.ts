@@ -87,9 +87,11 @@ function inPageCache(path: string, { codesOffset, rowBytes, bytes }: CodesLayout
   const memory = createSharedMemory(pieceRowsMax(rowBytes) * rowBytes)
   const piece = new Uint8Array(memory.buffer)
   const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
-  const file = openSized(path, bytes)
+  using opening = new DisposableStack()
+  const file = opening.adopt(openSized(path, bytes), closeSync)
   const header = new Uint8Array(codesOffset)
   readFully(file, header, 0)
+  opening.move()
   return {
     memory,
     header,
