@@ -45,7 +45,7 @@ export function createScopeFilter({
   }
   const of = (filters: Filters): FilterBitset =>
     recall(cacheKey(filters), () => filterBitset(filters, passages, facets))
-  function compute({ filters, onlyRows, collapseRevisionsOn: day }: SearchScope): FilterBitset {
+  function within({ filters, onlyRows, collapseRevisionsOn: day }: SearchScope): FilterBitset {
     const collapse = (allowed: FilterBitset): FilterBitset =>
       withoutSuperseded(allowed, dayNumber(day), rows.provisions, facets)
     // If every allowed row is in force on a day, no allowed row is superseded.
@@ -57,7 +57,7 @@ export function createScopeFilter({
   }
   return {
     of,
-    within: compute,
+    within,
     get remembered() {
       return remembered.size
     },

@@ -59,15 +59,17 @@ export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQu
     near.rows += to - from
     near.allowed += countWithin(places, from, to)
   }
+  const left = (): Uint32Array | undefined =>
+    leftOf(places, cells.starts, (cell) => scanned[cell] === 1 || mostOf(cell) < least())
   for (const cell of cells.nearest(query, firstCells(all.rows, count))) {
     if (mostOf(cell) < least()) continue
-    if (!isWorth()) return leftOf(places, cells.starts, (other) => scanned[other] === 1 || mostOf(other) < least())
+    if (!isWorth()) return left()
     scanCell(cell)
   }
   for (const cell of cellsAbove(least(), count, mostOf)) {
     if (scanned[cell] === 1) continue
     if (mostOf(cell) < least()) return undefined
-    if (!isWorth()) return leftOf(places, cells.starts, (other) => scanned[other] === 1 || mostOf(other) < least())
+    if (!isWorth()) return left()
     scanCell(cell)
   }
   return undefined
