@@ -45,8 +45,8 @@ export interface NamedCoverage {
  * holds no other word asks for the provision itself.
  * An abbreviation that no passage of the version has counts as held where it is spelt out. A number of things that is
  * asked for is a measure; an amount that is asked for and not stated weighs 6.
- * @param remainder the question without its references, as statistics of the version and as it is written.
- * @param others the words of other texts of the same document.
+ * @param remainder the question without its references. @param others the words of other texts of the same document.
+ * @param written the remainder as it is written.
  */
 export function namedCoverage(
   remainder: Question,

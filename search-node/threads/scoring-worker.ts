@@ -34,7 +34,7 @@ export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonl
 
 interface OpenVersion {
   readonly index: IndexReader
-  readonly shared: SearchShared
+  readonly searchShared: SearchShared
 }
 
 const versions = new Map<string, OpenVersion>()
@@ -51,7 +51,7 @@ export async function open({ artifact, shared }: OpenTask): Promise<SharedParts>
   const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared)
   versions.set(artifact.projectionId, version)
   encodeSearchReply(
-    await runSearch(createIndexVersion(version.index, version.shared), searchForFirstRow(version.index), {
+    await runSearch(createIndexVersion(version.index, version.searchShared), searchForFirstRow(version.index), {
       deadlineMs: Infinity,
       signal: NEVER_ABORTED,
     }),
@@ -65,7 +65,7 @@ export async function search({ projectionId, input, deadlineMs }: SearchTask): P
   const version = versions.get(projectionId)
   if (version === undefined) return undefined
   try {
-    const searchable = createIndexVersion(version.index, version.shared)
+    const searchable = createIndexVersion(version.index, version.searchShared)
     return encodeSearchReply(await runSearch(searchable, input, { deadlineMs, signal: NEVER_ABORTED }))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
@@ -119,5 +119,5 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
 
 function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined): OpenVersion {
   const index = openIndex(artifact, shared)
-  return { index, shared: createSearchShared(index) }
+  return { index, searchShared: createSearchShared(index) }
 }
