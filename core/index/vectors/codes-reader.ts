@@ -59,10 +59,11 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
 
 function createScorer(codes: Codes, rowBytes: number): PieceScorer {
   const kernel = createKernel(rowBytes, codes.memory)
-  const { rowsMax, bits, hits, ask } = kernel
+  const { rowsMax, bits, hits, sums, ask } = kernel
   return {
     rowsMax,
     hits,
+    sums,
     ask,
     score(from, to, threshold, among) {
       const first = from - (from % 32)

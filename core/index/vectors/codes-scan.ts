@@ -32,6 +32,8 @@ export interface PieceScorer {
   readonly rowsMax: number
   /** Pairs of a row, counted from the beginning of the piece, and its score, by row; valid until the next piece. */
   readonly hits: Int32Array
+  /** The sum of all scores of the piece, and that of their squares; valid until the next piece. */
+  readonly sums: Float64Array
   ask(query: Int8Array): void
   /** @param among the rows to score; undefined: all. @returns the number of rows whose score is above the threshold. */
   score(from: number, to: number, threshold: number, among?: Uint32Array): number
@@ -44,10 +46,11 @@ export interface PieceScorer {
 const ERROR_DEVIATIONS = 3 * Math.SQRT2
 
 export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number, wanted: number): CodesScan {
-  const { hits, rowsMax } = scorer
+  const { hits, sums, rowsMax } = scorer
   const found = createCandidates(kept, Math.ceil(query.error * ERROR_DEVIATIONS))
   const best = createTopK(wanted)
   scorer.ask(query.bytes)
+  const threshold = (): number => Math.max(NO_THRESHOLD, found.threshold())
   function offer(row: number, score: number): void {
     if (score <= found.threshold()) return
     found.offer(row, score)
@@ -58,7 +61,7 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number,
     add(bits, from, to) {
       for (let first = from - (from % 32); first < to; first += rowsMax) {
         const end = Math.min(to, first + rowsMax)
-        const count = scorer.score(Math.max(from, first), end, Math.max(NO_THRESHOLD, found.threshold()), bits)
+        const count = scorer.score(Math.max(from, first), end, threshold(), bits)
         for (let at = 0; at < count * 2; at += 2) offer(first + (hits[at] ?? 0), hits[at + 1] ?? 0)
       }
     },
@@ -66,13 +69,12 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number,
       let sum = 0
       let squares = 0
       for (let first = from - (from % 32); first < to; first += rowsMax) {
-        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), NO_THRESHOLD)
+        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), threshold())
+        sum += sums[0] ?? 0
+        squares += sums[1] ?? 0
         for (let at = 0; at < count * 2; at += 2) {
           const row = first + (hits[at] ?? 0)
-          const score = hits[at + 1] ?? 0
-          sum += score
-          squares += score * score
-          if (hasRow(bits, row)) offer(row, score)
+          if (hasRow(bits, row)) offer(row, hits[at + 1] ?? 0)
         }
       }
       const rows = to - from

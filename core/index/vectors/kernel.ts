@@ -30,6 +30,7 @@ type Scan = (
   bits: number,
   words: number,
   threshold: number,
+  sums: number,
   hits: number,
 ) => number
 
@@ -41,6 +42,8 @@ export interface Kernel {
   readonly bits: Uint32Array
   /** Pairs of a row of the piece and its score, by row; valid until the next scan. */
   readonly hits: Int32Array
+  /** The sum of all scores of the last scan, and that of their squares. */
+  readonly sums: Float64Array
   ask(query: Int8Array): void
   /**
    * @param codesAt where the code of the piece's row 0 begins.
@@ -53,6 +56,7 @@ export interface Kernel {
 const CODES_BYTES = 512 * 1024
 const ROWS_MAX = 8_192
 const PAGE_BYTES = 65_536
+const SUMS_BYTES = 16
 
 export function pieceRowsMax(rowBytes: number): number {
   return Math.min(ROWS_MAX, Math.max(1, Math.floor(CODES_BYTES / rowBytes / 32)) * 32)
@@ -65,7 +69,8 @@ export const NO_THRESHOLD = -(2 ** 30)
 export function createKernel(rowBytes: number, codes: SharedMemory, rowsMax = pieceRowsMax(rowBytes)): Kernel {
   const queryAt = 0
   const bitsAt = queryAt + rowBytes * 2
-  const hitsAt = bitsAt + rowsMax / 8
+  const sumsAt = bitsAt + Math.ceil(rowsMax / 64) * 8
+  const hitsAt = sumsAt + SUMS_BYTES
   const instance = new WebAssembly.Instance(compiled, { codes: { memory: codes } })
   const { memory, scan } = exportsSchema.parse(instance.exports)
   memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
@@ -74,7 +79,8 @@ export function createKernel(rowBytes: number, codes: SharedMemory, rowsMax = pi
     rowsMax,
     bits: new Uint32Array(memory.buffer, bitsAt, rowsMax / 32),
     hits: new Int32Array(memory.buffer, hitsAt, rowsMax * 2),
+    sums: new Float64Array(memory.buffer, sumsAt, 2),
     ask: (bytes) => query.set(bytes),
-    scan: (codesAt, words, threshold) => scan(codesAt, rowBytes, queryAt, bitsAt, words, threshold, hitsAt),
+    scan: (codesAt, words, threshold) => scan(codesAt, rowBytes, queryAt, bitsAt, words, threshold, sumsAt, hitsAt),
   }
 }
