@@ -79,7 +79,7 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
 
 const PIECE_AT = 48
 
-test('the kernel gives the score that defines a code, for every row that is asked for and no other', () => {
+test('the kernel gives the score that defines a code for every row asked for and no other, and their sums', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 6 }).chain((blocks) =>
@@ -98,13 +98,15 @@ test('the kernel gives the score that defines a code, for every row that is aske
         new Uint8Array(memory.buffer).set(codes, PIECE_AT)
         kernel.bits.set(words)
         const hits = kernel.scan(PIECE_AT, words.length, threshold)
-        const expected = Array.from({ length: 64 }, (_, row) => [
+        const scored = Array.from({ length: 64 }, (_, row) => [
           row,
           scoreOfCode({ bytes: query }, codes, row * blocks * 16),
-        ])
-          .filter(([row = 0]) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1)
-          .filter(([, score = 0]) => score > threshold)
+        ]).filter(([row = 0]) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1)
+        const expected = scored.filter(([, score = 0]) => score > threshold)
         expect([...kernel.hits.subarray(0, hits * 2)]).toEqual(expected.flat())
+        const sumOf = (value: (score: number) => number): number =>
+          scored.reduce((sum, [, score = 0]) => sum + value(score), 0)
+        expect([...kernel.sums]).toEqual([sumOf((score) => score), sumOf((score) => score * score)])
       },
     ),
     { seed },
