@@ -40,10 +40,10 @@ export interface PieceScorer {
 }
 
 /**
- * A row may be among the nearest if its score is less than this number of standard deviations of the error of a
- * difference below the last one that is kept.
+ * A row may be among the nearest if its score is less than this number of standard deviations of its error below the
+ * last one that is kept. That one errs less: the errors of many rows decide which it is.
  */
-const ERROR_DEVIATIONS = 3 * Math.SQRT2
+const ERROR_DEVIATIONS = 3
 
 export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number, wanted: number): CodesScan {
   const { hits, sums, rowsMax } = scorer
