@@ -4,9 +4,12 @@ import type { CodesScan, Scatter } from './codes-scan.ts'
 /** Rows of the first cells that tell how rows lie around the means of their cells. */
 const SCATTER_ROWS = 1_000
 
-/** Cells nearest to a query that a search begins with; twice as many as hold SCATTER_ROWS on average. */
+/** Cells near a question are often far smaller than the average, so that a few of them hold too few rows. */
+const FIRST_CELLS_MIN = 32
+
+/** Cells nearest to a query that a search begins with: twice as many as hold SCATTER_ROWS on average, or more. */
 export function firstCells(rows: number, cells: number): number {
-  return Math.min(cells, Math.ceil((2 * SCATTER_ROWS * cells) / rows))
+  return Math.min(cells, Math.max(FIRST_CELLS_MIN, Math.ceil((2 * SCATTER_ROWS * cells) / rows)))
 }
 
 /** How the cosines of rows with a query lie around those of the means of their cells. */
