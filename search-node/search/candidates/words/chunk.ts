@@ -1,4 +1,6 @@
 import { CHUNK_ROWS, chunkBytes } from '#core/index/lexical/layout.ts'
+import { hasRow } from '#core/platform/bitset.ts'
+import type { TopK } from '#core/platform/top-k.ts'
 import type { LexicalGroup } from './query.ts'
 
 /*
@@ -15,6 +17,10 @@ const rows = new Uint16Array(buffer)
 /** Scores of all rows of the chunk: 256 KiB, which stays in a core's private cache. All are 0 between chunks. */
 const sums = new Int32Array(CHUNK_ROWS)
 
+/** Rows of the chunk with a sum, in the order in which they got it; the element after the last is overwritten. */
+const summedRows = new Uint16Array(CHUNK_ROWS + 1)
+let summed = 0
+
 /** Rows of the chunk that may be among the best, ascending, with their partial scores. */
 const candidateRows = new Uint16Array(CHUNK_ROWS)
 const candidateScores = new Int32Array(CHUNK_ROWS)
@@ -29,22 +35,37 @@ export function addUp({ lists, weight }: LexicalGroup): void {
   }
 }
 
+/** Every row is written to `summedRows`, and kept if it has no sum yet: a condition would be mispredicted. */
 function addUpList(count: number, weight: number): void {
   const impactsAt = count * 2
+  let end = summed
   for (let at = 0; at < count; at++) {
     const row = rows[at] ?? 0
-    sums[row] = ((sums[row] ?? 0) + Math.imul(weight, bytes[impactsAt + at] ?? 0)) | 0
+    const sum = sums[row] ?? 0
+    summedRows[end] = row
+    end += (sum - 1) >>> 31
+    sums[row] = (sum + Math.imul(weight, bytes[impactsAt + at] ?? 0)) | 0
+  }
+  summed = end
+}
+
+/** Offers the allowed rows with their sums. @param first row 0 of the chunk. */
+export function offerSums(allowed: Uint32Array, first: number, best: TopK): void {
+  let below = Math.max(0, best.threshold() - 1)
+  for (let at = 0; at < summed; at++) {
+    const row = summedRows[at] ?? 0
+    const sum = sums[row] ?? 0
+    if (sum <= below || !hasRow(allowed, row)) continue
+    best.offer(first + row, sum)
+    below = Math.max(0, best.threshold() - 1)
   }
 }
 
-/**
- * Makes the allowed rows with a sum of at least `needed` the candidates; `needed` is at least 1.
- * @param from first word of the filter that is scanned: rows from 32 × `from`. @param to word after the last.
- */
-export function takeSums(allowed: Uint32Array, from: number, to: number, needed: number): void {
+/** Makes the allowed rows with a sum of at least `needed` the candidates; `needed` is at least 1. */
+export function takeSums(allowed: Uint32Array, needed: number): void {
   const below = (needed - 1) | 0
   candidates = 0
-  for (let word = from; word < to; word++) {
+  for (let word = 0; word < allowed.length; word++) {
     const bits = allowed[word] ?? 0
     if (bits === 0) continue
     for (let row = word * 32; row < word * 32 + 32; row += 8)
@@ -55,6 +76,7 @@ export function takeSums(allowed: Uint32Array, from: number, to: number, needed:
 /** @param end row after the last of the chunk. */
 export function clearSums(end: number): void {
   sums.fill(0, 0, end)
+  summed = 0
 }
 
 /** Whether any of eight adjacent rows scores above `below`. One test of the combined signs replaces a test of each. */

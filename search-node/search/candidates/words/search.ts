@@ -2,12 +2,20 @@ import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
 import { countBits } from '#core/platform/bitset.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import type { Ranked, TopK } from '#core/platform/top-k.ts'
-import { addToCandidates, addUp, clearSums, forEachCandidate, keepCandidates, takeAllowed, takeSums } from './chunk.ts'
+import {
+  addToCandidates,
+  addUp,
+  clearSums,
+  forEachCandidate,
+  keepCandidates,
+  offerSums,
+  takeAllowed,
+  takeSums,
+} from './chunk.ts'
 import type { LexicalGroup, LexicalQuery } from './query.ts'
 
-/** Words of a filter bitset per chunk, and per piece of 2,048 rows. */
+/** Words of a filter bitset per chunk. */
 const WORDS_PER_CHUNK = CHUNK_ROWS / 32
-const PIECE_WORDS = 64
 /** Looking up one allowed row in one list costs as much as adding up this many postings. */
 const LOOK_UP_POSTINGS = 12
 /** Allowed rows per chunk, for filters that are still in use. */
@@ -81,18 +89,9 @@ function searchChunk(
   }
   try {
     for (const group of groups.slice(0, essential)) addUp(group)
-    // If no word is left to look up, the chunk is scanned in pieces and the threshold rises after each. Otherwise every
-    // row of the first chunk would be offered.
-    const pieceWords = essential === groups.length ? PIECE_WORDS : allowed.length
-    for (let word = 0; word < allowed.length; word += pieceWords) {
-      takeSums(
-        allowed,
-        word,
-        Math.min(word + pieceWords, allowed.length),
-        Math.max(1, best.threshold() - (rest[essential] ?? 0)),
-      )
-      complete(essential)
-    }
+    if (essential === groups.length) return offerSums(allowed, chunk * CHUNK_ROWS, best)
+    takeSums(allowed, Math.max(1, threshold - (rest[essential] ?? 0)))
+    complete(essential)
   } finally {
     clearSums(allowed.length * 32)
   }
