@@ -73,7 +73,7 @@ export function createIndexVersion(
       },
       cosines: (rows, vector) => cosines(index.vectors, rows, vector),
       vectorScores,
-      passage: (row) => index.passage(row),
+      passage: remembered((row: number) => index.passage(row)),
     },
   }
 }
