@@ -95,7 +95,7 @@ function parseVector(encoded: Buffer): Float32Array {
   const vector = new Float32Array(encoded.length / 4)
   new Uint8Array(vector.buffer).set(encoded)
   let squares = 0
-  for (const value of vector) squares += value * value
+  for (let at = 0; at < vector.length; at++) squares += (vector[at] ?? 0) * (vector[at] ?? 0)
   if (!Number.isFinite(squares) || squares === 0) throw invalid('queryVector')
   return vector
 }
