@@ -20,6 +20,8 @@ export interface Round {
   readonly rows: Uint32Array
   readonly byWords: ScoredCandidates | undefined
   readonly byVector: VectorCandidates | undefined
+  /** The first candidates of the dense ranking, best first. */
+  readonly nearest: readonly number[]
   readonly rescored: Rescored | undefined
   /** Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
@@ -66,23 +68,22 @@ function wordDepth(depth: number): number {
  * The candidates that no other row outranks in their ranking. A dense list is exact only as deep as was asked for;
  * behind it, a row of it may be farther than a row that it lacks.
  */
-export function settledRows({ byWords, byVector }: Round, depth: number): readonly number[] {
-  return [...(byWords?.ids ?? []), ...nearestRows(byVector, depth)]
+export function settledRows({ byWords, nearest }: Round, depth: number): readonly number[] {
+  return [...(byWords?.ids ?? []), ...nearest.slice(0, depth)]
 }
 
 /** The first candidates of each ranking, at a depth that does not depend on how many passages are wanted. */
-export function leadingRows({ byWords, byVector }: Round): ReadonlySet<number> {
-  return new Set([
-    ...(byWords?.ids.subarray(0, WORD_CANDIDATES_MIN) ?? []),
-    ...nearestRows(byVector, VECTOR_CANDIDATES_MIN),
-  ])
+export function leadingRows({ byWords, nearest }: Round): ReadonlySet<number> {
+  const leading = new Set(byWords?.ids.subarray(0, WORD_CANDIDATES_MIN))
+  for (const row of nearest.slice(0, VECTOR_CANDIDATES_MIN)) leading.add(row)
+  return leading
 }
 
 function nearestRows(byVector: VectorCandidates | undefined, depth: number): readonly number[] {
   return byVector === undefined ? [] : Array.from(largest(byVector.scores, depth).ids, (at) => byVector.ids[at] ?? 0)
 }
 
-type Found = Pick<Round, 'rows' | 'byWords' | 'byVector'>
+type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'nearest'>
 
 async function findCandidates(
   candidates: CandidateSource,
@@ -98,8 +99,8 @@ async function findCandidates(
       : await candidates.byVector({ vector, question, scope, depth, rowsScoredMin }, limits)
   const byWords =
     question === undefined ? undefined : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, limits)
-  const near = nearestRows(byVector, Math.max(depth, VECTOR_CANDIDATES_MIN))
-  return { rows: distinctRows([byWords?.ids ?? [], near, [...besides]]), byWords, byVector }
+  const nearest = nearestRows(byVector, Math.max(depth, VECTOR_CANDIDATES_MIN))
+  return { rows: distinctRows([byWords?.ids ?? [], nearest, [...besides]]), byWords, byVector, nearest }
 }
 
 /** The rows of all lists, ascending. */
@@ -153,5 +154,7 @@ function cosinesOf(
   const others = rows.filter((row) => !isKnown(row))
   const ofOthers = statistics.cosines(others, vector)
   known = 0
-  return Float64Array.from(rows, (row) => (isKnown(row) ? scores[known] : ofOthers[other++]) ?? 0)
+  const all = new Float64Array(rows.length)
+  for (let at = 0; at < rows.length; at++) all[at] = (isKnown(rows[at] ?? 0) ? scores[known] : ofOthers[other++]) ?? 0
+  return all
 }

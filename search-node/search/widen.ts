@@ -45,9 +45,10 @@ export async function searchInRounds(
   let candidates = scoredRows(first)
   let selected = select(candidates, leading)
   let last = first
-  const settled = new Set(settledRows(first, depth))
+  const settled = new Set<number>()
   for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
     assertInTime(limits)
+    for (const row of settledRows(last, depth)) settled.add(row)
     const rest = visible.narrowed(
       isLeft(version.statistics.columns, ranking, { found: candidates.rows, settled, selected }),
     )
@@ -59,7 +60,6 @@ export async function searchInRounds(
     if (last.rows.length === 0) break
     candidates = joined(candidates, scoredRows(last))
     selected = select(candidates, leading)
-    for (const row of settledRows(last, depth)) settled.add(row)
   }
   return { first, selected }
 }
