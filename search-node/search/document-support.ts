@@ -15,11 +15,12 @@ export function createDocumentSupport(
   const documentAt = (at: number): number => documents[rows[at] ?? 0] ?? 0
   return (scores) => {
     const best = new Map<number, Best>()
-    for (const [at, score] of scores.entries()) {
+    for (let at = 0; at < scores.length; at++) {
+      const score = scores[at] ?? 0
       if (score <= 0 || !leading.has(rows[at] ?? 0)) continue
-      const { score: first = 0, at: place = -1, second = 0 } = best.get(documentAt(at)) ?? {}
-      if (score > first) best.set(documentAt(at), { at, score, second: first })
-      else if (score > second) best.set(documentAt(at), { at: place, score: first, second: score })
+      const found = best.get(documentAt(at))
+      if (found === undefined || score > found.score) best.set(documentAt(at), { at, score, second: found?.score ?? 0 })
+      else found.second = Math.max(found.second, score)
     }
     return scores.map((score, at) => {
       const found = best.get(documentAt(at))
@@ -32,5 +33,5 @@ export function createDocumentSupport(
 interface Best {
   readonly at: number
   readonly score: number
-  readonly second: number
+  second: number
 }

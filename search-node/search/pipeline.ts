@@ -69,7 +69,9 @@ async function findCited(
 }
 
 function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {
-  return Array.from(rows, (row, at): Scored => ({ row, score: scores[at] ?? 0 })).sort(byScore(columns))
+  const scored: Scored[] = []
+  for (let at = 0; at < rows.length; at++) scored.push({ row: rows[at] ?? 0, score: scores[at] ?? 0 })
+  return scored.sort(byScore(columns))
 }
 
 function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput): Parameters<typeof selectRows>[2] {
@@ -97,7 +99,7 @@ function predict(
   const ofOrder = new Float64Array(order.length * width)
   for (let place = 0; place < order.length; place++) {
     const from = (order[place] ?? 0) * width
-    ofOrder.set(contributions.subarray(from, from + width), place * width)
+    for (let word = 0; word < width; word++) ofOrder[place * width + word] = contributions[from + word] ?? 0
   }
   const [best] = order
   const first = best === undefined ? undefined : passage(rows[best] ?? 0)

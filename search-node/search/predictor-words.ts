@@ -116,12 +116,11 @@ export function softCoverage(question: Question, passage: PassageText, row: RowW
  */
 export function resemblancesIn(question: Question, passage: PassageText, row: RowWords): ReadonlyMap<number, number> {
   const language = primaryLanguage(passage.language)
-  const there = new Set(row)
   const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
   for (const term of question.asked.terms.get(language) ?? []) {
     const hash = tokenHash(language, term)
     const place = placeOf(question.places, hash)
-    if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: there.has(hash) })
+    if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: row.includes(hash) })
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)
   const spellings = spellingsIn(passage, question.asked.revision, new Set(missing.map(({ term }) => firstLetter(term))))

@@ -131,12 +131,12 @@ function documentFigures({
     return { document_share: NEITHER, document_agreement: NEITHER }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
   const byVectors = documentWeights(dense, ofRow, standardised ? STANDARDISED_TEMPERATURE : COSINE_TEMPERATURE)
-  const agreement = [...new Set([...byWords.keys(), ...byVectors.keys()])].map(
-    (document) => ((byWords.get(document) ?? 0) + (byVectors.get(document) ?? 0)) / 2,
-  )
+  let agreement = 0
+  for (const [document, weight] of byWords) agreement = Math.max(agreement, weight + (byVectors.get(document) ?? 0))
+  for (const [document, weight] of byVectors) agreement = Math.max(agreement, weight + (byWords.get(document) ?? 0))
   return {
     document_share: lexical.rows.reduce((count, row) => count + Number(ofRow(row) === first), 0) / lexical.rows.length,
-    document_agreement: Math.max(...agreement),
+    document_agreement: agreement / 2,
   }
 }
 
@@ -161,12 +161,14 @@ function documentWeights(
 function fusedBest({ lexical, dense }: PredictorInput, count: number): Float64Array {
   const lastLexical = lexical.rows.length < PREDICTOR_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
   const lastDense = dense.scores.at(-1) ?? 0
-  const ofDense = new Map([...dense.rows].map((row, at) => [row, dense.scores[at] ?? 0]))
-  const sums = [...lexical.rows].map((row, at) => {
-    const cosine = ofDense.get(row) ?? lastDense
+  const ofDense = new Map<number, number>()
+  for (let at = 0; at < dense.rows.length; at++) ofDense.set(dense.rows[at] ?? 0, dense.scores[at] ?? 0)
+  const sums: number[] = []
+  for (let at = 0; at < lexical.rows.length; at++) {
+    const row = lexical.rows[at] ?? 0
+    sums.push((lexical.scores[at] ?? 0) + (ofDense.get(row) ?? lastDense))
     ofDense.delete(row)
-    return (lexical.scores[at] ?? 0) + cosine
-  })
+  }
   for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
   return largest(sums, count).scores
 }
