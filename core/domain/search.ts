@@ -41,7 +41,7 @@ export interface SearchQuery {
   /** Passages wanted. */
   readonly limit: number
   readonly filters: Filters
-  /** Filters of the entitlement, without the request's own. */
+  /** Filters of the entitlement, without the request's own; the same object is sent once. */
   readonly entitled: Filters
   readonly ranking: Ranking
   /** Passages have an empty text. */

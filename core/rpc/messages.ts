@@ -17,7 +17,8 @@ export interface SearchRequest {
   readonly queryText: string
   readonly limit: number
   readonly filters: Filters
-  readonly entitled: Filters
+  /** Absent: the same as `filters`. */
+  readonly entitled?: Filters
   readonly ranking: RankingMessage
   readonly withoutText: boolean
   readonly onlyRows: Buffer

@@ -78,11 +78,13 @@ export function searchRequestOf({
   ranking,
   withoutText = false,
   onlyRows,
+  entitled,
   ...query
 }: SearchQuery): SearchRequest {
   const { rowsScoredMin, ...rest } = ranking
   return {
     ...query,
+    ...(entitled === query.filters ? {} : { entitled }),
     queryVector: bytesOf(vector),
     queryText: text,
     ranking: { ...rest, expansion: rowsScoredMin },

@@ -27,7 +27,7 @@ export interface PinnedRequest {
   readonly limits: PlanLimits
   readonly profile: ServingProfile
   readonly filters: Filters
-  /** The filters without the request's own. */
+  /** The filters without the request's own; the same object if it has none. */
   readonly entitled: Filters
   /** UTC day, YYYY-MM-DD, on which revisions must be in force. */
   readonly inForceOn: string
@@ -49,6 +49,7 @@ export function pin(
     inForceOn: profile.parameters.in_force_only ? inForceOn : '',
     documents: [],
   }
+  const filters = { ...valuesOf(narrowed), ...mandatory }
   const facts: Omit<PinnedRequest, typeof pinned> = {
     query: request.query,
     topK: Math.min(request.top_k ?? limits.max_top_k, limits.max_top_k),
@@ -62,8 +63,8 @@ export function pin(
     planId: entitlement.plan_id,
     limits,
     profile,
-    filters: { ...valuesOf(narrowed), ...mandatory },
-    entitled: { ...valuesOf(narrowed.entitled), ...mandatory },
+    filters,
+    entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },
     inForceOn,
     fingerprintKey:
       access.fingerprint_epoch === null || access.fingerprint_wrapped === null

@@ -50,6 +50,9 @@ describe('what is asked', () => {
 test('who is not said to be entitled to more is entitled to what the filters allow', () => {
   const filters = { ...EVERYTHING, languages: ['de'] }
   expect(parsed({ filters, entitled: null }).entitled).toEqual(filters)
+  const query = requestOf({ projectionId: '00000000-0000-4000-8000-000000000001', filters })
+  expect(searchRequestOf(query)).not.toHaveProperty('entitled')
+  expect(searchRequestOf({ ...query, entitled: { ...filters } })).toHaveProperty('entitled', filters)
   expect(parsed({ filters, entitled: EVERYTHING })).toMatchObject({ filters, entitled: EVERYTHING })
   expect(() => parsed({ entitled: { ...EVERYTHING, inForceOn: 'today' } })).toThrow(/entitled\.in_force_on/)
 })

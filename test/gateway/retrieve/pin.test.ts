@@ -67,7 +67,7 @@ test('what the caller may see before its own filters is pinned too, under the sa
     access,
     entitlement,
     narrowed,
-    request,
+    { ...request, filters: { language: ['en'] } },
     new Date('2026-03-01T00:00:00.000Z'),
   )
   expect(before).toEqual({
@@ -78,6 +78,11 @@ test('what the caller may see before its own filters is pinned too, under the sa
     documents: [],
   })
   expect(filters).toMatchObject({ inForceOn: '2026-03-01', documents: [] })
+})
+
+test('a request without filters of its own may see what its filters allow', () => {
+  const { filters, entitled: before } = pinnedRequest()
+  expect(before).toBe(filters)
 })
 
 test('a profile that serves every revision judges none by the day, which is pinned all the same', () => {
