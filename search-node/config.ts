@@ -23,6 +23,11 @@ export const SEARCH_NODE_VARIABLES = {
     help: 'scoring threads',
     fallback: 'the number of cores',
   },
+  SEARCH_CODES_MB: {
+    schema: wholeNumber(0, BOUNDS.residentCodesMbMax, BOUNDS.residentCodesMbDefault),
+    help: 'codes of the vectors of a version are held in memory up to so many MiB; larger ones stay in the page cache',
+    fallback: String(BOUNDS.residentCodesMbDefault),
+  },
   DRAIN_MS: {
     schema: wholeNumber(0, BOUNDS.drainMaxMs, 2_000),
     help: 'how long calls are still answered after SIGTERM',

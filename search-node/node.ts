@@ -25,7 +25,7 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
   const store = createArtifactStore(config.ARTIFACT_STORE)
   const verifier = startVerifier()
   const pool = new SearchPool(
-    Array.from({ length: config.SEARCH_THREADS }, () => startScoringWorker()),
+    Array.from({ length: config.SEARCH_THREADS }, () => startScoringWorker({ codesMb: config.SEARCH_CODES_MB })),
     BOUNDS.searchQueueMax,
   )
   const versions = new Versions({

@@ -157,7 +157,8 @@ export const BOUNDS = {
    */
   residentFileBytesMax: 24 * 1_024 * 1_024,
   /** Codes of vectors of a version up to this size are kept in memory; those of a million passages are larger. */
-  residentCodesBytesMax: 64 * 1_024 * 1_024,
+  residentCodesMbDefault: 64,
+  residentCodesMbMax: 4_095, // WebAssembly addresses 4 GiB.
   searchFilterValuesMax: 1_000,
   rowsScoredMinDefault: 64,
   rowsScoredMinMax: 4_096,

@@ -24,6 +24,8 @@ export interface OpenTask {
   readonly artifact: ArtifactRef
   /** What another thread read of the artifact. */
   readonly shared: SharedParts | undefined
+  /** Codes of vectors of so many MiB are kept in memory. */
+  readonly codesMb: number
 }
 
 /**
@@ -47,8 +49,8 @@ const NEVER_ABORTED = new AbortController().signal
  * Maps an artifact on this thread and runs one warm-up search; idempotent.
  * @returns what other threads need not read again.
  */
-export async function open({ artifact, shared }: OpenTask): Promise<SharedParts> {
-  const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared)
+export async function open({ artifact, shared, codesMb }: OpenTask): Promise<SharedParts> {
+  const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared, codesMb)
   versions.set(artifact.projectionId, version)
   encodeSearchReply(
     await runSearch(createIndexVersion(version.index, version.searchShared), searchForFirstRow(version.index), {
@@ -117,7 +119,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
   }
 }
 
-function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined): OpenVersion {
-  const index = openIndex(artifact, shared)
+function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined, codesMb: number): OpenVersion {
+  const index = openIndex(artifact, shared, codesMb)
   return { index, searchShared: createSearchShared(index) }
 }

@@ -20,12 +20,21 @@ export interface ScoringWorker {
   end(): Promise<void>
 }
 
+export interface ScoringWorkerOptions {
+  /** Codes of vectors of a version of so many MiB are kept in memory. */
+  readonly codesMb?: number | undefined
+  readonly worker?: URL
+}
+
 /**
  * Each worker is a piscina of one thread, so that a version can be opened and closed on every thread in turn while the
  * others score. `pool.ts` does queueing, bounds and deadlines. If a thread dies, its task fails and the thread is
  * replaced.
  */
-export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', import.meta.url)): ScoringWorker {
+export function startScoringWorker({
+  codesMb = BOUNDS.residentCodesMbDefault,
+  worker = new URL('./scoring-worker.ts', import.meta.url),
+}: ScoringWorkerOptions = {}): ScoringWorker {
   const thread = new Piscina({
     filename: fileURLToPath(worker),
     minThreads: 1,
@@ -44,7 +53,7 @@ export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', 
       const task = { projectionId: artifact.projectionId, input, deadlineMs }
       let outcome = await run(task)
       if (outcome === undefined) {
-        await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined })
+        await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined, codesMb })
         outcome = await run(task)
       }
       if (outcome instanceof Uint8Array) return outcome
@@ -52,8 +61,8 @@ export function startScoringWorker(worker: URL = new URL('./scoring-worker.ts', 
       throw new NodeError(outcome.code, outcome.message)
     },
     async open(artifact, shared) {
-      const known = await openOnThread({ artifact, shared })
-      opened.set(artifact.projectionId, { artifact, shared: shared ?? known })
+      const known = await openOnThread({ artifact, shared, codesMb })
+      opened.set(artifact.projectionId, { artifact, shared: shared ?? known, codesMb })
       return known
     },
     close({ projectionId }) {

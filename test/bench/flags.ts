@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
 import { whatIsMissing } from './real/texts.ts'
 
@@ -13,6 +14,8 @@ export interface BenchFlags {
   /** Measured time of each cell and path. */
   readonly seconds: number
   readonly seed: number
+  /** Codes of vectors that a search node keeps in memory, in MiB. */
+  readonly codesMb: number
   /** Artifacts stay here and are used again. */
   readonly dataDir: string
   /** Of the organization whose counters are rebuilt. */
@@ -40,6 +43,7 @@ counters. Exit code 1 when a threshold is missed.
   --dimensions N     dimensions of the vectors (default 768)
   --seconds S        measured time of each cell and path (default 4)
   --seed N           seed of corpus and queries (default 1)
+  --codes-mb N       SEARCH_CODES_MB of the search node (default 64)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench)
   --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
   --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
@@ -65,6 +69,7 @@ const OPTIONS = {
   dimensions: { type: 'string' },
   seconds: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
+  'codes-mb': { type: 'string', default: String(BOUNDS.residentCodesMbDefault) },
   'data-dir': { type: 'string', default: '.data/bench' },
   deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
@@ -95,6 +100,7 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     dimensions: real ? REAL_DIMENSIONS : number('--dimensions', values.dimensions ?? DIMENSIONS, 8, 4_096),
     seconds: number('--seconds', values.seconds, 0.01, 600),
     seed: number('--seed', values.seed, 0, 4_294_967_295),
+    codesMb: number('--codes-mb', values['codes-mb'], 0, BOUNDS.residentCodesMbMax),
     dataDir: values['data-dir'],
     deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
     lancedb: values.lancedb,

@@ -54,9 +54,9 @@ export interface RawSearch {
 
 const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
 
-export async function openRawSearch({ folder, manifest }: BenchArtifact): Promise<RawSearch> {
+export async function openRawSearch({ folder, manifest }: BenchArtifact, codesMb?: number): Promise<RawSearch> {
   const pool = new SearchPool(
-    Array.from({ length: availableParallelism() }, () => startScoringWorker()),
+    Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb })),
     BOUNDS.searchQueueMax,
   )
   const artifact = artifactRef(folder, manifest)

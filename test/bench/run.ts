@@ -89,7 +89,8 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   const { dimensions, seed, seconds } = flags
   const { dataDir, state, settings, build, artifact, tasks, exact } = await prepare(passages, flags, steps)
   const loadBefore = loadavg()
-  const installation = await install({ dataDir, dimensions, state, queries: tasks.queries }, steps)
+  const environment = { SEARCH_CODES_MB: String(flags.codesMb) }
+  const installation = await install({ dataDir, dimensions, state, queries: tasks.queries, environment }, steps)
   const durability = await assertDurable(installation.owner)
   const openMs = await steps.run('a fresh search node opens the version', () =>
     openVersion(installation.searchNode, artifact),
@@ -98,7 +99,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
   await steps.run('activation', () => publishArtifact(installation, base, artifact))
   const key = await admitCaller(installation)
   const full = openFull(installation.gateway.baseUrl, key)
-  const raw = await openRawSearch(artifact)
+  const raw = await openRawSearch(artifact, flags.codesMb)
   steps.onStop(() => raw.close())
   const paths = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
   for (const path of paths) steps.onStop(() => path.close())

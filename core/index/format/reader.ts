@@ -94,26 +94,36 @@ export interface IndexReader {
   close(): void
 }
 
-/** Few codes are kept in memory, because a search reads many short pieces of them. */
-function codesSource({ folder, passages, dimensions, codes }: ArtifactRef, parts: ResidentParts): CodesSource {
+const MEBIBYTE = 1_048_576
+
+/** Codes that fit are kept in memory: of others, each search copies pieces from the page cache. */
+function codesSource(
+  { folder, passages, dimensions, codes }: ArtifactRef,
+  parts: ResidentParts,
+  codesBytesMax: number,
+): CodesSource {
   if (codes !== undefined) return { memory: codes }
   const path = join(folder, 'vectors.i4')
   const { bytes } = codesLayout(passages, dimensions)
-  return bytes <= BOUNDS.residentCodesBytesMax ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
+  return bytes <= codesBytesMax ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
 }
 
 /**
- * @param known what another thread read of the same artifact.
+ * @param known what another thread read of the same artifact. @param codesMb codes of so many MiB are kept in memory.
  * @throws Error, with every file closed, if one does not match the verified manifest.
  */
-export function openIndex(ref: ArtifactRef, known?: SharedParts): IndexReader {
+export function openIndex(
+  ref: ArtifactRef,
+  known?: SharedParts,
+  codesMb: number = BOUNDS.residentCodesMbDefault,
+): IndexReader {
   const parts = createResidentParts(known)
   const { folder, passages, dimensions } = ref
   using opening = new DisposableStack()
   const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
     opening.adopt(reader, (opened) => opened.close())
   const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
-  const codes = held(openCodes(codesSource(ref, parts), passages, dimensions))
+  const codes = held(openCodes(codesSource(ref, parts, codesMb * MEBIBYTE), passages, dimensions))
   const records = held(openPassagesReader(folder, passages, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
   const lexical = held(openLexicalReader(folder, passages, parts))

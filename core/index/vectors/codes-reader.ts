@@ -12,8 +12,6 @@ import type { CodesLayout } from './layout.ts'
 
 /** One thread's view of the codes of a version. */
 export interface CodesReader {
-  /** Whether threads share all codes in memory. Otherwise a scan reads its rows from the file. */
-  readonly inMemory: boolean
   /**
    * Begins a scan, which ends the one before.
    * @param query unit length. @param kept nearest rows that are kept; there may be fewer.
@@ -51,7 +49,6 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
   const scorer = createScorer(codes, layout.rowBytes)
   opening.move()
   return {
-    inMemory: 'memory' in source,
     scan: (query, kept, wanted) => createScan(scorer, codeQuery(query), kept, wanted),
     close: codes.close,
   }

@@ -26,7 +26,7 @@ beforeAll(async () => {
     rows: testRows({ rows: 300, dimensions: 16, seed }),
     privateKeyDer: signingKeys().privateKeyDer,
   })
-  worker = startScoringWorker(new URL('../../support/search-node/crashing-worker.ts', import.meta.url))
+  worker = startScoringWorker({ worker: new URL('../../support/search-node/crashing-worker.ts', import.meta.url) })
   pool = new SearchPool([worker], 8)
 })
 afterAll(async () => {
@@ -89,6 +89,20 @@ test('what threads share is read once, also for a thread that replaces another',
   } finally {
     await worker.close(ref)
     await Promise.all([first.end(), alone.end()])
+  }
+})
+
+test('codes that are larger than a thread may keep stay in their file, and give the same answer', async () => {
+  const ref = { ...task(5).artifact, projectionId: 'codes in their file' }
+  const inFile = startScoringWorker({ codesMb: 0 })
+  try {
+    const [kept, without] = [await worker.open(ref), await inFile.open(ref)]
+    expect([...kept.keys()].filter((part) => !without.has(part))).toEqual([expect.stringContaining('vectors.i4')])
+    const asked = { ...task(5), artifact: ref }
+    expect(await inFile.search(asked)).toEqual(await worker.search(asked))
+  } finally {
+    await worker.close(ref)
+    await inFile.end()
   }
 })
 

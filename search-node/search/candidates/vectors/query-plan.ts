@@ -1,4 +1,5 @@
-import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
+import { codesLayout } from '#core/index/vectors/layout.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 
 /**
  * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
@@ -9,9 +10,13 @@ export type QueryPlan = 'exact' | 'scan' | 'cells'
 /** Up to this number of allowed rows, all are scored: in float32, or by their codes where that takes less time. */
 export const FEW_ROWS_MAX = 1_024
 
-/** Up to this number of allowed rows, reading their float32 takes no longer than scoring their codes. */
-export function exactRowsMax({ inMemory }: Pick<CodesReader, 'inMemory'>): number {
-  return inMemory ? 128 : FEW_ROWS_MAX
+/**
+ * Up to this number of allowed rows, reading their float32 takes no longer than scoring their codes, which are in
+ * memory if they are few. It depends on the version alone, so that nodes with other memory give the same result.
+ */
+export function exactRowsMax(passages: number, dimensions: number): number {
+  const { bytes } = codesLayout(passages, dimensions)
+  return bytes <= BOUNDS.residentCodesMbDefault * 1_048_576 ? 128 : FEW_ROWS_MAX
 }
 
 /** Costs in nanoseconds on one thread; see decision 0027. */

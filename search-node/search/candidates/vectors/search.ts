@@ -49,7 +49,7 @@ export function nearestRows(
 ): NearestRows {
   const { passages, dimensions, codes, cells } = index
   const kept = Math.max(limit, PREDICTOR_DEPTH)
-  if (allowed.count <= exactRowsMax(codes))
+  if (allowed.count <= exactRowsMax(passages, dimensions))
     return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
   const scan = codes.scan(query, kept, Math.ceil(limit * SHOWN_SHARE))
   if (cells === undefined) {
