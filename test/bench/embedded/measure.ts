@@ -39,7 +39,7 @@ export async function measureEmbedded(passages: number, flags: BenchFlags, steps
   const [asked] = await steps.run('questions', async () =>
     askSets(settings.corpus, seed, [{ count: QUESTIONS, set: 0 }]),
   )
-  const raw = await openRawSearch(artifact)
+  const raw = await openRawSearch(artifact, flags.codesMb)
   steps.onStop(() => raw.close())
   const rows: EmbeddedRow[] = []
   for (const { name, pinned } of SELECTIVITIES) {
