@@ -156,9 +156,10 @@ export const BOUNDS = {
    * small.
    */
   residentFileBytesMax: 24 * 1_024 * 1_024,
-  /** Codes of vectors of a version up to this size are kept in memory; those of a million passages are larger. */
+  /** Codes of vectors of a version of so many MiB are kept in memory; those of a million passages are larger. */
   residentCodesMbDefault: 64,
-  residentCodesMbMax: 4_095, // WebAssembly addresses 4 GiB.
+  /** WebAssembly addresses 4 GiB. */
+  residentCodesMbMax: 4_095,
   searchFilterValuesMax: 1_000,
   rowsScoredMinDefault: 64,
   rowsScoredMinMax: 4_096,

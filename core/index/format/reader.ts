@@ -18,7 +18,7 @@ import { codesInMemory } from '#core/index/vectors/codes-writer.ts'
 import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import { openCells } from '#core/index/vectors/cells-reader.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
+import { codesFit, codesLayout } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -94,18 +94,16 @@ export interface IndexReader {
   close(): void
 }
 
-const MEBIBYTE = 1_048_576
-
 /** Codes that fit are kept in memory: of others, each search copies pieces from the page cache. */
 function codesSource(
   { folder, passages, dimensions, codes }: ArtifactRef,
   parts: ResidentParts,
-  codesBytesMax: number,
+  codesMb: number,
 ): CodesSource {
   if (codes !== undefined) return { memory: codes }
   const path = join(folder, 'vectors.i4')
   const { bytes } = codesLayout(passages, dimensions)
-  return bytes <= codesBytesMax ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
+  return codesFit(passages, dimensions, codesMb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
 }
 
 /**
@@ -123,7 +121,7 @@ export function openIndex(
   const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
     opening.adopt(reader, (opened) => opened.close())
   const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
-  const codes = held(openCodes(codesSource(ref, parts, codesMb * MEBIBYTE), passages, dimensions))
+  const codes = held(openCodes(codesSource(ref, parts, codesMb), passages, dimensions))
   const records = held(openPassagesReader(folder, passages, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
   const lexical = held(openLexicalReader(folder, passages, parts))

@@ -49,6 +49,11 @@ export function codesLayout(rows: number, dimensions: number): CodesLayout {
   return { codesOffset, rowBytes, bytes: codesOffset + rows * rowBytes }
 }
 
+/** Whether the codes of a version of this size take at most so many MiB. */
+export function codesFit(rows: number, dimensions: number, megabytes: number): boolean {
+  return codesLayout(rows, dimensions).bytes <= megabytes * 1_048_576
+}
+
 /** Whether a version of this size has cells. */
 export function hasCells(rows: number, dimensions: number, fromBytes: number = CELLS_FROM_BYTES): boolean {
   return rows * codesLayout(rows, dimensions).rowBytes >= fromBytes
