@@ -25,7 +25,7 @@ type FiguresById = ReadonlyMap<string, RankingFigures>
  */
 export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleWithQrels(questions)
+  const sample = sampleWithQrels(questions, BOUNDS.comparedQuestionsMax)
   if (sample.length < BOUNDS.comparedQuestionsMin) return profile
   const asking = { ...context, vectors: await embedQuestions(sample, context) }
   const byWeight = new Map<number, FiguresById>()
@@ -79,7 +79,7 @@ export async function tryReranker(
   context: AskContext,
 ): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleWithQrels(questions)
+  const sample = sampleWithQrels(questions, BOUNDS.rerankedQuestionsMax)
   if (reranker === null || sample.length < BOUNDS.comparedQuestionsMin) return profile
   const tried = { ...profile, reranker }
   const asking = { ...context, vectors: await embedQuestions(sample, context) }

@@ -1,4 +1,3 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { askSystems } from './ask.ts'
 import type { AskContext, AskSystemsContext } from './ask.ts'
@@ -7,12 +6,12 @@ import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
 /**
- * Returns questions with qrels in the order of their ids, an evenly spaced sample of at most `comparedQuestionsMax`:
- * enough to distinguish two rankings. The same questions in any order give the same sample.
+ * Returns questions with qrels in the order of their ids, an evenly spaced sample. The same questions in any order give
+ * the same sample.
  */
-export function sampleWithQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
+export function sampleWithQrels(questions: readonly QueryWithQrels[], countMax: number): readonly QueryWithQrels[] {
   const withQrels = questions.filter(({ qrels }) => qrels.size > 0).sort((a, b) => (a.id < b.id ? -1 : 1))
-  const count = Math.min(withQrels.length, BOUNDS.comparedQuestionsMax)
+  const count = Math.min(withQrels.length, countMax)
   return Array.from({ length: count }, (_, at) => withQrels[Math.floor((at * withQrels.length) / count)]).filter(
     (question) => question !== undefined,
   )

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
@@ -107,7 +108,7 @@ describe('the weight of the vectors', () => {
       const best = 0.2 + 0.5 * random()
       return replyAt(request, Math.min(9, Math.round(Math.abs(request.ranking.denseWeight - best) * 12)))
     }
-    const all = questions(400)
+    const all = questions(BOUNDS.comparedQuestionsMax + 100)
     const orders = [all, all.toReversed(), all.toSorted((a, b) => shuffled(a.id) - shuffled(b.id))]
     const fitted = await Promise.all(
       orders.map(async (order) => {
@@ -173,13 +174,13 @@ describe('a re-ranker', () => {
 })
 
 describe('the questions that a ranking is tried on', () => {
-  test('are at most 300 of the judged ones, spread evenly over their ids, in whatever order they come', () => {
-    const sample = sampleWithQrels([...questions(600), queryWithQrels('u', { qrels: new Map() })])
+  test('are at most so many of the judged ones, spread evenly over their ids, in whatever order they come', () => {
+    const sample = sampleWithQrels([...questions(600), queryWithQrels('u', { qrels: new Map() })], 300)
     const ids = questions(600).map(({ id }) => id)
     expect(sample.map(({ id }) => id)).toEqual(ids.sort().filter((_, at) => at % 2 === 0))
-    expect(sampleWithQrels(questions(600).toReversed())).toEqual(sample)
-    expect(sampleWithQrels(questions(3)).map(({ id }) => id)).toEqual(['q0', 'q1', 'q2'])
-    expect(sampleWithQrels([])).toEqual([])
+    expect(sampleWithQrels(questions(600).toReversed(), 300)).toEqual(sample)
+    expect(sampleWithQrels(questions(3), 300).map(({ id }) => id)).toEqual(['q0', 'q1', 'q2'])
+    expect(sampleWithQrels([], 300)).toEqual([])
   })
 
   test('are asked of the hybrid system under the profile that is tried', async () => {
