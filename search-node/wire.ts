@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { wordWeightSchema, weightedWordSchema } from '#core/domain/word-weights.ts'
 import { FIRST_PREDICTORS } from '#core/domain/predictors.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import type { SearchReply } from '#core/rpc/messages.ts'
@@ -35,6 +36,7 @@ const searchSchema = z.object({
   filters: filtersSchema,
   entitled: filtersSchema.nullish(),
   withoutText: z.boolean(),
+  withScoreParts: z.boolean(),
   onlyRows: bytes,
   ranking: z.object({
     expansion: z.int().min(0).max(BOUNDS.rowsScoredMinMax),
@@ -43,6 +45,9 @@ const searchSchema = z.object({
     rrfK: z.int().min(1).max(1_000),
     perDocumentMax: z.int().min(0).max(BOUNDS.searchLimitMax),
     collapseRevisionsOn: dayOrAny,
+    wordWeights: z
+      .array(z.object({ word: weightedWordSchema, weight: wordWeightSchema }))
+      .max(BOUNDS.questionWordWeightsMax),
   }),
 })
 

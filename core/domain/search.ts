@@ -2,6 +2,7 @@
  * Query and result of a search in the project's own types. `core/rpc` and `search-node/wire.ts` convert them to the
  * messages of the proto.
  */
+import type { WordWeight } from './word-weights.ts'
 
 /** Values within one list are alternatives; all lists must match. A value that a list does not name is not served. */
 export interface Filters {
@@ -30,6 +31,8 @@ export interface Ranking {
   readonly perDocumentMax: number
   /** UTC day, YYYY-MM-DD, on which one revision of each provision is shown; '': every revision is shown. */
   readonly collapseRevisionsOn: string
+  /** Weights of words of the question in the score by words; a word without one weighs 1. */
+  readonly wordWeights: readonly WordWeight[]
 }
 
 export interface SearchQuery {
@@ -48,6 +51,8 @@ export interface SearchQuery {
   readonly withoutText?: boolean
   /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
   readonly onlyRows?: Uint8Array | undefined
+  /** The result says what the scores of its passages are made of. */
+  readonly withScoreParts?: boolean
 }
 
 export interface FoundPassage {
@@ -106,6 +111,22 @@ export interface SearchResult {
   /** Query performance predictors, in the order of `PREDICTORS`; empty without a text. */
   readonly predictors: readonly number[]
   readonly unsupported: readonly UnsupportedReference[]
+  /** Undefined unless asked for. */
+  readonly scoreParts?: ScoreParts | undefined
+}
+
+/** What the scores of the passages of a result are made of, in the order of the passages. */
+export interface ScoreParts {
+  /** Folded words of the question that the version holds. */
+  readonly words: readonly string[]
+  /** The most that each word can add to a score by words, in [0, 1]. */
+  readonly shares: readonly number[]
+  /** What each word adds to each score by words; all words of the first passage come first. */
+  readonly byWord: readonly number[]
+  /** Scores by words without learned weights, in [0, 1]: the sum over the words, and what their pairs add. */
+  readonly byWords: readonly number[]
+  /** Cosines, or their standardised scores; empty without a vector. */
+  readonly byVector: readonly number[]
 }
 
 /** A version that a search node has loaded. */

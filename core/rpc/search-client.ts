@@ -77,6 +77,7 @@ export function searchRequestOf({
   text,
   ranking,
   withoutText = false,
+  withScoreParts = false,
   onlyRows,
   entitled,
   ...query
@@ -89,15 +90,23 @@ export function searchRequestOf({
     queryText: text,
     ranking: { ...rest, expansion: rowsScoredMin },
     withoutText,
+    withScoreParts,
     onlyRows: bytesOf(onlyRows),
   }
 }
 
-export function searchResultOf({ passages, evidence, furtherEvidence, ...reply }: SearchReply): SearchResult {
+export function searchResultOf({
+  passages,
+  evidence,
+  furtherEvidence,
+  scoreParts,
+  ...reply
+}: SearchReply): SearchResult {
   return {
     ...reply,
     passages: passages.map(({ named, ...passage }) => ({ ...passage, cited: named })),
     predictors: [...evidence, ...furtherEvidence],
+    scoreParts: scoreParts ?? undefined,
   }
 }
 

@@ -33,7 +33,7 @@ export async function search(
     limit,
     filters: pinned.filters,
     entitled: pinned.entitled,
-    ranking: rankingOf(parameters, pinned.inForceOn),
+    ranking: rankingOf(parameters, pinned.inForceOn, pinned.query),
   }
   try {
     const found = await exchange.timings.wait('search', tier.search(request, BOUNDS.searchTimeoutMs, exchange.signal))

@@ -16,6 +16,7 @@ import type { Query, SearchInput } from './query.ts'
 import type { Round } from './round.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
+import { scorePartsOf } from './score-parts.ts'
 import type { RowColumns, VersionStatistics } from './statistics.ts'
 import { searchInRounds } from './widen.ts'
 import type { ScoredRows } from './widen.ts'
@@ -44,8 +45,9 @@ export async function search(
     return selectRows(bestFirst(rows, boostCited(rows, fused, named.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, cited.ids.keys(), select, limits)
+  const shown = asShown(selected, columns)
   return {
-    passages: asShown(selected, columns).map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
+    passages: shown.map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
     plan: first.byVector?.plan ?? 'none',
     allowed: visible.count,
     predictors: predict(statistics, query, first, (round) =>
@@ -55,6 +57,7 @@ export async function search(
       ),
     ),
     unsupported: cited.unsupported,
+    scoreParts: input.withScoreParts === true ? scorePartsOf(statistics, query, visible, shown) : undefined,
   }
 }
 

@@ -80,6 +80,12 @@ export function greatestScore({ words, pairsWeight }: Question): number {
   return ofWords + RESCORE.pairs * (RESCORE.pairK1 + 1) * pairsWeight
 }
 
+/** The most that each word can add to a score, in [0, 1]. */
+export function greatestShares(question: Question): readonly number[] {
+  const most = greatestScore(question)
+  return question.words.map(({ idf }) => (most === 0 ? 0 : (idf * (RESCORE.k1 + 1)) / most))
+}
+
 /**
  * @param counts zeros from `first` on, one for each word; receives what each word adds.
  * @returns what the pairs add.

@@ -5,9 +5,11 @@ import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates }
 import type { SearchableVersion } from './index-version.ts'
 import { PREDICTOR_DEPTH } from './predictors.ts'
 import type { Query } from './query.ts'
+import type { Question } from './question.ts'
 import { rescoreRows } from './rescore.ts'
 import type { Rescored } from './rescore.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
+import { weightedScores } from './word-weights.ts'
 
 /**
  * Minimum of lexical candidates: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
@@ -22,7 +24,10 @@ export interface Round {
   readonly byVector: VectorCandidates | undefined
   /** The first candidates of the dense ranking, best first. */
   readonly nearest: readonly number[]
+  /** Without learned weights. */
   readonly rescored: Rescored | undefined
+  /** Scores by words with learned weights. Undefined: no lexical ranking. */
+  readonly lexical: Float64Array | undefined
   /** Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
 }
@@ -48,9 +53,12 @@ export async function runRound(
   limits: CallLimits,
 ): Promise<Round> {
   const found = await findCandidates(candidates, query, options, limits)
+  const { question, input } = query
+  const rescored = question && rescore(statistics, question, visible, found.rows)
   return {
     ...found,
-    rescored: rescore(statistics, query, visible, found.rows),
+    rescored,
+    lexical: question && rescored && weightedScores(question, rescored, input.ranking.wordWeights),
     dense: vectorScoresOf(statistics, query, found),
   }
 }
@@ -115,13 +123,13 @@ function distinctRows(lists: readonly ArrayLike<number>[]): Uint32Array {
   return all.filter((row, at) => at === 0 || row !== all[at - 1])
 }
 
-function rescore(
+/** @param visible rows that count as context. */
+export function rescore(
   { passages, columns, tokens }: VersionStatistics,
-  { question }: Query,
+  question: Question,
   visible: RowSet,
   rows: Uint32Array,
-): Rescored | undefined {
-  if (question === undefined) return undefined
+): Rescored {
   const contextWindow = {
     rows: passages,
     sameRevisionAsPrevious: (row: number) => columns.sameRevisionAsPrevious[row] === 1,

@@ -14,7 +14,7 @@ const WIDEN_FACTOR = 4
 const CANDIDATES_MAX = 10_000
 
 /** Candidates with their scores in parallel columns. */
-export type ScoredRows = Pick<Round, 'rows' | 'dense'> & { readonly lexical: Float64Array | undefined }
+export type ScoredRows = Pick<Round, 'rows' | 'lexical' | 'dense'>
 
 export interface Widened {
   /** The candidates of the query alone, whatever was left to fill. */
@@ -42,7 +42,7 @@ export async function searchInRounds(
   let depth = limit * CANDIDATE_FACTOR
   const first = await runRound(version, query, visible, { scope: query.scope, besides, depth }, limits)
   const leading = leadingRows(first)
-  let candidates = scoredRows(first)
+  let candidates: ScoredRows = first
   let selected = select(candidates, leading)
   let last = first
   const settled = new Set<number>()
@@ -58,14 +58,10 @@ export async function searchInRounds(
     asked += depth
     last = await runRound(version, query, visible, { scope, besides: [], depth }, limits)
     if (last.rows.length === 0) break
-    candidates = joined(candidates, scoredRows(last))
+    candidates = joined(candidates, last)
     selected = select(candidates, leading)
   }
   return { first, selected }
-}
-
-function scoredRows({ rows, rescored, dense }: Round): ScoredRows {
-  return { rows, lexical: rescored?.scores, dense }
 }
 
 function joined(one: ScoredRows, other: ScoredRows): ScoredRows {

@@ -110,6 +110,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
       rowsScoredMin: BOUNDS.rowsScoredMinDefault,
       fusion: 'weighted',
       denseWeight: 0.5,
+      wordWeights: [],
       rrfK: 60,
       perDocumentMax: 0,
       collapseRevisionsOn: '',

@@ -27,6 +27,7 @@ const query: SearchQuery = {
     rrfK: 60,
     perDocumentMax: 0,
     collapseRevisionsOn: '',
+    wordWeights: [],
   },
 }
 const words = { vector: Float32Array.of(1), tokens: null }

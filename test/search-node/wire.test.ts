@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { SearchQuery } from '#core/domain/search.ts'
+import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { searchRequestOf, searchResultOf } from '#core/rpc/search-client.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import type { SearchReply, SearchRequest } from '#core/rpc/messages.ts'
 import { encodeSearchReply, parseSearch } from '#search-node/wire.ts'
 import { EVERYTHING, RANKING, requestOf } from '#test/support/search-node/asked.ts'
+
+const WEIGHTED = { word: 'ensure', weight: 0.5 }
 
 /** A request as the proto's decoder gives it: every field is there. */
 function parsed(change: Partial<Record<keyof SearchRequest, unknown>> = {}): SearchQuery {
@@ -76,6 +78,10 @@ test.each<[string, object]>([
   ['per_document_max', { perDocumentMax: -1 }],
   ['collapse_revisions_on', { collapseRevisionsOn: '2025-13-01' }],
   ['expansion', { expansion: BOUNDS.rowsScoredMinMax + 1 }],
+  ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: 3.1 }] }],
+  ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: -0.1 }] }],
+  ['word_weights.0.word', { wordWeights: [{ word: '', weight: 1 }] }],
+  ['word_weights', { wordWeights: Array.from({ length: BOUNDS.questionWordWeightsMax + 1 }, () => WEIGHTED) }],
 ])('a ranking whose %s is out of bounds is refused by name', (field, change) => {
   const ranking = { ...RANKING, expansion: 64, ...change }
   expect(() => parsed({ ranking })).toThrow(
@@ -87,6 +93,29 @@ test('a query vector that ends within a number is refused by name', () => {
   expect(() => parsed({ queryVector: Buffer.alloc(127, 1) })).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('query_vector ') }),
   )
+})
+
+test('weights of words reach the node, and parts of scores come back, as they were', () => {
+  const method = searchNodeService['Search']
+  const query = requestOf({
+    projectionId: '00000000-0000-4000-8000-000000000001',
+    text: 'ensure',
+    ranking: { ...RANKING, wordWeights: [WEIGHTED] },
+    withScoreParts: true,
+  })
+  const bytes = method?.requestSerialize(searchRequestOf(query))
+  expect(parseSearch(method?.requestDeserialize(bytes ?? Buffer.alloc(0)))).toMatchObject({
+    ranking: { wordWeights: [WEIGHTED] },
+    withScoreParts: true,
+  })
+  const scoreParts = { words: ['ensure'], shares: [0.9], byWord: [0.1, 0], byWords: [0.2, 0.1], byVector: [-1.5, 2] }
+  const result = { passages: [], plan: 'none', allowed: 0, predictors: [], unsupported: [] }
+  const returned = (sent: SearchResult): SearchResult => {
+    const reply: SearchReply = method?.responseDeserialize(Buffer.from(encodeSearchReply(sent)))
+    return searchResultOf(reply)
+  }
+  expect(returned({ ...result, scoreParts }).scoreParts).toEqual(scoreParts)
+  expect(returned(result).scoreParts).toBeUndefined()
 })
 
 describe('the predictors of a reply', () => {

@@ -48,7 +48,12 @@ describe('what a node is asked', () => {
     const pinned = pinnedRequest({
       now,
       request: { top_k: 3 },
-      parameters: { expansion: 99, per_document_max: 2, fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 10 } },
+      parameters: {
+        expansion: 99,
+        per_document_max: 2,
+        fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 10 },
+        word_weights: { capital: 1.5, assets: 2 },
+      },
     })
     const { tier, asked } = tierSaying(() => reply([]))
     const { signal } = new AbortController()
@@ -69,6 +74,7 @@ describe('what a node is asked', () => {
         rrfK: 10,
         perDocumentMax: 2,
         collapseRevisionsOn: '2026-03-01',
+        wordWeights: [{ word: 'capital', weight: 1.5 }],
       },
     })
   })

@@ -24,6 +24,7 @@ export const RANKING: Ranking = {
   rrfK: 60,
   perDocumentMax: 0,
   collapseRevisionsOn: '',
+  wordWeights: [],
 }
 
 /** A search as a scoring thread gets it; entitled to what the filters allow unless the change says otherwise. */
