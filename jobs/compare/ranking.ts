@@ -1,4 +1,5 @@
 import { OperatorError } from '#core/platform/errors.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import { compareRankings } from '#jobs/evaluate/metrics/comparison.ts'
 import type { RankingComparison } from '#jobs/evaluate/metrics/comparison.ts'
@@ -20,7 +21,8 @@ export interface RankingInput {
 }
 
 /**
- * Compares the candidate's ranking with that of the active version on the same questions.
+ * Compares the candidate's ranking with that of the active version on the same questions, both without learned weights
+ * of words: weights that were learned from these questions would flatter the version that has them.
  * @throws NoSearchNodeError where no search node can serve the active version now; OperatorError where the versions
  * share no question with a relevant record.
  */
@@ -29,14 +31,15 @@ export async function compareRanking(input: RankingInput): Promise<RankingCompar
   const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
   const { facets, profile, embedder, projection } = active
-  const before = await rankingUnder(profile, questions, limit, {
+  const before = await rankingUnder(withoutWordWeights(profile), questions, limit, {
     ...context,
     facets,
     embedder,
     nodes: loaded,
     projectionId: projection.projectionId,
   })
-  const after = input.candidate ?? (await rankingUnder(context.profile, questions, limit, context))
+  const known = context.profile.word_weights === null ? input.candidate : undefined
+  const after = known ?? (await rankingUnder(withoutWordWeights(context.profile), questions, limit, context))
   const comparison = compareRankings(after, before)
   if (comparison === undefined)
     throw new OperatorError(
@@ -44,4 +47,8 @@ export async function compareRanking(input: RankingInput): Promise<RankingCompar
         'that names relevant passages.',
     )
   return comparison
+}
+
+function withoutWordWeights(profile: ProfileParameters): ProfileParameters {
+  return { ...profile, word_weights: null }
 }

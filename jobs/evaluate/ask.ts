@@ -4,6 +4,7 @@ import { concurrently } from '#core/platform/concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
@@ -25,6 +26,8 @@ export interface AskContext {
   readonly projectionId: string
   readonly facets: Facets
   readonly profile: ProfileParameters
+  /** Weights of words for single questions; where it gives none, those of the profile. */
+  readonly wordWeightsOf?: ((question: AskedFor) => WordWeights | undefined) | undefined
   readonly embedder: Embedder
   /** For a profile with a re-ranker. */
   readonly reranker?: Reranker | undefined
@@ -40,6 +43,8 @@ export interface AskSystemsContext extends AskContext {
   readonly systems: readonly System[]
   /** Passages have an empty text, which saves time where only ids and scores are needed. */
   readonly withoutText?: boolean
+  /** Replies say what the scores of their passages are made of. */
+  readonly withScoreParts?: boolean
   /** Number of passages requested, at most `searchLimitMax`. */
   readonly limit: number
   /** Vectors of the questions, in their order, for questions that are asked several times; undefined: embed them. */
@@ -86,14 +91,17 @@ export async function askOne(
   turn: number,
   context: Omit<AskSystemsContext, 'systems'>,
 ): Promise<SearchResult> {
+  const { profile, wordWeightsOf } = context
+  const word_weights = wordWeightsOf?.(question) ?? profile.word_weights
   const request = {
     projectionId: context.projectionId,
     ...inputsFor(system, question.text, vector),
     limit: context.limit,
     filters: filtersOf(question, context),
     entitled: filtersOf(UNFILTERED, context),
-    ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
+    ranking: rankingOf({ ...profile, word_weights }, question.filters?.in_force_on ?? context.day, question.text),
     withoutText: context.withoutText ?? false,
+    withScoreParts: context.withScoreParts ?? false,
     onlyRows: question.onlyRows,
   }
   return system === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
@@ -134,7 +142,7 @@ export async function findRows(
       limit,
       filters: { ...filters, verificationStatuses: context.facets.statuses, inForceOn: '' },
       entitled: filters,
-      ranking: { ...rankingOf(context.profile, context.day), perDocumentMax: 0, collapseRevisionsOn: '' },
+      ranking: { ...rankingOf(context.profile, context.day, ''), perDocumentMax: 0, collapseRevisionsOn: '' },
       withoutText: true,
       onlyRows,
     },

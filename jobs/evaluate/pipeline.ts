@@ -19,7 +19,7 @@ import type { AskContext } from './ask.ts'
 import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
-import { fitFusion, tryReranker } from './fusion.ts'
+import { fitRanking } from './fit-ranking.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, figuresById, timeSystems } from './outcomes.ts'
@@ -70,8 +70,9 @@ const DEPTH = BOUNDS.searchLimitMax
 
 /**
  * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.
- * The order is: fit the fusion → try a re-ranker → ask → fit the decision → time → recall under filters → compare with
- * the active version → judge. The artifact's integrity is verified before, and each node verifies it again on loading.
+ * The order is: fit the ranking → ask → fit the decision → time → recall under filters → compare with the active version
+ * → judge. No question is measured by weights of words that were learned from it. The artifact's integrity is verified
+ * before, and each node verifies it again on loading.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
@@ -79,10 +80,12 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
   const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
-  const profile =
-    input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
+  const { profile, without } =
+    input.questionsSha256 === undefined
+      ? { profile: input.profile, without: undefined }
+      : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
-  const outcomes = await askQuestions(questions, DEPTH, context)
+  const outcomes = await askQuestions(questions, DEPTH, { ...context, wordWeightsOf: without })
   const { provider } = input.embedder.space
   const decision = await decisionOf(questions, outcomes.hybrid, { targetRisk: input.targetRisk, provider }, () =>
     unlessDamaged(input, () => selfCalibrate(passagesOf(input.artifact), context)),
@@ -133,16 +136,6 @@ function comparedCandidate(
     limit: DEPTH,
     context,
   }
-}
-
-/** Fits the ranking to a question set. Known items are not fitted, since they are found by their own words. */
-async function fitRanking(
-  reranker: EvaluationInput['rerankerToTry'],
-  questions: readonly QueryWithQrels[],
-  context: AskContext,
-): Promise<ProfileParameters> {
-  const profile = await fitFusion(questions, context)
-  return await tryReranker(reranker, questions, { ...context, profile })
 }
 
 interface AskedQuestions {

@@ -1,0 +1,23 @@
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { AskContext } from './ask.ts'
+import { embedOnce } from './embed-once.ts'
+import { fitFusion, tryReranker } from './fusion.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+import { learnWordWeights } from './word-weights/learn.ts'
+import type { LearnedWordWeights } from './word-weights/learn.ts'
+
+/**
+ * Fits the ranking to a question set: the weight of the vectors, then weights of words, then a re-ranker if it ranks
+ * better. Known items are not fitted, since they are found by their own words.
+ * @param reranker to try; null: none.
+ */
+export async function fitRanking(
+  reranker: ProfileParameters['reranker'],
+  questions: readonly QueryWithQrels[],
+  context: AskContext,
+): Promise<LearnedWordWeights> {
+  const asking = { ...context, embedder: embedOnce(context.embedder) }
+  const learned = await learnWordWeights(questions, { ...asking, profile: await fitFusion(questions, asking) })
+  const weighted = { ...asking, profile: learned.profile, wordWeightsOf: learned.without }
+  return { ...learned, profile: await tryReranker(reranker, questions, weighted) }
+}

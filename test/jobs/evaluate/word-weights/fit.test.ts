@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { fitWordWeights } from '#jobs/evaluate/word-weights/fit.ts'
+import { trainingList } from '#jobs/evaluate/word-weights/lists.ts'
+import type { TrainingList } from '#jobs/evaluate/word-weights/lists.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+
+const PASSAGES = 20
+/** Words 0 and 1 are in every question; 2 and 3 in one of ten. */
+const [TELLING, MISLEADING, RARE, LAST] = [0, 1, 2, 3]
+
+/**
+ * The first passage is relevant. The telling word is found in it more often than elsewhere, the misleading word less
+ * often, and the rare words by chance.
+ */
+function lists(count: number, random: () => number): readonly TrainingList[] {
+  return Array.from({ length: count }, (_, at) => {
+    const words = at % 10 === 0 ? [TELLING, MISLEADING, RARE] : [TELLING, MISLEADING]
+    const shares = words.map(() => 0.8 / words.length)
+    const holds = (passage: number, word: number): boolean => {
+      if (word === RARE) return random() < 0.3
+      const often = (word === TELLING) === (passage === 0)
+      return random() < (often ? 0.8 : 0.3)
+    }
+    const byWord = Array.from({ length: PASSAGES }, (__, passage) =>
+      words.map((word, place) => (holds(passage, word) ? (shares[place] ?? 0) * (0.5 + 0.4 * random()) : 0)),
+    )
+    const list = trainingList(
+      {
+        words: words.map((word) => `w${word}`),
+        shares,
+        byWord: byWord.flat(),
+        byWords: byWord.map((own) => own.reduce((sum, value) => sum + value, 0.05 * random())),
+        byVector: byWord.map(() => random() - 0.5),
+      },
+      byWord.map((__, passage) => passage === 0),
+      new Map(Array.from({ length: 4 }, (__, word) => [`w${word}`, word])),
+    )
+    if (list === undefined) throw new Error('a list has a relevant passage')
+    return list
+  })
+}
+
+describe('weights of words', () => {
+  test('are high for words that relevant passages hold, low for words that others hold', () => {
+    const weights = fitWordWeights(lists(300, mulberry32(seed)), 4, 0.3)
+    expect(weights[TELLING]).toBeGreaterThan(1.2)
+    expect(weights[MISLEADING]).toBeLessThan(0.6)
+    expect(weights.every((weight) => weight >= 0 && weight <= 3)).toBe(true)
+  })
+
+  test('stay 1 for words of no list, and near 1 for words of few', () => {
+    const all = lists(300, mulberry32(seed))
+    expect(fitWordWeights(all, 4, 0.3)[LAST]).toBe(1)
+    const few = fitWordWeights(all.slice(0, 3), 4, 0.3)
+    for (const weight of few) expect(Math.abs(weight - 1)).toBeLessThan(0.6)
+    expect([...fitWordWeights([], 2, 0.3)]).toEqual([1, 1])
+  })
+
+  test('move less where the vectors rank alone', () => {
+    const all = lists(100, mulberry32(seed))
+    expect([...fitWordWeights(all, 4, 1)]).toEqual([1, 1, 1, 1])
+  })
+
+  test('rank lists better that the fit has not seen', () => {
+    const random = mulberry32(seed)
+    const weights = fitWordWeights(lists(300, random), 4, 0)
+    const others = lists(200, random)
+    expect(firstOnes(others, weights)).toBeGreaterThan(firstOnes(others, Float64Array.of(1, 1, 1, 1)) + 10)
+  })
+
+  test('lie at the least of the loss: no step within their bounds lowers it', () => {
+    const all = lists(200, mulberry32(seed))
+    const temperatures = Array.from({ length: 30 }, (_, step) => 0.003 * 100 ** (step / 29))
+    const lossAt = (weights: Float64Array, temperature: number): number => loss(all, weights, 0.3, temperature)
+    const unweighted = temperatures.map((temperature) => lossAt(Float64Array.of(1, 1, 1, 1), temperature))
+    const temperature = temperatures[unweighted.indexOf(Math.min(...unweighted))] ?? 0
+    const weights = fitWordWeights(all, 4, 0.3)
+    for (const word of [TELLING, MISLEADING, RARE, LAST])
+      for (const by of [-0.1, 0.1]) {
+        const moved = weights.with(word, Math.min(3, Math.max(0, (weights[word] ?? 1) + by)))
+        expect(lossAt(moved, temperature)).toBeGreaterThanOrEqual(lossAt(weights, temperature))
+      }
+  })
+})
+
+/** Lists whose relevant passage has the highest score by words. */
+function firstOnes(all: readonly TrainingList[], weights: Float64Array): number {
+  return all.filter((list) => {
+    const scores = scoresOf(list, weights, 0)
+    return scores.every((score, passage) => passage === 0 || score < (scores[0] ?? 0))
+  }).length
+}
+
+/** The formula of decision 0034. */
+function scoresOf(
+  { words, shares, byWord, byWords, byVector }: TrainingList,
+  weights: Float64Array,
+  dense: number,
+): number[] {
+  const gains = Array.from(words, (word) => (weights[word] ?? 1) - 1)
+  const greatest = gains.reduce((sum, gain, place) => sum + gain * (shares[place] ?? 0), 1)
+  return Array.from(byWords, (score, passage) => {
+    const own = gains.reduce((sum, gain, place) => sum + gain * (byWord[passage * words.length + place] ?? 0), score)
+    return ((1 - dense) * own) / greatest + dense * (byVector[passage] ?? 0)
+  })
+}
+
+function loss(all: readonly TrainingList[], weights: Float64Array, dense: number, temperature: number): number {
+  const ofLists = all.map((list) => {
+    const powers = scoresOf(list, weights, dense).map((score) => Math.exp(score / temperature))
+    return -Math.log((powers[0] ?? 0) / powers.reduce((sum, power) => sum + power, 0))
+  })
+  const penalty = 2 * weights.reduce((sum, weight) => sum + (weight - 1) ** 2, 0)
+  return ofLists.reduce((sum, value) => sum + value, penalty)
+}
+
+describe('a list to learn from', () => {
+  const parts = {
+    words: ['a', 'b'],
+    shares: [0.5, 0.4],
+    byWord: [0.1, 0.2, 0.3, 0],
+    byWords: [0.3, 0.35],
+    byVector: [],
+  }
+
+  test('keeps the words that get a weight, and shares its probability among the relevant passages', () => {
+    expect(trainingList(parts, [true, true], new Map([['b', 7]]))).toEqual({
+      words: Uint32Array.of(7),
+      shares: Float64Array.of(0.4),
+      byWord: Float32Array.of(0.2, 0),
+      byWords: Float64Array.of(0.3, 0.35),
+      byVector: Float64Array.of(0, 0),
+      ideal: Float64Array.of(0.5, 0.5),
+    })
+  })
+
+  test('is none without a relevant passage', () => {
+    expect(trainingList(parts, [false, false], new Map())).toBeUndefined()
+  })
+})
