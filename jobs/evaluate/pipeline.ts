@@ -98,6 +98,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     passages: input.artifact.passages,
     questions,
     outcomes,
+    profile,
     decision,
     latency: await timeSystems(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),

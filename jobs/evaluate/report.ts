@@ -1,4 +1,5 @@
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { System } from './ask.ts'
 import { rankingsOf } from './figures.ts'
 import type { Decision } from './figures.ts'
@@ -10,7 +11,11 @@ import type { QueryWithQrels } from './query-with-qrels.ts'
 import { decisionFigures } from './metrics/decision.ts'
 import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
-import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
+import {
+  REPORT_UNKNOWN_RELEVANT_MAX,
+  REPORT_WEIGHTED_WORDS_MAX,
+  evaluationReportSchema,
+} from './page/evaluation-report.ts'
 import type { EvaluationReport, Gate } from './page/evaluation-report.ts'
 
 export interface ReportInput {
@@ -23,6 +28,7 @@ export interface ReportInput {
   readonly passages: number
   readonly questions: readonly QueryWithQrels[]
   readonly outcomes: Outcomes
+  readonly profile: ProfileParameters
   readonly decision: Decision
   readonly latency: Readonly<Record<System, Latency>>
   readonly filtered: FilteredMeasurement
@@ -57,6 +63,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     answerable: questions.length - unanswerable,
     unanswerable,
     systems,
+    ranking: rankingOf(input.profile),
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
     filtered_recall: leastRecall(filtered.recall),
@@ -76,6 +83,19 @@ export function reportOf(input: ReportInput): EvaluationReport {
     unknown_relevant: missing.slice(0, REPORT_UNKNOWN_RELEVANT_MAX),
     unknown_relevant_total: missing.length,
   })
+}
+
+function rankingOf({ fusion, word_weights: weights, reranker }: ProfileParameters): EvaluationReport['ranking'] {
+  const ascending = Object.entries(weights ?? {})
+    .map(([word, weight]) => ({ word, weight }))
+    .sort((a, b) => a.weight - b.weight || (a.word < b.word ? -1 : 1))
+  const low = ascending.filter(({ weight }) => weight < 1).slice(0, REPORT_WEIGHTED_WORDS_MAX)
+  const high = ascending.filter(({ weight }) => weight > 1).slice(-REPORT_WEIGHTED_WORDS_MAX)
+  return {
+    dense_weight: fusion.dense_weight,
+    word_weights: weights === null ? null : { words: ascending.length, highest: high.toReversed(), lowest: low },
+    reranker: reranker?.model ?? null,
+  }
 }
 
 function calibratedOn({ calibration, selfCalibration: own }: Decision): EvaluationReport['calibrated_on'] {

@@ -157,6 +157,7 @@ async function askBuilt(
     passages: artifact.manifest.passages,
     questions: asked.questions,
     outcomes,
+    profile: context.profile,
     decision: await decisionOf(asked.questions, outcomes.hybrid, { targetRisk: flags.targetRisk, provider }, () =>
       selfCalibrate(verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl']), context),
     ),

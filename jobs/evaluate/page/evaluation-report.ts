@@ -18,6 +18,7 @@ export const PROBLEMS = ['not_found', 'answered_without_evidence', 'abstained_wi
 export const REPORT_MISSES_MAX = 50
 export const REPORT_UNKNOWN_RELEVANT_MAX = 200
 const PASSAGES_PER_MISS_MAX = 10
+export const REPORT_WEIGHTED_WORDS_MAX = 12
 
 const share = z.number().min(0).max(1)
 const count = z.int().nonnegative()
@@ -100,6 +101,25 @@ const calibratedOnSchema = z.discriminatedUnion('source', [
   }),
 ])
 
+const weightedWord = z.strictObject({ word: z.string(), weight: z.number().nonnegative() })
+
+/** Parameters of the ranking. */
+const rankingSchema = z.strictObject({
+  /** Weight of the vectors; the words have the rest. */
+  dense_weight: share,
+  /** Learned weights of words; null: none. */
+  word_weights: z
+    .strictObject({
+      words: count,
+      /** Those that are farthest from 1. */
+      highest: z.array(weightedWord).max(REPORT_WEIGHTED_WORDS_MAX).readonly(),
+      lowest: z.array(weightedWord).max(REPORT_WEIGHTED_WORDS_MAX).readonly(),
+    })
+    .nullable(),
+  /** Model that re-ranks; null: none. */
+  reranker: z.string().nullable(),
+})
+
 const comparisonSchema = z.strictObject({
   version_id: z.uuid(),
   questions: count,
@@ -145,6 +165,8 @@ export const evaluationReportSchema = z.strictObject({
   answerable: count,
   unanswerable: count,
   systems: z.partialRecord(system, systemSchema),
+  /** Absent in reports of releases before 0.3.0. */
+  ranking: rankingSchema.optional(),
   abstention: abstentionSchema.nullable(),
   /** Absent in reports of releases before 0.3.0. */
   calibrated_on: calibratedOnSchema.optional(),

@@ -9,6 +9,7 @@ import { NOTHING, html } from './markup.ts'
 import type { Markup } from './markup.ts'
 import { missesSection } from './misses.ts'
 import { milliseconds, whole } from './numbers.ts'
+import { rankingParameters } from './ranking-parameters.ts'
 import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -35,7 +36,8 @@ export function renderPage(report: EvaluationReport, changes: readonly NamedChan
     html`${version}
       <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
       ${facts(report)} ${changesSection(report, changes)} ${gatesTable(report.gates)} ${rankingTable(report)}
-      ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}`,
+      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
+      ${missesSection(report)}`,
   )
 }
 

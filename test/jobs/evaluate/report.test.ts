@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { CellsDescription } from '#core/index/vectors/cells.ts'
 import { renderTable } from '#jobs/cli/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluate/figures.ts'
@@ -82,6 +83,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     passages: 1_234,
     questions: QUESTIONS,
     outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
+    profile: profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0.3 } }),
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filtered: {
@@ -180,6 +182,24 @@ describe('a report', () => {
     expect(fittedOn).toEqual({ source: 'question set', questions: 70 })
     const { calibration: _, ...measures } = OWN
     expect(reportOf(input()).calibrated_on).toEqual({ source: 'own passages', ...measures })
+  })
+
+  test('says how words and vectors are fused, and which words have the weights farthest from 1', () => {
+    expect(reportOf(input()).ranking).toEqual({ dense_weight: 0.3, word_weights: null, reranker: null })
+    const ascending = Array.from({ length: 41 }, (_, at) => [`w${at}`, at / 20] as const).filter(([, own]) => own !== 1)
+    const profile = profileParametersSchema.parse({
+      word_weights: Object.fromEntries(ascending),
+      reranker: { model: 'm', candidates: 10 },
+    })
+    const { ranking } = reportOf(input({ profile }))
+    expect(ranking).toMatchObject({ word_weights: { words: 40 }, reranker: 'm' })
+    expect(ranking?.word_weights?.lowest.map(({ word }) => word)).toEqual(ascending.slice(0, 12).map(([word]) => word))
+    expect(ranking?.word_weights?.highest.map(({ word }) => word)).toEqual(
+      ascending
+        .toReversed()
+        .slice(0, 12)
+        .map(([word]) => word),
+    )
   })
 
   test('of a version holds its gates, and passes only when each does', () => {

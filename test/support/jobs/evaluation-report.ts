@@ -113,6 +113,21 @@ export const FULL_REPORT: EvaluationReport = {
     hybrid: systemFigures([...hybrid.values()]),
   },
   abstention: decisionFigures(scored, { signal: 'evidence_probability', threshold, target_risk: 0.05, folds: 5 }),
+  ranking: {
+    dense_weight: 0.4,
+    word_weights: {
+      words: 812,
+      highest: [
+        { word: 'lifeboat', weight: 1.78 },
+        { word: 'master', weight: 1.4 },
+      ],
+      lowest: [
+        { word: 'ensure', weight: 0 },
+        { word: 'satisfy', weight: 0.4 },
+      ],
+    },
+    reranker: null,
+  },
   calibrated_on: { source: 'question set', questions: 600 },
   filtered_recall: recall.correlated,
   filtered_recall_by_kind: recall,
@@ -246,6 +261,7 @@ export const BARE_REPORT: EvaluationReport = {
     answered: { middle: 0.925, 'few words': 0.6, 'off topic': 0, named: 1, beyond: 0.05 },
     masked: { middle: 0.075, 'few words': 0.1 },
   },
+  ranking: { dense_weight: 0.007, word_weights: null, reranker: null },
   filtered_recall: {},
   filtered_recall_by_kind: {},
   latency_ms_by_system: {},

@@ -42,6 +42,11 @@ function hostile(report: EvaluationReport): EvaluationReport {
       relevant: miss.relevant.map(() => HOSTILE),
       passages: miss.passages.map((passage) => ({ ...passage, label: HOSTILE })),
     })),
+    ranking: {
+      dense_weight: 0.5,
+      word_weights: { words: 1, highest: [{ word: HOSTILE, weight: 2 }], lowest: [{ word: HOSTILE, weight: 0 }] },
+      reranker: HOSTILE,
+    },
     calibrated_on: { source: 'own passages', questions: 1, shift: 0.5, answered: { [HOSTILE]: 1 }, masked: {} },
     unknown_relevant: report.unknown_relevant.map(() => HOSTILE),
   }
@@ -102,11 +107,12 @@ describe('a report', () => {
   })
 })
 
-test('a report of release 0.2.0, which does not say what was calibrated, changed or sampled, can still be read', () => {
+test('a report of release 0.2.0, which does not say what was fitted, changed or sampled, can still be read', () => {
   const { comparison } = CHANGED_REPORT
   if (comparison === null) throw new Error('nothing was compared')
   const { questions_from: _from, changes: _changes, ...earlier } = comparison
   const {
+    ranking: _ranking,
     calibrated_on: _on,
     filtered_recall_sample: _sample,
     cells: _cells,
@@ -117,6 +123,7 @@ test('a report of release 0.2.0, which does not say what was calibrated, changed
   expect(page).not.toContain('What changes')
   expect(page).toContain('>The decision<')
   expect(page).not.toContain('Calibrated on')
+  expect(page).not.toContain('Vectors weigh')
   expect(page).toContain('>Recall under filters<')
   expect(page).not.toMatch(/fewer than 10 passages|Asked:|The cells/)
 })
@@ -148,7 +155,8 @@ describe('the page of a report', () => {
   test('escapes every text, so that a hostile report has the very tags of a harmless one', () => {
     const harmless = { source: 'own passages', questions: 1, shift: 0.5, answered: { new: 1 }, masked: {} } as const
     const page = renderPage(hostile(FULL_REPORT))
-    expect(tagsOf(page)).toEqual(tagsOf(renderPage({ ...FULL_REPORT, calibrated_on: harmless })))
+    const ranking = FULL_REPORT.ranking && { ...FULL_REPORT.ranking, reranker: 'm' }
+    expect(tagsOf(page)).toEqual(tagsOf(renderPage({ ...FULL_REPORT, ranking, calibrated_on: harmless })))
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect(page).not.toContain('<script')
   })
@@ -218,6 +226,15 @@ describe('the page of a report', () => {
     const { hybrid } = FULL_REPORT.systems
     expect(page).toContain(hybrid?.['ndcg@10'].toFixed(3) ?? 'missing')
     expect(page).toContain(hybrid?.ci['ndcg@10'].map((end) => end.toFixed(3)).join(' – ') ?? 'missing')
+  })
+
+  test('says under the ranking how words and vectors are fused, and what the question set taught', () => {
+    const page = renderPage(FULL_REPORT).replaceAll(/\s+/g, ' ')
+    expect(page).toContain('Vectors weigh 0.400 in the hybrid ranking, words 0.600.')
+    expect(page).toContain('The question set taught weights of 812 words')
+    expect(page).toContain('lifeboat 1.78, master 1.40')
+    expect(page).toContain('ensure 0.00, satisfy 0.40')
+    expect(renderPage(BARE_REPORT)).toContain('Every word of a question weighs 1.')
   })
 
   test('says under the decision what it was calibrated on, and that natural questions were not asked', () => {

@@ -1,0 +1,41 @@
+import type { EvaluationReport } from './evaluation-report.ts'
+import { NOTHING, html } from './markup.ts'
+import type { Markup } from './markup.ts'
+import { figure, whole } from './numbers.ts'
+
+type Ranking = NonNullable<EvaluationReport['ranking']>
+type WordWeights = NonNullable<Ranking['word_weights']>
+
+/** The fitted parameters of the ranking, and the words whose weights differ most. */
+export function rankingParameters({ ranking }: EvaluationReport): Markup {
+  if (ranking === undefined) return NOTHING
+  const { dense_weight: weight, word_weights: words, reranker } = ranking
+  return html`<p>
+      Vectors weigh ${figure(weight)} in the hybrid ranking, words ${figure(1 - weight)}.
+      ${reranker === null ? '' : html`The model <code>${reranker}</code> re-ranks.`}
+      ${
+        words === null
+          ? 'Every word of a question weighs 1.'
+          : html`The question set taught weights of ${whole(words.words)} words; no question is measured by weights that
+            were learned from it.`
+      }
+    </p>
+    ${words === null ? NOTHING : wordsTable(words)}`
+}
+
+function wordsTable({ highest, lowest }: WordWeights): Markup {
+  const row = (label: string, words: WordWeights['highest']): Markup =>
+    words.length === 0
+      ? NOTHING
+      : html`<tr>
+          <th>${label}</th>
+          <td>${words.map(({ word, weight }) => `${word} ${weight.toFixed(2)}`).join(', ')}</td>
+        </tr>`
+  return html`<div class="scroll">
+    <table>
+      <tbody>
+        ${row('highest weights', highest)} ${row('lowest weights', lowest)}
+      </tbody>
+    </table>
+  </div>`
+}
