@@ -18,6 +18,7 @@ import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
 import { renderTable } from './table.ts'
+import { fittedProfile, readFitTask } from './fit.ts'
 import { readTask } from './task.ts'
 import type { TaskQuestion } from './task.ts'
 import { findTaskFiles } from './text-lines.ts'
@@ -47,6 +48,7 @@ export async function evaluateDataSet(
   output.progress('questions', 0, 0)
   const task = await readTask(files, flags.limitTo, signal)
   for (const note of task.notes) output.note(note)
+  const fitTask = await readFitTask(flags, files, task, signal)
   const subjectOf =
     flags.limitTo === undefined ? new Map<string, string>() : await limitSubjects(files.corpus, flags.limitTo, signal)
   const limit = flags.limitTo === undefined ? undefined : { field: flags.limitTo, subjectOf }
@@ -66,6 +68,7 @@ export async function evaluateDataSet(
     const { embedder } = version
     const asked = {
       questions: confined(task.questions, subjectOf),
+      fitQuestions: confined(fitTask?.questions ?? [], subjectOf),
       questionSet: (await digestFile(files.queries)).sha256,
     }
     return await askBuilt(flags, asked, built, { embedder, output, signal })
@@ -115,6 +118,8 @@ export function tellOfCorpus(
 
 interface Asked {
   readonly questions: readonly QueryWithQrels[]
+  /** To which the ranking is fitted; empty: it stays the default. */
+  readonly fitQuestions: readonly QueryWithQrels[]
   /** SHA-256 (hex) of the questions' file. */
   readonly questionSet: string
 }
@@ -133,7 +138,7 @@ async function askBuilt(
 ): Promise<Evaluated> {
   const { artifact, facets, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
-  const context: AskContext = {
+  const unfitted: AskContext = {
     projectionId: artifact.projectionId,
     facets,
     profile: defaultProfile({ embedding: embedder.space.provider }),
@@ -143,6 +148,8 @@ async function askBuilt(
     signal: AbortSignal.any([signal, node.ended]),
     onProgress: telling('ask'),
   }
+  const profile = await fittedProfile(asked.fitQuestions, { ...unfitted, onProgress: telling('fit') }, output)
+  const context = { ...unfitted, profile }
   const { provider } = embedder.space
   const outcomes = await askQuestions(
     asked.questions,
@@ -157,7 +164,7 @@ async function askBuilt(
     passages: artifact.manifest.passages,
     questions: asked.questions,
     outcomes,
-    profile: context.profile,
+    profile,
     decision: await decisionOf(asked.questions, outcomes.hybrid, { targetRisk: flags.targetRisk, provider }, () =>
       selfCalibrate(verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl']), context),
     ),

@@ -8,6 +8,9 @@ export interface EvaluateFlags extends EmbeddingFlags {
   readonly queries: string | undefined
   readonly qrels: string | undefined
   readonly answerability: string | undefined
+  /** Other questions, to which the ranking is fitted first. */
+  readonly fitQueries: string | undefined
+  readonly fitQrels: string | undefined
   /** A metadata field of records and queries. */
   readonly limitTo: string | undefined
   readonly json: string | undefined
@@ -31,6 +34,7 @@ Examples:
   npm run evaluate -- ./contracts --limit-to contract --html contracts.html
   npm run evaluate -- ./scifact --embeddings http://127.0.0.1:8080/v1 --embedding-model intfloat/multilingual-e5-small
   npm run evaluate -- ./rules --queries ./rules/queries_dev.jsonl --qrels ./rules/qrels_dev.tsv
+  npm run evaluate -- ./rules --fit-queries ./rules/queries_dev.jsonl --fit-qrels ./rules/qrels_dev.tsv
 
 Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
 
@@ -63,6 +67,8 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
       '--answerability <file>',
       'labels for abstention (default: answerability.tsv of the folder, where there is one)',
     )
+    .option('--fit-queries <file>', 'other questions, to which the ranking is fitted first, as a build does')
+    .option('--fit-qrels <file>', 'judgments of these questions (default: those of the others)')
     .option(
       '--limit-to <field>',
       'confine each question to the passages whose metadata field equals its own',

@@ -134,6 +134,51 @@ test('with --limit-to nothing outside a question’s own group is found', async 
   expect({ code, recall: systems.dense['recall@5'] }).toEqual({ code: 0, recall: 1 })
 })
 
+/** Questions about the same rules in other words. */
+function fitSet(count: number): Parameters<typeof writeDataSet>[0] {
+  const rules = TOPICS.flatMap((topic) => DUTIES.map((duty) => ({ topic, duty }))).slice(0, count)
+  return {
+    'fit.jsonl': rules.map(({ topic, duty }, at) => ({
+      _id: `f-${at}`,
+      text: `Which ${duty} does the harbour master ask of a ${topic}?`,
+      metadata: { chapter: 1 },
+    })),
+    'fit.tsv': rules.map(({ topic, duty }, at) => `f-${at}\t${topic}-${duty}\t1\n`).join(''),
+  }
+}
+
+test('with --fit-queries, the ranking is fitted to other questions before any is asked', async () => {
+  const folder = folderOf({ ...rulebook(), ...fitSet(50) })
+  const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
+  const { code, stdout, stderr } = await start(folder, ...fit).ended
+  expect({ code, stderr }).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(
+      /note: ranking fitted to 50 questions: vectors weigh [\d.]+, words with a weight: \d+\n/,
+    ),
+  })
+  expect(stdout).toMatch(/80 questions asked, 50 of them judged for ranking/)
+})
+
+test.each([
+  [
+    'too few',
+    20,
+    'fit.jsonl',
+    'fit.tsv',
+    /^fit\.jsonl has 20 judged questions, and a ranking is fitted to at least 50/,
+  ],
+  ['asked too', 50, 'queries.jsonl', 'qrels/test.tsv', /^50 questions of queries\.jsonl are asked too, so their/],
+])('questions to fit to that are %s are refused', async (_, count, queries, qrels, sentence) => {
+  const folder = folderOf({ ...rulebook(), ...fitSet(count) })
+  const fit = ['--fit-queries', join(folder, queries), '--fit-qrels', join(folder, qrels)]
+  const { code, stderr } = await start(folder, ...fit).ended
+  expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
+    code: 1,
+    last: expect.stringMatching(sentence),
+  })
+})
+
 test('with --embeddings, the endpoint embeds every passage and question, each in its role', async () => {
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   const folder = folderOf(rulebook())

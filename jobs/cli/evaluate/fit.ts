@@ -1,0 +1,59 @@
+import { basename } from 'node:path'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { AskContext } from '#jobs/evaluate/ask.ts'
+import { fitRanking } from '#jobs/evaluate/fit-ranking.ts'
+import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import type { EvaluateFlags } from './flags.ts'
+import type { EvaluationOutput } from './program.ts'
+import { readTask } from './task.ts'
+import type { Task } from './task.ts'
+import { firstReadable } from './text-lines.ts'
+import type { TaskFiles } from './text-lines.ts'
+
+/**
+ * Reads the questions to which the ranking is fitted.
+ * @param asked the questions that are measured. @returns undefined where no others are named.
+ * @throws OperatorError for a question that is asked too, because its figures would flatter, and for too few questions.
+ */
+export async function readFitTask(
+  { fitQueries, fitQrels, limitTo }: Pick<EvaluateFlags, 'fitQueries' | 'fitQrels' | 'limitTo'>,
+  files: TaskFiles,
+  asked: Task,
+  signal: AbortSignal,
+): Promise<Task | undefined> {
+  if (fitQueries === undefined) return undefined
+  const queries = await firstReadable([fitQueries], 'name the file of questions with --fit-queries')
+  const qrels = await firstReadable([fitQrels ?? files.qrels], 'name the judgments with --fit-qrels')
+  const task = await readTask({ ...files, queries, qrels, answerability: undefined }, limitTo, signal)
+  const ids = new Set(asked.questions.map(({ id }) => id))
+  const both = task.questions.filter(({ id }) => ids.has(id)).length
+  if (both > 0)
+    throw new OperatorError(
+      `${both} questions of ${basename(queries)} are asked too, so their figures would flatter: name others with ` +
+        '--fit-queries.',
+    )
+  if (task.questions.length < BOUNDS.comparedQuestionsMin)
+    throw new OperatorError(
+      `${basename(queries)} has ${task.questions.length} judged questions, and a ranking is fitted to at least ` +
+        `${BOUNDS.comparedQuestionsMin}: name more with --fit-queries.`,
+    )
+  return task
+}
+
+/** Returns the profile with the ranking that a build would fit to the questions; without questions, as it is. */
+export async function fittedProfile(
+  questions: readonly QueryWithQrels[],
+  context: AskContext,
+  output: EvaluationOutput,
+): Promise<ProfileParameters> {
+  if (questions.length === 0) return context.profile
+  const { profile } = await fitRanking(null, questions, context)
+  const words = Object.keys(profile.word_weights ?? {}).length
+  output.note(
+    `ranking fitted to ${questions.length} questions: vectors weigh ${profile.fusion.dense_weight}, words with a ` +
+      `weight: ${words}`,
+  )
+  return profile
+}
